@@ -98,7 +98,7 @@ describe('createPaymentProvider', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('reports that nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     const receiver = await startReceiver((response) => response.end())
     await receiver[Symbol.asyncDispose]()
     expect(await createProvider(receiver).deliver(message('evt_1'))).toMatchObject({
@@ -108,13 +108,13 @@ describe('createPaymentProvider', () => {
     })
   })
 
-  it('gives up on an answer that does not come', async () => {
+  it('gives up if no answer arrives', async () => {
     await using receiver = await startReceiver(() => undefined)
     const provider = createProvider({ ...receiver, timeoutMs: 50 })
     expect(await provider.deliver(message('evt_1'))).toMatchObject({ status: null, failure: 'timeout' })
   })
 
-  it('rejects what cannot be signed, and sends nothing', async () => {
+  it('rejects a delivery that cannot be signed, and sends nothing', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const provider = createProvider({ ...receiver, signer: standardWebhooks, secret: 'not base64' })
     await expect(provider.deliver(message('evt_1'))).rejects.toThrow(SigningError)
@@ -147,7 +147,7 @@ describe('createPaymentProvider', () => {
     expect(reports.map(({ eventId }) => eventId)).toEqual(['a', 'b', 'c'])
   })
 
-  it('has as many on their way at once as it may, and no more', async () => {
+  it('has at most the allowed number in flight', async () => {
     const waiting: ServerResponse[] = []
     let most = 0
     await using receiver = await startReceiver((response) => {

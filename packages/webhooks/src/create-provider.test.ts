@@ -95,7 +95,7 @@ describe('createProvider', () => {
       expect(provider.verify(signedWith('whsec_the_old_secret'), now, fetch)).toMatchObject({ secretId: 's2' })
     })
 
-    it('takes an old one until its time has come, the new one after it too', () => {
+    it('accepts an old one until it expires, and the new one afterwards', () => {
       const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets })
       expect(provider.verify(signedWith('whsec_the_old_secret'), now + 1, fetch)).toEqual({
         refused: 'signature_mismatch',

@@ -35,7 +35,7 @@ describe('the vectors', () => {
 })
 
 describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
-  it('says of every vector what the vector says', async () => {
+  it('returns the expected result for every vector', async () => {
     for (const vector of cases) {
       const verifier = createVerifier(optionsOf(scheme, vector), { now: () => vector.now * 1_000, fetch: offline })
       const { rawBody, rawHeaders, query } = deliveryOf(vector)
@@ -115,7 +115,7 @@ describe('the options', () => {
     expect(make).not.toThrow(/changeme|whsec/)
   })
 
-  it('are refused with the problems of the secrets beside those of other options', () => {
+  it('are refused with the problems of secrets and of other options', () => {
     const secrets = ['', { id: '1', value: 'whsec_changeme_0123456789' }]
     const refusedBy = (options: object): readonly string[] => {
       try {

@@ -73,7 +73,7 @@ describe('doctor', () => {
     await system.writeProviders(PROVIDERS)
   })
 
-  it('shows a paused provider, and takes its waiting events for no backlog', async () => {
+  it('shows a paused provider, and does not count its waiting events as a backlog', async () => {
     await system.events.deleteMany()
     const { pause, resume } = system.operator().providers
     await pause.mutate({ provider: 'shop', reason: 'a wrong mapping' })

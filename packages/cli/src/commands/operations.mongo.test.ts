@@ -203,7 +203,7 @@ describe('erase', () => {
     expect(await runJson(erase)).toEqual({ matched: 0, erased: 0, complete: true, orders: [] })
   })
 
-  it('exits with 1 and says so where orders of an earlier release are not looked through yet', async () => {
+  it('exits with 1 and says so if orders of an earlier release are not examined yet', async () => {
     const customer = `cus_${randomUUID()}`
     const erase = ['erase', '--customer', customer, '--reason', 'asked for by mail']
     expect((await run(erase)).exitCode).toBe(0)

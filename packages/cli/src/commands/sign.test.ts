@@ -59,7 +59,7 @@ describe('oncehook sign', () => {
     )
   })
 
-  it('prints the body with its proof where that is the place of it', async () => {
+  it('prints the signed body if the scheme puts the signature there', async () => {
     const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
     const source = JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] })
     const args = ['--scheme', 'adyen', '--secret-env', '000102030405060708090a0b0c0d0e0f']

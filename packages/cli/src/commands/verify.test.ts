@@ -67,7 +67,7 @@ describe('oncehook verify', () => {
     )
   })
 
-  it('takes the secret and the settings of the provider from the system that runs here', async () => {
+  it('uses the secret and the settings of the provider from the local system', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const { exitCode, stdout } = await run('verify', ['--provider', 'acme', ...at, ...signed], folder)
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('acme') })

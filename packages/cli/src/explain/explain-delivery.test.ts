@@ -218,7 +218,7 @@ describe('explain', () => {
   it.each([
     ...['cashfree', 'discord', 'gitlab', 'hmac', 'hook0', 'mercadopago', 'paddle', 'sendgrid', 'slack'],
     ...['standard-webhooks', 'stripe', 'zoom'],
-  ])('says by how much the clock is wrong for %s', async (scheme) => {
+  ])('says how wrong the clock is for %s', async (scheme) => {
     const one = await deliver(scheme)
     const old = await expectProved(one, 'clock', { now: NOW + 720_000 })
     expect(old).toBe('The signed time is 12 min old (720 s), but the tolerance is 300 s')
@@ -363,14 +363,14 @@ describe('explain', () => {
     expect(causes).toMatchObject([{ cause: 'wrong_scheme', proved: true, message: expect.stringContaining(scheme) }])
   })
 
-  it('names the scheme whose headers these are also where the secret is not its', async () => {
+  it('names the scheme of the headers even if the secret is not its own', async () => {
     const one = await deliver('stripe')
     const { causes } = await explain({ ...one, scheme: 'github', value: 'another secret altogether' })
     expect(causes.map(({ cause }) => cause)).toEqual(['header_missing', 'wrong_scheme', 'test_mode'])
     expect(causes[1]!.message).toBe('The headers belong to stripe, but the settings have github')
   })
 
-  it('says that an item of Adyen carries no signature, and whose body that is', async () => {
+  it('says that an item of Adyen has no signature, and which scheme has such bodies', async () => {
     const one = withBody(await deliver('adyen'), (text) => text.replace('"hmacSignature"', '"other"'))
     expect((await explain(one)).causes[0]!.message).toContain('additionalData.hmacSignature')
     const elsewhere = { ...(await deliver('github')), delivery: (await deliver('adyen')).delivery }

@@ -37,7 +37,7 @@ function plan(options: Partial<SendOptions>) {
 }
 
 describe('planPayment', () => {
-  it('plans a payment of what the order costs, under new ids', () => {
+  it('plans a payment of the order’s amount, under new ids', () => {
     expect(plan({})).toMatchObject({
       paymentId: 'pay_r4nd0m',
       events: [
@@ -53,11 +53,11 @@ describe('planPayment', () => {
     })
   })
 
-  it('takes another amount on request', () => {
+  it('uses another amount on request', () => {
     expect(plan({ amount: 5, currency: 'USD' }).events).toMatchObject([{ amount: 5, currency: 'USD' }])
   })
 
-  it('gives the same events for the same order and event id', () => {
+  it('returns the same events for the same order and event id', () => {
     expect(plan({ eventId: 'evt_demo' })).toEqual(plan({ eventId: 'evt_demo' }))
     expect(plan({ eventId: 'evt_demo' }).events).toMatchObject([{ occurredAt: Date.parse(order.createdAt) }])
     expect(plan({ eventId: 'evt_demo' }).paymentId).toBe('pay_demo')

@@ -164,7 +164,7 @@ describe('toUnavailable', () => {
     expect(refusal).toMatchObject({ status: 503, retry: 'later', details: { reason }, cause: error })
   })
 
-  it('leaves other errors than the driver's to the caller', () => {
+  it('leaves errors that are not from the driver to the caller', () => {
     expect(toUnavailable(new TypeError('x'))).toBeNull()
     expect(toUnavailable(undefined)).toBeNull()
   })

@@ -104,7 +104,7 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect(onVerified).not.toHaveBeenCalled()
   })
 
-  it('takes a body as large as the limit, and answers 413 to a larger one, announced or not', async () => {
+  it('accepts a body as large as the limit, and answers 413 to a larger one, announced or not', async () => {
     const onVerified = vi.fn<OnVerified>()
     const { headers, body } = sentOf(genuine)
     await using limited = await serve(await mount(stripe, onVerified, { maxBytes: body.length }))

@@ -24,11 +24,11 @@ describe('normalizeEvent', () => {
     })
   })
 
-  it('takes the object for the order where nothing names one', () => {
+  it('uses the object as the order if nothing names one', () => {
     expect(read({}).facts).toEqual({ orderId: 'pay_1' })
   })
 
-  it('finds the order where the settings point, and not where the provider puts it', () => {
+  it('finds the order at the pointer of the settings, not at the provider’s usual place', () => {
     const document = { note: { cart: 'c_7' } }
     expect(read({ orderId: 'ord_1' }, { orderReference: '/note/cart' }, document).facts.orderId).toBe('c_7')
   })
@@ -49,19 +49,19 @@ describe('normalizeEvent', () => {
     const completed = { type: 'payment.updated', status: 'COMPLETED' }
     const failed = { type: 'payment.updated', status: 'FAILED' }
 
-    it('looks up the type with it, then the type alone', () => {
+    it('looks up the type with the status, then the type alone', () => {
       expect(typeOf(completed)).toBe('payment.succeeded')
       expect(typeOf({ status: 'NEW' })).toBe('payment.succeeded')
       expect(typeOf(failed, { 'payment.updated.FAILED': 'payment.failed' })).toBe('payment.failed')
       expect(typeOf(failed, { 'payment.updated': 'seen' })).toBe('seen')
     })
 
-    it('lets the settings win over the scheme where both say as much', () => {
+    it('prefers the settings to the scheme if both are equally specific', () => {
       expect(typeOf(completed, { 'payment.updated.COMPLETED': 'seen' })).toBe('seen')
       expect(typeOf({}, { charged: 'seen' })).toBe('seen')
     })
 
-    it('lets no mapping of the type alone change what the scheme says of the status', () => {
+    it('lets no mapping of the type alone override the scheme’s mapping of the status', () => {
       expect(typeOf(completed, { 'payment.updated': 'payment.failed' })).toBe('payment.succeeded')
     })
 
@@ -75,12 +75,12 @@ describe('normalizeEvent', () => {
     })
   })
 
-  it('takes no property that every object has for a mapping', () => {
+  it('does not mistake an inherited property for a mapping', () => {
     expect(typeOf({ type: 'constructor' })).toBe('constructor')
     expect(typeOf({ type: '__proto__', status: 'toString' })).toBe('__proto__.toString')
   })
 
-  it('lets an event that pays nothing name no object', () => {
+  it('allows an event without a payment to name no object', () => {
     expect(read({ type: 'endpoint.checked', objectId: undefined }).objectId).toBe('evt_1')
   })
 

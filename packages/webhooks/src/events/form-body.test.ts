@@ -27,7 +27,7 @@ describe('readForm', () => {
     )
   })
 
-  it('takes a field without an equals sign for an empty one', () => {
+  it('reads a field without an equals sign as empty', () => {
     expect(Object.fromEntries(readForm(Buffer.from('a&b=1=2')))).toEqual({ a: '', b: '1=2' })
   })
 

@@ -48,7 +48,7 @@ describe('resolvePointer', () => {
     expect(resolvePointer({ '~1': 'right', '/': 'wrong' }, '/~01')).toBe('right')
   })
 
-  it('finds nothing in what is no object', () => {
+  it('finds nothing in values that are not objects', () => {
     for (const document of [null, undefined, 'text', 1, true])
       expect(resolvePointer(document, '/length')).toBeUndefined()
   })

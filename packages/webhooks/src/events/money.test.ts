@@ -23,7 +23,7 @@ describe('minorUnits', () => {
     [0.1, 'INR', 10],
     [170, 'INR', 17_000],
     ['90071992547409.91', 'EUR', Number.MAX_SAFE_INTEGER],
-  ])('takes %s %s for %s', (decimal, currency, units) => {
+  ])('reads %s %s as %s', (decimal, currency, units) => {
     expect(minorUnits(decimal, currency)).toBe(units)
   })
 
@@ -72,7 +72,7 @@ describe('minorUnitsOfText', () => {
     [1999, 1999],
     ['0', 0],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
-  ])('takes %j for %j', (text, units) => {
+  ])('reads %j as %j', (text, units) => {
     expect(minorUnitsOfText(text)).toBe(units)
   })
 

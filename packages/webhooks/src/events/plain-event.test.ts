@@ -116,7 +116,7 @@ describe('findPlainEvent', () => {
     expect(refusalOf(body)).toMatchObject({ code: eventInvalid.code, status: 400 })
   })
 
-  it('takes nothing from properties called __proto__', () => {
+  it('reads nothing from properties named __proto__', () => {
     expect(refusalOf('{"__proto__":{"id":"evt_1","type":"t","data":{"object":{"id":"p"}}}}')).toMatchObject({
       code: eventInvalid.code,
     })
@@ -139,7 +139,7 @@ describe('findPlainEvent', () => {
     )
   })
 
-  it('never throws anything but a refusal of the catalogue, whatever the event holds', () => {
+  it('never throws anything but a refusal of the catalogue, whatever the event contains', () => {
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string(), fc.double(), fc.bigInt().map(Number))
     const members = ['orderId', 'order_id', 'metadata', 'amount', 'currency']
     const object = fc.dictionary(fc.constantFrom(...members), value, { maxKeys: 5 })
@@ -158,16 +158,16 @@ describe('findPlainEvent', () => {
 describe('the type', () => {
   const types = { 'charge.paid': 'payment.succeeded' }
 
-  it('is the provider’s own where nothing maps it', () => {
+  it('is the provider’s own type if nothing maps it', () => {
     expect(read({ ...whole, type: 'charge.paid' }).type).toBe('charge.paid')
     expect(read({ ...whole, type: 'charge.other' }, { types }).type).toBe('charge.other')
   })
 
-  it('is ours where the scheme maps it', () => {
+  it('is our type if the scheme maps it', () => {
     expect(read({ ...whole, type: 'charge.paid' }, { types }).type).toBe('payment.succeeded')
   })
 
-  it('is what the settings say before what the scheme says', () => {
+  it('comes from the settings before the scheme', () => {
     expect(read({ ...whole, type: 'charge.paid' }, { types, events: { 'charge.paid': 'payment.failed' } }).type).toBe(
       'payment.failed',
     )
@@ -195,7 +195,7 @@ describe('the order', () => {
     expect(factsOf({ metadata: lastOfMetadata }).orderId).toBe('from metadata.order_id')
   })
 
-  it('is the object itself where none of them says', () => {
+  it('is the object itself if neither sets it', () => {
     expect(factsOf({}).orderId).toBe('pay_1')
     expect(factsOf({ metadata: 'ord_1' }).orderId).toBe('pay_1')
     expect(factsOf({ metadata: ['ord_1'] }).orderId).toBe('pay_1')
@@ -211,7 +211,7 @@ describe('the order', () => {
     ['a fraction', 1.5],
     ['a number beyond every exact integer', 1e300],
     ['a boolean', true],
-  ])('is looked for further on where a property holds %s', (_, value) => {
+  ])('is searched for in the next property if one contains %s', (_, value) => {
     expect(factsOf({ orderId: value, order_id: 'ord_2' }).orderId).toBe('ord_2')
   })
 
@@ -226,7 +226,7 @@ describe('the order', () => {
     expect(read(body).facts.orderId).toBe(`2${'0'.repeat(254)}`)
   })
 
-  it('is where the pointer of the settings points, and nowhere else', () => {
+  it('is only at the pointer of the settings', () => {
     const orderReference = '/data/object/lines/0/ref'
     expect(factsOf({ ...everywhere, lines: [{ ref: 'ord_9' }] }, { orderReference }).orderId).toBe('ord_9')
     expect(factsOf({ ...everywhere, lines: [{ ref: 1001 }] }, { orderReference }).orderId).toBe('1001')

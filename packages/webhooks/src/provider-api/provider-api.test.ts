@@ -50,7 +50,7 @@ describe('readFromApi', () => {
     expect(api.requests.map((request) => request.path)).toEqual([path])
   })
 
-  it('requests 64 objects at once and no more, of each provider', async () => {
+  it('requests at most 64 objects at once from each provider', async () => {
     const settings = { baseUrl: 'https://api.example.com', token }
     const answers: (() => void)[] = []
     const slow: typeof fetch = () => new Promise((resolve) => answers.push(() => resolve(Response.json({}))))
@@ -78,7 +78,7 @@ describe('readFromApi', () => {
     }
     const TOO_MUCH = { code: 'overloaded', status: 429, details: { reason: 'asked_too_much' } }
 
-    it('asks 32 things at once, and 32 others for those who are none', async () => {
+    it('asks 32 questions at once, and 32 others for unknown senders', async () => {
       const { answers, ask } = slowApi()
       const asked = Array.from({ length: 32 }, (_, id) => ask(`${id}`, 'stranger'))
       await expect(ask('32', 'stranger')).rejects.toMatchObject(TOO_MUCH)
@@ -88,7 +88,7 @@ describe('readFromApi', () => {
       expect(await Promise.all(asked)).toHaveLength(64)
     })
 
-    it('takes one slot for a question, however many wait for it', async () => {
+    it('uses one slot for a question, however many wait for it', async () => {
       const { answers, ask } = slowApi()
       const asked = Array.from({ length: 100 }, () => ask('tr_1', 'stranger'))
       asked.push(...Array.from({ length: 31 }, (_, id) => ask(`${id}`, 'stranger')))
@@ -99,7 +99,7 @@ describe('readFromApi', () => {
       expect(await Promise.all(asked)).toHaveLength(131)
     })
 
-    it('lets 256 wait, and those who are none besides', async () => {
+    it('lets 256 wait, besides known senders', async () => {
       const { answers, ask } = slowApi()
       const asked = Array.from({ length: 257 }, () => ask('tr_1', 'stranger'))
       await expect(ask('tr_1', 'stranger')).rejects.toMatchObject(TOO_MUCH)
@@ -110,7 +110,7 @@ describe('readFromApi', () => {
       expect(await Promise.all(asked)).toHaveLength(258)
     })
 
-    it('takes none of their slots for a question that somebody else shares', async () => {
+    it('uses none of their slots for a question that somebody else shares', async () => {
       const { answers, ask } = slowApi()
       const asked = [ask('tr_1', 'stranger'), ask('tr_1', 'stranger'), ask('tr_1')]
       asked.push(...Array.from({ length: 31 }, (_, id) => ask(`${id}`, 'stranger')))
@@ -192,7 +192,7 @@ describe('readFromApi', () => {
     expect(api.requests.length).toBe(1)
   })
 
-  it('is unavailable where nobody listens', async () => {
+  it('is unavailable if nothing listens', async () => {
     await expect(
       readFromApi({ baseUrl: 'http://127.0.0.1:1', token }, { path: ['payments', '1'] }, fetch),
     ).rejects.toMatchObject({ code: 'unavailable' })

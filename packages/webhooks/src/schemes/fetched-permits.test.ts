@@ -71,11 +71,11 @@ const PAID = { type: 'payment.succeeded', withheld: undefined, unreadable: undef
 describe.each(FETCHED)('a payment that is read from $scheme', (fetched) => {
   const { answer, payment, unpriced } = fetched
 
-  it('counts where nothing forbids it', async () => {
+  it('counts if nothing forbids it', async () => {
     expect(await confirmed(fetched, {}, answer(payment))).toEqual(PAID)
   })
 
-  it('has an effect only if what was read says what is expected', async () => {
+  it('has an effect only if the object that was read has the expected values', async () => {
     expect(await confirmed(fetched, { expect: { '/account': 'mine' } }, answer(payment))).toEqual(PAID)
     for (const other of [{ '/account': 'other' }, { '/nothing': 'mine' }]) {
       const withheld = await confirmed(fetched, { expect: other }, answer(payment))
@@ -83,7 +83,7 @@ describe.each(FETCHED)('a payment that is read from $scheme', (fetched) => {
     }
   })
 
-  it('has none that the settings do not allow', async () => {
+  it('has no effect that the settings do not allow', async () => {
     for (const effects of [[], ['payment.failed']]) {
       const withheld = await confirmed(fetched, { effects }, answer(payment))
       expect(withheld).toEqual({ ...PAID, withheld: 'effect_not_allowed' })

@@ -47,7 +47,7 @@ describe('a list of items', () => {
 })
 
 describe('onlyValueOf', () => {
-  it('gives a value that occurs once, and none that is repeated', () => {
+  it('returns a value that occurs once, and none that is repeated', () => {
     expect(onlyValueOf({ header: 't=1,v1=a', separator: ',' }, 't')).toBe('1')
     expect(onlyValueOf({ header: 't=1,t=1', separator: ',' }, 't')).toBeUndefined()
     expect(onlyValueOf({ header: 'v1=a', separator: ',' }, 't')).toBeUndefined()
@@ -55,7 +55,7 @@ describe('onlyValueOf', () => {
 })
 
 describe('bytesOf', () => {
-  it('passes over what is no lower-case hexadecimal', () => {
+  it('ignores texts that are not lower-case hexadecimal', () => {
     const members = { header: 'v1=,v1=0,v1=AB,v1=ab,v1=zz,v1=00ff', separator: ',' }
     expect(bytesOf(members, 'v1')).toEqual([Buffer.from([0xab]), Buffer.from([0x00, 0xff])])
   })

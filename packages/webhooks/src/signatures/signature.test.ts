@@ -7,7 +7,7 @@ import { decodeBase64 } from './signature-form.ts'
 const key = createSecretKey(Buffer.from('Jefe'))
 
 describe('hmac', () => {
-  it('gives the HMAC-SHA-256 of RFC 4231, test case 2, however the text is split', () => {
+  it('returns the HMAC-SHA-256 of RFC 4231, test case 2, however the text is split', () => {
     const hexOf = (parts: SignedParts): string => Buffer.from(hmac('sha256', key, parts), 'latin1').toString('hex')
     const expected = '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843'
     expect(hexOf(['what do ya want for nothing?'])).toBe(expected)
@@ -16,7 +16,7 @@ describe('hmac', () => {
 })
 
 describe('decodeHex', () => {
-  it('decodes what was encoded in lower case', () => {
+  it('decodes text that was encoded in lower case', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
         expect(decodeHex(Buffer.from(bytes).toString('hex'))).toEqual(Buffer.from(bytes))
@@ -30,7 +30,7 @@ describe('decodeHex', () => {
 })
 
 describe('decodeBase64', () => {
-  it('decodes what was encoded, and returns null for every other text', () => {
+  it('decodes encoded text, and returns null for every other text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
         expect(decodeBase64(Buffer.from(bytes).toString('base64'))).toEqual(Buffer.from(bytes))
@@ -66,7 +66,7 @@ describe('isWithinTolerance', () => {
     )
   })
 
-  it('takes nothing but ten digits for a time', () => {
+  it('accepts only ten digits as a time', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(!/^[0-9]{10}$/.test(text))
@@ -75,7 +75,7 @@ describe('isWithinTolerance', () => {
     )
   })
 
-  it('is never met when the clock gives no time', () => {
+  it('is never met if the clock returns no time', () => {
     expect(isWithinTolerance('1760000000', 300, Number.NaN)).toBe(false)
   })
 })

@@ -237,7 +237,7 @@ describe('events replay', () => {
     expect(document).toMatchObject({ ended: 'settled', state: 'finished', matched: 1, done: 0, failed: 1 })
   })
 
-  it('takes only dead events by default', async () => {
+  it('replays only dead events by default', async () => {
     const provider = 'mixed'
     await insertDead(3, provider)
     await system.events.insertMany([
@@ -328,7 +328,7 @@ describe('events replay', () => {
     expect(stdout).toMatch(/^State {5}cancelled\n/)
   })
 
-  it('gives up waiting after the time that was set', async () => {
+  it('stops waiting after the given time', async () => {
     // A pending event could be in progress at the moment of the replay.
     const settled = { state: 'dead', reason: 'some_reason' } as const
     const record = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_nobody_makes', ...settled })
@@ -437,7 +437,7 @@ describe('events close and events release', () => {
     expect(await run(['events', 'close', id, '--reason', 'no'])).toMatchObject({ exitCode: 2 })
   })
 
-  it('release an event that a process holds', async () => {
+  it('releases an event that a process holds', async () => {
     const leaseUntil = new Date(Date.now() + 50_000)
     const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
     await system.events.insertOne(held)

@@ -52,7 +52,7 @@ describe('the TLS settings of a listener', () => {
 describe('the TLS settings of a caller', () => {
   const read = (env: NodeJS.ProcessEnv) => createClientTlsSource(env, 'A').read()
 
-  it('are none if nothing is set, nor where only one half is set', () => {
+  it('are none if nothing is set, or only one half', () => {
     expect(read({})).toBe(null)
     expect(read({ A_CA: authority.ca })).toEqual({ ca: authority.ca, pair: null })
     expect(read({ A_CLIENT_CERT: first.cert, A_CLIENT_KEY: first.key })).toEqual({ ca: undefined, pair: first })

@@ -74,14 +74,14 @@ describe.each(EXPRESSIONS)('the generic scheme, set to sign as $scheme', (expres
   const { scheme, beyond } = expression
   const cases = files.get(scheme) ?? []
 
-  it('gives each of its vectors the result that the scheme itself gives', async () => {
+  it('returns the result of the scheme itself for each of its vectors', async () => {
     const plain = cases.filter(({ why }) => beyond?.test(why) !== true && !/key is in upper case/.test(why))
     expect(plain.length).toBeGreaterThan(40)
     for (const vector of plain) expect(await verdictOf(expression, vector), vector.why).toBe(vector.verdict)
   })
 
   if (beyond !== undefined) {
-    it('refuses whatever the scheme takes beyond a plain HMAC', async () => {
+    it('refuses everything that the scheme accepts beyond a plain HMAC', async () => {
       const taken = cases.filter(({ why, verdict }) => beyond.test(why) && verdict === 'accepted')
       expect(taken.length).toBeGreaterThan(0)
       for (const vector of taken) expect(await verdictOf(expression, vector), vector.why).toBe('refused')

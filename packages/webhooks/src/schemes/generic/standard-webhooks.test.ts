@@ -26,7 +26,7 @@ describe('standardWebhooks', () => {
       data: { id: 'pay_1', amount: 1999, currency: 'EUR', order_id: 'ord_0001' },
     }
 
-    it('takes the id from the signed header and the object from data', () => {
+    it('reads the id from the signed header and the object from data', () => {
       expect(read(body, settings)).toEqual({
         id: 'msg_0001',
         type: 'payment.succeeded',
@@ -39,7 +39,7 @@ describe('standardWebhooks', () => {
       expect(read({ id: 'evt_of_the_body', ...body }, settings).id).toBe('msg_0001')
     })
 
-    it('finds the order where the settings point in the body as it was sent', () => {
+    it('finds the order at the pointer of the settings in the original body', () => {
       const ours = { ...body, data: { id: 'pay_1', cart: 'c_7' } }
       expect(read(ours, { ...settings, orderReference: '/data/cart' }).facts.orderId).toBe('c_7')
     })

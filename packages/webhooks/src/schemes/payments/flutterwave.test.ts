@@ -23,7 +23,7 @@ describe('flutterwave', () => {
     expect(() => makeProvider({ settings: { scheme: 'flutterwave' }, secrets })).toThrow()
   })
 
-  it('takes amount, order and status from the API, not from the delivery', async () => {
+  it('reads amount, order and status from the API, not from the delivery', async () => {
     const data = { ...transaction, created_at: '2026-01-01T00:00:00.000Z' }
     expect(await confirm({ [path]: [200, { status: 'success', data }] })).toEqual({
       event: {
@@ -35,13 +35,13 @@ describe('flutterwave', () => {
     })
   })
 
-  it('takes no payment for made that the API calls failed or pending', async () => {
+  it('does not count a payment that is failed or pending in the API', async () => {
     const message = (status: string) => confirm({ [path]: [200, { data: { ...transaction, status } }] })
     expect(await message('failed')).toMatchObject({ event: { type: 'payment.failed' } })
     expect(await message('pending')).toMatchObject({ event: { type: 'charge.completed.pending' } })
   })
 
-  it('refuses what the API does not know, or answers for another id', async () => {
+  it('refuses an object that the API does not know, or an answer for another id', async () => {
     expect(await confirm({})).toEqual({ refused: 'object_unknown' })
     expect(await confirm({ [path]: [200, { data: { ...transaction, id: 1 } }] })).toEqual({ refused: 'object_unknown' })
     expect(await confirm({}, { id: '../transfers/1' })).toEqual({ refused: 'object_unknown' })

@@ -16,7 +16,7 @@ function read(body: object, settings: object = {}): WebhookEvent {
 const intent = { id: 'pi_1', object: 'payment_intent', currency: 'eur', metadata: { order_id: 'ord_1' } }
 
 describe('stripe', () => {
-  it('reads a payment intent that succeeded, its amount from what was received', () => {
+  it('reads a successful payment intent with the received amount', () => {
     const event = {
       id: 'evt_1A',
       object: 'event',
@@ -34,7 +34,7 @@ describe('stripe', () => {
     })
   })
 
-  it('reads a payment intent that failed, its amount from what was asked for', () => {
+  it('reads a failed payment intent with the requested amount', () => {
     const object = { ...intent, amount: 1999, amount_received: 0 }
     expect(read({ id: 'evt_1B', type: 'payment_intent.payment_failed', data: { object } })).toMatchObject({
       type: 'payment.failed',
@@ -42,7 +42,7 @@ describe('stripe', () => {
     })
   })
 
-  it('takes the amount asked for where nothing says what was received', () => {
+  it('uses the requested amount if no received amount is given', () => {
     const object = { ...intent, amount: 1999 }
     expect(read({ id: 'evt_1', type: 'payment_intent.succeeded', data: { object } }).facts.amount).toBe(1999)
   })
@@ -77,7 +77,7 @@ describe('stripe', () => {
     )
   })
 
-  it('finds the order where the settings point', () => {
+  it('finds the order at the pointer of the settings', () => {
     const body = {
       id: 'evt_1',
       type: 'payment_intent.succeeded',

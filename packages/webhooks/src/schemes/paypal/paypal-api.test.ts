@@ -25,7 +25,7 @@ function fakePaypal() {
 }
 
 describe('createPaypalApi', () => {
-  it('signs in once more if PayPal takes the token back, however many read by it', async () => {
+  it('signs in once more if PayPal revokes the token, however many requests use it', async () => {
     const { fetch, takeBack, signIns } = fakePaypal()
     const read = createPaypalApi({ baseUrl: 'https://api-m.example.com', token: 'client:secret' })
     expect(await read({ id: 'WH-0' }, fetch)).toEqual({ id: 'WH-0' })

@@ -67,7 +67,7 @@ describe('createCertificateFinder', () => {
     expect(asked.filter((one) => one === url)).toHaveLength(2)
   })
 
-  it('asks no more than once in five minutes for one that has ended', async () => {
+  it('asks at most once in five minutes for an expired one', async () => {
     const { find, asked } = chain(PAYPAL_CHAIN.ended, intermediate)
     for (const ms of [0, 1, 299_999]) expect(await find(url, now + ms)).toBeNull()
     expect(asked.filter((one) => one === url)).toHaveLength(1)
@@ -96,14 +96,14 @@ describe('createCertificateFinder', () => {
     ['is an error', () => new Response('', { status: 503 })],
     ['is larger than 64 KiB', () => new Response('x'.repeat(65_537))],
     ['does not come', () => Promise.reject(new Error('No route'))],
-  ])('is unavailable where the answer %s, and asks again later', async (_, answer) => {
+  ])('is unavailable if the answer %s, and asks again later', async (_, answer) => {
     const { find, asked } = finder(answer)
     await expect(find(url, now)).rejects.toMatchObject({ code: 'unavailable' })
     await expect(find(url, now)).rejects.toMatchObject({ code: 'unavailable' })
     expect(asked.filter((one) => one === url)).toHaveLength(2)
   })
 
-  it('asks for four certificates at once and no more', async () => {
+  it('asks for at most four certificates at once', async () => {
     const { find, asked } = finder(() => new Promise<Response>(() => undefined))
     for (const n of [1, 2, 3, 4]) void find(`${url}${n}`, now)
     await expect(find(`${url}5`, now)).rejects.toMatchObject({ code: 'unavailable' })
@@ -114,7 +114,7 @@ describe('createCertificateFinder', () => {
 describe('the certificates that a finder keeps and asks for', () => {
   const urlOf = (n: number): string => `https://api-m.paypal.com/v1/notifications/certs/CERT-${n}`
 
-  it('come from the hosts of the sandbox only where that is allowed', async () => {
+  it('come from the hosts of the sandbox only if that is allowed', async () => {
     const { find } = chain(leaf, intermediate)
     const sandboxUrl = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/A'
     expect(await find(sandboxUrl, now, { sandbox: true })).not.toBeNull()
@@ -170,7 +170,7 @@ describe('the certificates that a finder keeps and asks for', () => {
 })
 
 describe('paypal', () => {
-  it('refuses certificates that are none', () => {
+  it('refuses invalid certificates', () => {
     const settings = { scheme: 'paypal', certificates: ['no certificate'] }
     expect(() => makeProvider({ settings, secrets: [{ value: '1JE4291016473214C' }] })).toThrow('must be PEM')
   })
@@ -183,7 +183,7 @@ describe('paypal', () => {
     return vector
   }
 
-  it('reports what it does after the wait for a certificate', async () => {
+  it('reports its work after the wait for a certificate', async () => {
     const vector = acceptedVector()
     const provider = makeProvider({ settings: { scheme: 'paypal' }, secrets: [{ value: vector.secret }] })
     const reported: unknown[] = []
@@ -199,7 +199,7 @@ describe('paypal', () => {
     expect(reported).toEqual([{ refused: 'signature_mismatch' }])
   })
 
-  it('needs no network where certificates are pinned', () => {
+  it('needs no network if certificates are pinned', () => {
     const vector = acceptedVector()
     const provider = makeProvider({
       settings: { scheme: 'paypal', ...vector.settings },

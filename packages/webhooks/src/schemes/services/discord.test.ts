@@ -26,7 +26,7 @@ describe('discord', () => {
     event: { type: 'ENTITLEMENT_CREATE', timestamp: '2024-10-18T18:41:21.109604', data: { id: '1234505980407808808' } },
   }
 
-  it('takes an event, of type 1 too, for no ping', () => {
+  it('does not mistake an event for a ping, even of type 1', () => {
     expect(provider.answerHandshake(verified(event))).toBeNull()
   })
 

@@ -34,12 +34,12 @@ describe('gitlab', () => {
     expect(() => makeProvider({ settings: { scheme: 'gitlab' }, secrets: clear })).toThrow('"fetch" is needed')
   })
 
-  it('refuses a signing token that is none', () => {
+  it('refuses an invalid signing token', () => {
     const secrets = [{ value: 'whsec_!' }]
     expect(() => makeProvider({ settings: { scheme: 'gitlab' }, secrets })).toThrow('is not whsec_ followed by base64')
   })
 
-  it('takes with a clear token only what GitLab itself says', async () => {
+  it('with a static token, uses only what GitLab itself returns', async () => {
     await using api = await serveApi({
       '/api/v4/projects/15/merge_requests/7': [
         200,
@@ -67,7 +67,7 @@ describe('gitlab', () => {
     expect(api.requests[0]?.headers['private-token']).toBe('glpat-1')
   })
 
-  it('refuses what GitLab does not know', async () => {
+  it('refuses an object that GitLab does not know', async () => {
     await using api = await serveApi({})
     const settings = { scheme: 'gitlab', fetch: { baseUrl: api.baseUrl, token: 'glpat-1' } }
     const provider = makeProvider({ settings, secrets: clear })
@@ -75,7 +75,7 @@ describe('gitlab', () => {
     expect(await provider.confirm?.(claimed, fetch)).toEqual({ refused: 'object_unknown' })
   })
 
-  it('never takes a type that has an effect from the body alone', () => {
+  it('never reads a type with an effect from the body alone', () => {
     const settings = { scheme: 'gitlab', fetch: { baseUrl: 'http://127.0.0.1:9', token: 'glpat-1' } }
     const provider = makeProvider({ settings, secrets: clear })
     const claimed = onlyEvent(provider.readEvents(verified({ object_kind: 'payment.succeeded', project_id: 15 })))

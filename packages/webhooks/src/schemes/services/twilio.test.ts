@@ -44,13 +44,13 @@ describe('twilio', () => {
     expect(queried).toMatchObject({ type: 'payment.succeeded', objectId: 'ch_1' })
   })
 
-  it('keeps the id of what comes without a query, as release 0.1.0 made it', async () => {
+  it('keeps the id that release 0.1.0 made for a delivery without a query', async () => {
     const signed = 'AccountSidAC1MessageSidSM1'
     const id = await idOf(deliveryOf({ form: 'MessageSid=SM1&AccountSid=AC1', signed }))
     expect(id).toBe(`sha256:${hash('sha256', signed, 'base64url')}`)
   })
 
-  it('takes a form of 200 fields and 64 KiB, and reads none that is larger', async () => {
+  it('accepts a form of 200 fields and 64 KiB, and reads no larger one', async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, n) => [`f${String(n).padStart(4, '0')}`, 'x'])
     const formOf = (count: number) =>
       fields(count)
