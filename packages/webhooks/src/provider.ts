@@ -60,10 +60,7 @@ export interface Provider {
 /** An authentic delivery, or the reason why it is not authentic. */
 type VerificationResult = VerifiedDelivery | { readonly refused: Refusal }
 
-/**
- * Creates `verify` from the check of a scheme, which knows the secrets: a delivery that it accepts becomes a verified
- * delivery.
- */
+/** Creates `verify` from the check of a scheme: a delivery that it accepts becomes a verified delivery. */
 export function verifyWith(check: CheckSignature): Provider['verify'] {
   return (delivery, now, fetch) => {
     const result = check(delivery, now, fetch)
