@@ -1,6 +1,7 @@
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+import { pay } from '../support/console/pay.ts'
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
@@ -8,24 +9,15 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-/** Sends a payment and waits until it is settled. An amount other than 300 makes a dead event. */
-async function pay(eventId: string, amount = 300): Promise<{ id: string; orderId: string }> {
-  const { system } = console
-  const orderId = await system.order()
-  expect(await system.deliver(paymentEvent(eventId, { orderId, amount }))).toBe(200)
-  const { _id } = await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
-  return { id: String(_id), orderId }
-}
-
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 
 describe('the list of events', () => {
   it('is the first page, newest first, and a new event appears without a click', async () => {
-    await pay('evt_live_1')
+    await pay(console, 'evt_live_1')
     await using visit = await console.open()
     await visit.signIn('/')
     await row(visit, 'evt_live_1').waitFor()
-    await pay('evt_live_2')
+    await pay(console, 'evt_live_2')
     await row(visit, 'evt_live_2').waitFor()
     expect(new URL(visit.page.url()).pathname).toBe('/events')
     expect(await visit.page.locator('tbody a.font-mono').first().textContent()).toBe('evt_live_2')
@@ -33,7 +25,7 @@ describe('the list of events', () => {
   })
 
   it('shows times in the zone of the viewer, and UTC on hover', async () => {
-    await pay('evt_time')
+    await pay(console, 'evt_time')
     await using visit = await console.open()
     await visit.signIn('/events?find=evt_time')
     const time = visit.page.locator('tbody time').first()
@@ -41,13 +33,13 @@ describe('the list of events', () => {
     const at = new Date((await time.getAttribute('datetime')) ?? '')
     expect(await time.getAttribute('title')).toBe(`${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`)
     expect(await time.innerText()).toBe(
-      at.toLocaleString('en-GB', { timeZone: 'Asia/Tokyo', dateStyle: 'short', timeStyle: 'medium' }),
+      at.toLocaleString('sv-SE', { timeZone: 'Asia/Tokyo', dateStyle: 'short', timeStyle: 'medium' }),
     )
   })
 
   it('is filtered by state, provider and time with one choice each, and the address has the filter', async () => {
-    await pay('evt_good')
-    await pay('evt_bad', 1)
+    await pay(console, 'evt_good')
+    await pay(console, 'evt_bad', 1)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
@@ -77,8 +69,8 @@ describe('the list of events', () => {
   })
 
   it('finds an event, an order and a payment by their ids in one box, reached by a key', async () => {
-    const { orderId } = await pay('evt_found')
-    await pay('evt_other')
+    const { orderId } = await pay(console, 'evt_found')
+    await pay(console, 'evt_other')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
@@ -97,7 +89,7 @@ describe('the list of events', () => {
   })
 
   it('finds a text in bodies with one click, which is audited, and is not live then', async () => {
-    await pay('evt_text')
+    await pay(console, 'evt_text')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
@@ -117,8 +109,8 @@ describe('the list of events', () => {
   })
 
   it('shows duplicates and changed copies by one choice, with their numbers', async () => {
-    const { orderId } = await pay('evt_twice')
-    await pay('evt_once')
+    const { orderId } = await pay(console, 'evt_twice')
+    await pay(console, 'evt_once')
     await console.system.deliver(paymentEvent('evt_twice', { orderId, amount: 300, note: 'changed' }))
     // The gateway counts redeliveries a moment later, and the page reads the numbers only every 30 s.
     await console.system.until('evt_twice', ({ mismatches }) => mismatches === 1)
@@ -135,8 +127,8 @@ describe('the list of events', () => {
   })
 
   it('is navigated with j and k, and Enter opens an event', async () => {
-    await pay('evt_key_1')
-    await pay('evt_key_2')
+    await pay(console, 'evt_key_1')
+    await pay(console, 'evt_key_2')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
@@ -155,7 +147,7 @@ describe('the list of events', () => {
 
 describe('an event', () => {
   it('shows facts, headers, attempts and its body, formatted and raw, at once, which is audited once', async () => {
-    const { id } = await pay('evt_body')
+    const { id } = await pay(console, 'evt_body')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn(`/events/${id}`)
@@ -174,7 +166,7 @@ describe('an event', () => {
   })
 
   it('is replayed with two clicks, counted first, with a reason', async () => {
-    const { id } = await pay('evt_replay', 1)
+    const { id } = await pay(console, 'evt_replay', 1)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn(`/events/${id}`)
@@ -190,7 +182,7 @@ describe('an event', () => {
   })
 
   it('that is dead is closed with two clicks and a reason', async () => {
-    const { id } = await pay('evt_close', 1)
+    const { id } = await pay(console, 'evt_close', 1)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn(`/events/${id}`)
@@ -203,7 +195,7 @@ describe('an event', () => {
   })
 
   it('is checked again with one click', async () => {
-    const { id } = await pay('evt_check')
+    const { id } = await pay(console, 'evt_check')
     await using visit = await console.open()
     await visit.signIn(`/events/${id}`)
     await visit.click(visit.page.getByRole('button', { name: 'Check the signature again' }))
@@ -224,7 +216,7 @@ describe('an event', () => {
 
 describe('many events', () => {
   it('are replayed by their filter with two clicks, counted first, at a rate, and the replay is cancelled', async () => {
-    for (const number of [1, 2, 3]) await pay(`evt_many_${number}`, 1)
+    for (const number of [1, 2, 3]) await pay(console, `evt_many_${number}`, 1)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/events?state=dead')

@@ -1,6 +1,6 @@
-import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+import { pay } from '../support/console/pay.ts'
 
 const MOST_TABS = 80
 
@@ -9,14 +9,6 @@ beforeAll(async () => {
   console = await startConsole()
 })
 afterAll(() => console[Symbol.asyncDispose]())
-
-/** Sends a payment whose amount is wrong, and resolves to the id of its dead event. */
-async function makeDead(eventId: string): Promise<string> {
-  const { system } = console
-  expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))).toBe(200)
-  const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
-  return String(_id)
-}
 
 // What a screen reader would call what has the focus, without the key that a button names.
 const NAME = `(() => {
@@ -59,7 +51,7 @@ async function giveReason(visit: Visit, button: string, reason: string): Promise
 const closed = ({ page }: Visit): Promise<void> => page.getByRole('dialog').waitFor({ state: 'detached' })
 
 it('a dead event is found, opened and replayed with a reason, and the result is seen, with keys alone', async () => {
-  await makeDead('evt_keys')
+  await pay(console, 'evt_keys', 1)
   await using visit = await console.open()
   const { page } = visit
   await signIn(visit, '/')
@@ -112,7 +104,7 @@ describe('the focus after a dialog', () => {
   })
 
   it('stays at its button even if that can no longer be used, and the reason is found there', async () => {
-    const id = await makeDead('evt_closed_by_keys')
+    const { id } = await pay(console, 'evt_closed_by_keys', 1)
     await using visit = await console.open()
     const { page } = visit
     await signIn(visit, `/events/${id}`)

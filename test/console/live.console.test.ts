@@ -1,7 +1,8 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+import type { ConsoleUnderTest, Visit } from '../support/console/open-console.ts'
+import { startFilledConsole } from '../support/console/start-filled-console.ts'
 
 const STORED = 120
 const TAIL = '**/operator/events.tail*'
@@ -10,12 +11,7 @@ const MOST_READERS = 100
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
-  console = await startConsole()
-  const at = Date.now() - 86_400_000
-  const records = Array.from({ length: STORED }, (_, index) =>
-    sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(at + index * 1_000) }),
-  )
-  await console.system.events.insertMany(records)
+  console = await startFilledConsole(STORED)
 })
 afterAll(() => console[Symbol.asyncDispose]())
 

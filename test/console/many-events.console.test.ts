@@ -1,17 +1,13 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+import type { ConsoleUnderTest } from '../support/console/open-console.ts'
+import { startFilledConsole } from '../support/console/start-filled-console.ts'
 
 const EVENTS = 350
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
-  console = await startConsole()
-  const at = Date.now() - 86_400_000
-  const records = Array.from({ length: EVENTS }, (_, index) =>
-    sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(at + index * 1_000) }),
-  )
-  await console.system.events.insertMany(records)
+  console = await startFilledConsole(EVENTS)
 })
 afterAll(() => console[Symbol.asyncDispose]())
 

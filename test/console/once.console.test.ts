@@ -1,8 +1,8 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+import { pay } from '../support/console/pay.ts'
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
@@ -33,11 +33,10 @@ function listenFor(page: Page, procedure: string): string[] {
 
 it('one replay is started by two submissions right after each other', async () => {
   const { system } = console
-  await system.deliver(paymentEvent('evt_once', { orderId: await system.order(), amount: 1 }))
-  const { _id } = await system.until('evt_once', ({ state }) => state === 'dead')
+  const { id } = await pay(console, 'evt_once', 1)
   await using visit = await console.open()
   const { page } = visit
-  await visit.signIn(`/events/${_id}`)
+  await visit.signIn(`/events/${id}`)
   const asked = listenFor(page, 'events.replay')
   await page.getByRole('button', { name: 'Replay…' }).click()
   await page.getByText('1 event will be due again.').waitFor()

@@ -1,6 +1,6 @@
-import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+import { pay } from '../support/console/pay.ts'
 
 const READER = 'the-token-of-somebody-who-may-only-read'
 
@@ -15,12 +15,10 @@ beforeAll(async () => {
 afterAll(() => console[Symbol.asyncDispose]())
 
 it('an operator who may only read can use no action, and each action says why', async () => {
-  const { system } = console
-  await system.deliver(paymentEvent('evt_read_only', { orderId: await system.order(), amount: 1 }))
-  const { _id } = await system.until('evt_read_only', ({ state }) => state === 'dead')
+  const { id } = await pay(console, 'evt_read_only', 1)
   await using visit = await console.open()
   const { page } = visit
-  await page.goto(`${console.url}/events/${_id}`)
+  await page.goto(`${console.url}/events/${id}`)
   await page.getByLabel('Operator token').fill(READER)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Replay…' }).waitFor()

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { type Column, DataTable } from '../parts/data-table.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
+import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { MoreButton } from '../parts/more-button.tsx'
+import { PagedTable } from '../parts/paged-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { useAudit } from './use-audit.ts'
 
 type Entry = Answers['audit']['list']['items'][number]
 
+const keyOf = ({ id }: Entry): string => id
 const describeDetails = ({ details }: Entry): string => JSON.stringify(details)
 
 const COLUMNS: readonly Column<Entry>[] = [
@@ -49,16 +49,10 @@ const COLUMNS: readonly Column<Entry>[] = [
 /** Who did what, when and why, and whether the log is unchanged. */
 export function AuditPage() {
   const audit = useAudit()
-  const items = audit.data?.pages.flatMap((page) => page.items)
   return (
     <PageFrame title={texts.pages.audit}>
       <Verification />
-      {audit.error !== null && <ProblemNotice error={audit.error} />}
-      {items !== undefined && items.length > 0 && (
-        <DataTable caption={texts.pages.audit} columns={COLUMNS} items={items} keyOf={({ id }) => id} />
-      )}
-      {items?.length === 0 && <EmptyNotice title={texts.audit.emptyTitle} hint={texts.audit.emptyHint} />}
-      <MoreButton query={audit} />
+      <PagedTable caption={texts.pages.audit} columns={COLUMNS} keyOf={keyOf} query={audit} empty={texts.audit} />
     </PageFrame>
   )
 }

@@ -72,7 +72,7 @@ function linesOf(points: readonly AnswerPoint[]) {
   }
 }
 
-const count = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 1 })
+const count = (value: number): string => texts.number(value, 1)
 
 function Minutes({ points }: { readonly points: readonly AnswerPoint[] }) {
   const { until, acceptedRate, refusedRate, p99, byMinute } = texts.health

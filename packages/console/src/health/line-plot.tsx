@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react'
 import Plot from 'uplot'
+import { texts } from '../texts/texts.ts'
 
 /** A line of a plot. A value that is null leaves a gap. */
 export interface PlotLine {
@@ -20,7 +21,6 @@ export interface LinePlotProps {
 const HEIGHT_PX = 160
 const GRID_PX = 1
 const LINE_PX = 1.5
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const DARK = '(prefers-color-scheme: dark)'
 
 /** Lines over time. It is a picture: the same numbers must also be shown as text. */
@@ -73,8 +73,8 @@ function openPlot(place: HTMLElement, names: HTMLElement, labels: readonly strin
     ...{ width: place.clientWidth, height: HEIGHT_PX, legend: { show: false }, cursor: { show: false } },
     scales: { y: { range: (_: Plot, __: number, most: number): [number, number] => [0, Math.max(most, 1) * 1.1] } },
     axes: [
-      { ...axis, values: (_: Plot, at: number[]) => at.map((seconds) => CLOCK.format(seconds * 1_000)) },
-      { ...axis, values: (_: Plot, at: number[]) => at.map((value) => value.toLocaleString('en')) },
+      { ...axis, values: (_: Plot, at: number[]) => at.map((seconds) => texts.time.clock(new Date(seconds * 1_000))) },
+      { ...axis, values: (_: Plot, at: number[]) => at.map((value) => texts.number(value)) },
     ],
     series: [
       {},

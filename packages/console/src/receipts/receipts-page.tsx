@@ -7,12 +7,10 @@ import { useMayDo } from '../api/use-may-do.ts'
 import { usePages } from '../api/use-pages.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { type Column, DataTable } from '../parts/data-table.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
+import type { Column } from '../parts/data-table.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { MoreButton } from '../parts/more-button.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { PagedTable } from '../parts/paged-table.tsx'
 import { ReasonDialog } from '../parts/reason-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
@@ -20,6 +18,8 @@ import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
 type Receipt = Answers['receipts']['list']['items'][number]
 
 const REFRESH_MS = 5_000
+
+const keyOf = ({ key }: Receipt): string => key
 
 /** The receipts: which are owed, sent or parked, and the release of a parked one. */
 export function ReceiptsPage() {
@@ -31,16 +31,16 @@ export function ReceiptsPage() {
   })
   const [released, setReleased] = useState<Receipt | null>(null)
   const columns = useColumns(setReleased)
-  const items = receipts.data?.pages.flatMap((page) => page.items)
   return (
     <PageFrame title={texts.pages.receipts}>
       <StateChips search={search} />
-      {receipts.error !== null && <ProblemNotice error={receipts.error} />}
-      {items !== undefined && items.length > 0 && (
-        <DataTable caption={texts.pages.receipts} columns={columns} items={items} keyOf={({ key }) => key} />
-      )}
-      {items?.length === 0 && <EmptyNotice title={texts.receipts.emptyTitle} hint={texts.receipts.emptyHint} />}
-      <MoreButton query={receipts} />
+      <PagedTable
+        caption={texts.pages.receipts}
+        columns={columns}
+        keyOf={keyOf}
+        query={receipts}
+        empty={texts.receipts}
+      />
       {released !== null && <Release receipt={released} onClose={() => setReleased(null)} />}
     </PageFrame>
   )

@@ -4,14 +4,13 @@ import { type Answers, operator } from '../api/operator-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { Choice } from '../parts/choice.tsx'
-import { type Column, DataTable } from '../parts/data-table.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
+import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { MoreButton } from '../parts/more-button.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { type EmptyTexts, PagedTable } from '../parts/paged-table.tsx'
 import { useProviders } from '../providers/use-providers.ts'
 import { texts } from '../texts/texts.ts'
 import { RefusalDialog } from './refusal-dialog.tsx'
+import type { RefusedSearch } from './refused-search.ts'
 
 type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
@@ -33,13 +32,14 @@ export function RefusedPage() {
   return (
     <PageFrame title={texts.pages.refused}>
       <Filters reasons={items?.map(({ reason, why }) => why ?? reason) ?? []} />
-      {refusals.error !== null && <ProblemNotice error={refusals.error} />}
       <NotKept counts={notKept} />
-      {items !== undefined && items.length > 0 && (
-        <DataTable caption={texts.pages.refused} columns={columns} items={items} keyOf={({ id }) => id} />
-      )}
-      {items?.length === 0 && notKept.length === 0 && <NoRefusals />}
-      <MoreButton query={refusals} />
+      <PagedTable
+        query={refusals}
+        caption={texts.pages.refused}
+        columns={columns}
+        keyOf={({ id }) => id}
+        empty={notKept.length === 0 ? whyEmpty(search) : null}
+      />
       {shown !== null && <RefusalDialog refusal={shown} onClose={() => setShown(null)} />}
     </PageFrame>
   )
@@ -74,10 +74,9 @@ function Filters({ reasons }: { readonly reasons: readonly string[] }) {
   )
 }
 
-function NoRefusals() {
-  const isFiltered = Object.keys(useSearch({ from: '/refused' })).length > 0
-  if (isFiltered) return <EmptyNotice title={texts.refused.noMatchTitle} hint={texts.refused.noMatchHint} />
-  return <EmptyNotice title={texts.refused.emptyTitle} hint={texts.refused.emptyHint} />
+function whyEmpty(filters: RefusedSearch): EmptyTexts {
+  const { noMatchTitle: emptyTitle, noMatchHint: emptyHint } = texts.refused
+  return Object.keys(filters).length > 0 ? { emptyTitle, emptyHint } : texts.refused
 }
 
 function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {

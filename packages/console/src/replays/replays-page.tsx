@@ -2,11 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { type Column, DataTable } from '../parts/data-table.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
+import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { MoreButton } from '../parts/more-button.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { PagedTable } from '../parts/paged-table.tsx'
 import { texts } from '../texts/texts.ts'
 
 type ReplayRow = Answers['replays']['list']['items'][number]
@@ -61,16 +59,10 @@ export function ReplaysPage() {
     ...{ key: ['replays', 'list'], refreshMs: REFRESH_MS },
     read: (page) => operator.replays.list.query(page),
   })
-  const items = replays.data?.pages.flatMap((page) => page.items)
   return (
     <PageFrame title={texts.pages.replays}>
       <p className="mb-2 text-quiet">{texts.replay.listHint}</p>
-      {replays.error !== null && <ProblemNotice error={replays.error} />}
-      {items !== undefined && items.length > 0 && (
-        <DataTable caption={texts.pages.replays} columns={COLUMNS} items={items} keyOf={keyOf} />
-      )}
-      {items?.length === 0 && <EmptyNotice title={texts.replay.emptyTitle} hint={texts.replay.emptyHint} />}
-      <MoreButton query={replays} />
+      <PagedTable caption={texts.pages.replays} columns={COLUMNS} keyOf={keyOf} query={replays} empty={texts.replay} />
     </PageFrame>
   )
 }

@@ -101,6 +101,10 @@ it('every file is read', () => {
   expect(files.length).toBeGreaterThan(50)
 })
 
+it.each(files)('%s leaves the form of numbers and times to texts/', (file) => {
+  expect(readFileSync(join(SOURCES, file), 'utf8')).not.toMatch(/\bIntl\.|\.toLocale\w*String\(/)
+})
+
 it.each(files)('%s has no visible text: all of them are in texts/', (file) => {
   expect(visibleTexts(readFileSync(join(SOURCES, file), 'utf8'))).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { eventTexts } from './event-texts.ts'
-import { number, plural } from './plural.ts'
+import { clockTime, localTime, number, shortTime, utcTime } from './formats.ts'
+import { plural } from './plural.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 
@@ -69,7 +70,10 @@ export const english = {
       if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
       return `${Math.round(seconds / 86_400)} days`
     },
-    utc: (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`,
+    local: localTime,
+    short: shortTime,
+    clock: clockTime,
+    utc: utcTime,
   },
   overview: {
     title: 'Overview',

@@ -1,4 +1,5 @@
-import { number, plural } from './plural.ts'
+import { number } from './formats.ts'
+import { plural } from './plural.ts'
 
 /** The texts about events and their replays, in English. */
 export const eventTexts = {

@@ -1,5 +1,4 @@
-/** A number as English writes it: `2,000`. */
-export const number = (value: number): string => value.toLocaleString('en')
+import { number } from './formats.ts'
 
 /** A number with its noun: `1 event`, `2,000 events`. */
 export const plural = (count: number, one: string, many: string): string =>

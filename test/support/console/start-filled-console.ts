@@ -1,0 +1,15 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { type ConsoleUnderTest, startConsole } from './open-console.ts'
+
+const DAY_MS = 86_400_000
+
+/** Starts a system and a browser as `startConsole` does, with events `evt_0`, `evt_1`, …, received yesterday, a second apart. */
+export async function startFilledConsole(count: number): Promise<ConsoleUnderTest> {
+  const yesterday = Date.now() - DAY_MS
+  const records = Array.from({ length: count }, (_, index) =>
+    sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(yesterday + index * 1_000) }),
+  )
+  const started = await startConsole()
+  await started.system.events.insertMany(records)
+  return started
+}
