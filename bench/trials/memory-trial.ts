@@ -6,12 +6,15 @@ import { startDrive } from './drive.ts'
 const BATCH = 25_000
 const BATCH_FOR_MS = 60_000
 
+/** The receiver whose memory is looked at. */
+interface MemoryTrial {
+  readonly name: string
+  readonly title: string
+  readonly start: StartReceiver
+}
+
 /** Looks at the memory of a receiver after it has accepted very many deliveries, as fast as it takes them. */
-export function createMemoryTrial({
-  name,
-  title,
-  start,
-}: Pick<Trial, 'name' | 'title'> & { readonly start: StartReceiver }): Trial {
+export function createMemoryTrial({ name, title, start }: MemoryTrial): Trial {
   return {
     name,
     title,

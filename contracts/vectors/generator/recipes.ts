@@ -34,6 +34,12 @@ const v0 = {
   text: (bytes: Buffer, time: string) => [`v0:${time}:`, bytes],
   independent: V0,
 } as const
+const timedList = (signature: string) =>
+  ({
+    encoding: 'hex',
+    list: { separator: ',', time: 't', signature },
+    text: (bytes: Buffer, time: string) => [`${time}.`, bytes],
+  }) as const
 
 const SPKI = { format: 'der', type: 'spki' } as const
 const ecdsa = createEcdsaSigner(knownSignatures('sendgrid'))
@@ -127,9 +133,7 @@ export const RECIPES: readonly Recipe[] = [
     ...body,
     scheme: 'hook0',
     header: 'X-Hook0-Signature',
-    encoding: 'hex',
-    list: { separator: ',', time: 't', signature: 'v0' },
-    text: (bytes, time) => [`${time}.`, bytes],
+    ...timedList('v0'),
     independent: 'e83e8c48af85e07092d429601893077a9347dc1b45bbfaeb788324e9b65083a3',
     own: hook0Cases,
   },
@@ -205,9 +209,7 @@ export const RECIPES: readonly Recipe[] = [
     scheme: 'stripe',
     secret: 'whsec_test_secret',
     header: 'Stripe-Signature',
-    encoding: 'hex',
-    list: { separator: ',', time: 't', signature: 'v1' },
-    text: (bytes, time) => [`${time}.`, bytes],
+    ...timedList('v1'),
     independent: 'a34aa3d9a65afc219132646c23329f95dc1208c066855aebd9bb7d2c0fd0f158',
     own: stripeCases,
   },

@@ -1,17 +1,13 @@
 import { accepted, type Delivered, linesAround, type Recipe, refused, signatureOf, signedLines } from '../recipe.ts'
 import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
+import { edgesOfWindow } from './time-cases.ts'
 
 /** Cashfree writes its times in milliseconds. */
 export function cashfreeCases(recipe: Recipe): Vector[] {
-  const at = (milliseconds: number) => ({
-    headers: signedLines(recipe, { time: String(NOW * 1_000 + milliseconds) }),
-  })
+  const away = (seconds: number) => ({ headers: signedLines(recipe, { time: String((NOW + seconds) * 1_000) }) })
   return [
-    accepted(recipe, 'signed as the provider signs, in milliseconds', at(0)),
-    accepted(recipe, 'the time in milliseconds is 300 s ago, the edge of the window', at(-300_000)),
-    accepted(recipe, 'the time in milliseconds is 300 s ahead, the edge of the window', at(300_000)),
-    refused(recipe, 'the time in milliseconds is 301 s ago', at(-301_000)),
-    refused(recipe, 'the time in milliseconds is 301 s ahead', at(301_000)),
+    accepted(recipe, 'signed as the provider signs, in milliseconds', away(0)),
+    ...edgesOfWindow(recipe, 'the time in milliseconds', away),
     refused(recipe, 'the time has eleven digits, and is signed so', {
       headers: signedLines(recipe, { time: `${NOW}0` }),
     }),

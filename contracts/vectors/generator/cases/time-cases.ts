@@ -1,4 +1,4 @@
-import { accepted, isTimed, type Recipe, refused, signedLines } from '../recipe.ts'
+import { accepted, type Delivered, isTimed, type Recipe, refused, signedLines } from '../recipe.ts'
 import { NOW, type Vector } from '../vector.ts'
 
 /** The time, where one is signed: both edges of the window, and everything that is no time although it is signed. */
@@ -7,10 +7,7 @@ export function timeCases(recipe: Recipe): Vector[] {
   const away = (seconds: number) => ({ headers: signedLines(recipe, { time: String(NOW + seconds) }) })
   return [
     accepted(recipe, 'the time is 290 s ago', away(-290)),
-    accepted(recipe, 'the time is 300 s ago, the edge of the window', away(-300)),
-    accepted(recipe, 'the time is 300 s ahead, the edge of the window', away(300)),
-    refused(recipe, 'the time is 301 s ago', away(-301)),
-    refused(recipe, 'the time is 301 s ahead', away(301)),
+    ...edgesOfWindow(recipe, 'the time', away),
     refused(recipe, 'the time is a day ago', away(-86_400)),
     refused(recipe, 'the time is ten years ahead', away(315_360_000)),
     refused(recipe, 'the time is 11 s ago and the provider allows 10 s', {
@@ -24,6 +21,16 @@ export function timeCases(recipe: Recipe): Vector[] {
     ...noTimes(recipe).map(([why, time]) =>
       refused(recipe, `the time ${why}, and is signed so`, { headers: signedLines(recipe, { time }) }),
     ),
+  ]
+}
+
+/** Both edges of the window, from within and from without. `away`: a delivery that is signed this many seconds from now. */
+export function edgesOfWindow(recipe: Recipe, time: string, away: (seconds: number) => Delivered): Vector[] {
+  return [
+    accepted(recipe, `${time} is 300 s ago, the edge of the window`, away(-300)),
+    accepted(recipe, `${time} is 300 s ahead, the edge of the window`, away(300)),
+    refused(recipe, `${time} is 301 s ago`, away(-301)),
+    refused(recipe, `${time} is 301 s ahead`, away(301)),
   ]
 }
 

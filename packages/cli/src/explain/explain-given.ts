@@ -1,13 +1,14 @@
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
+import type { DeliveryFinding } from '../verify/add-delivery-command.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
 import { readGiven } from '../verify/verify-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
 
 /** An explanation with its provider. */
-export interface GivenExplanation extends Explanation {
+interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string
   /** Why the accepted delivery would have no effect. */
@@ -15,7 +16,7 @@ export interface GivenExplanation extends Explanation {
 }
 
 /**
- * Explains the delivery in the options.
+ * Explains the delivery in the options, for `oncehook explain`.
  * @throws UsageError
  * @throws CommandFailure if a required certificate cannot be fetched
  */
@@ -23,7 +24,7 @@ export async function explainGiven(
   file: string | undefined,
   options: DeliveryOptions,
   context: CliContext,
-): Promise<GivenExplanation> {
+): Promise<DeliveryFinding> {
   const given = await readGiven(file, options, context)
   const { name: provider, settings } = given.asked
   if (settings.scheme === 'paypal' && !('certificates' in settings)) {
@@ -32,11 +33,11 @@ export async function explainGiven(
   }
   const explanation = await explainDelivery(given, options.url)
   const withheld = explanation.acceptedBy === null ? [] : await findWithheld(given)
-  return { ...explanation, provider, scheme: settings.scheme, withheld }
+  const found = { ...explanation, provider, scheme: settings.scheme, withheld }
+  return { isAccepted: found.acceptedBy !== null, lines: describe(found), document: toDocument(found) }
 }
 
-/** The output of `explain`. */
-export function describeExplanation(explanation: GivenExplanation): string[] {
+function describe(explanation: GivenExplanation): string[] {
   const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   if (acceptedBy !== null) {
     const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
@@ -54,8 +55,7 @@ export function describeExplanation(explanation: GivenExplanation): string[] {
   ]
 }
 
-/** The output of `explain --json`. */
-export function toExplanationDocument(explanation: GivenExplanation): object {
+function toDocument(explanation: GivenExplanation): object {
   const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   return acceptedBy === null
     ? { result: 'refused', provider, scheme, causes, tried }

@@ -1,13 +1,14 @@
 import { findSignedTime, type SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import type { CliContext } from '../cli-context.ts'
 import { toPrintable, toTime } from '../output.ts'
+import type { DeliveryFinding } from './add-delivery-command.ts'
 import { type DeliveryOptions, refuseSecretArgument } from './delivery-options.ts'
 import { findKnownProviders, type KnownProviders } from './known-providers.ts'
 import { type GivenDelivery, readDelivery } from './read-delivery.ts'
 import { type VerificationResult, verifyDelivery } from './verify-delivery.ts'
 
 /** A delivery, its provider, and the result of its verification. */
-export interface GivenVerification extends GivenDelivery, KnownProviders {
+interface GivenVerification extends GivenDelivery, KnownProviders {
   /** Milliseconds. */
   readonly now: number
   readonly fetch: typeof globalThis.fetch
@@ -35,7 +36,7 @@ export async function readGiven(
 }
 
 /**
- * Verifies the delivery of the options.
+ * Verifies the delivery of the options, for `oncehook verify`.
  * @throws UsageError
  * @throws CommandFailure
  */
@@ -43,13 +44,13 @@ export async function verifyGiven(
   file: string | undefined,
   options: DeliveryOptions,
   context: CliContext,
-): Promise<GivenVerification> {
+): Promise<DeliveryFinding> {
   const given = await readGiven(file, options, context)
-  return { ...given, result: await verifyDelivery(given.asked, given) }
+  const verified = { ...given, result: await verifyDelivery(given.asked, given) }
+  return { isAccepted: verified.result.accepted, lines: describe(verified), document: toDocument(verified) }
 }
 
-/** The output of `verify`. */
-export function describeResult({ asked, result, signedTime }: GivenVerification): string[] {
+function describe({ asked, result, signedTime }: GivenVerification): string[] {
   const who = `${asked.name} (${asked.settings.scheme})`
   if (!result.accepted) {
     return [`Refused    by ${who}: ${result.refusal}`, 'Run `oncehook explain` with the same arguments to find out why']
@@ -62,8 +63,7 @@ export function describeResult({ asked, result, signedTime }: GivenVerification)
   ]
 }
 
-/** The output of `verify --json`. */
-export function toResultDocument({ asked, result, signedTime }: GivenVerification): object {
+function toDocument({ asked, result, signedTime }: GivenVerification): object {
   const { name: provider, settings } = asked
   const scheme = settings.scheme
   return result.accepted
