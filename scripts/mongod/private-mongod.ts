@@ -37,7 +37,8 @@ const ATTEMPTS = 5
 
 /**
  * Starts a real replica set of one that keeps its data and listens on loopback only; one that still runs on this data is
- * adopted. It leads its own process group, so that a terminal's Ctrl-C does not reach it before its turn.
+ * adopted. It leads its own process group, so that a terminal's Ctrl-C does not reach it before its turn. Own code, because
+ * `mongodb-memory-server` cannot adopt a server.
  */
 export async function startPrivateMongod(options: PrivateMongodOptions): Promise<PrivateMongod> {
   mkdirSync(options.dbPath, { recursive: true, mode: 0o700 })

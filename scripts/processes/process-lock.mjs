@@ -1,4 +1,5 @@
-// Plain JavaScript for any Node >= 20: bootstrap.mjs needs it before Node 24 is there.
+// Plain JavaScript for any Node >= 20: bootstrap.mjs needs it before Node 24 is there, and before a library such as
+// `proper-lockfile` is installed.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -117,14 +117,23 @@ describe('the packed @oncehook/webhooks', () => {
     },
   )
 
-  it('is typed in both formats, without the types of Node.js, of a framework or of Zod', {
-    timeout: 120_000,
-  }, async () => {
-    for (const file of ['typed.mts', 'typed.cts']) await writeFile(join(folder, file), `${IMPORTS}${TYPED}`)
-    const options = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--types', '--module', 'nodenext']
-    const tsc = [join(repository, 'node_modules/typescript/bin/tsc'), ...options, 'typed.mts', 'typed.cts']
-    await expect(run(process.execPath, tsc, { cwd: folder })).resolves.toMatchObject({ stdout: '' })
-  })
+  it.each([
+    ['nodenext', 'nodenext', ['typed.mts', 'typed.cts']],
+    ['node16', 'node16', ['typed.mts', 'typed.cts']],
+    ['preserve', 'bundler', ['typed.mts']],
+  ])(
+    'is typed for module %s and resolution %s, without the types of Node.js, of a framework or of Zod',
+    {
+      timeout: 120_000,
+    },
+    async (module, resolution, files) => {
+      for (const file of files) await writeFile(join(folder, file), `${IMPORTS}${TYPED}`)
+      const strict = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--types']
+      const options = [...strict, '--module', module, '--moduleResolution', resolution]
+      const tsc = [join(repository, 'node_modules/typescript/bin/tsc'), ...options, ...files]
+      await expect(run(process.execPath, tsc, { cwd: folder })).resolves.toMatchObject({ stdout: '' })
+    },
+  )
 
   it('is typed for settings as data, with the types of Node.js', { timeout: 120_000 }, async () => {
     await writeFile(join(folder, 'providers.mts'), PROVIDERS)

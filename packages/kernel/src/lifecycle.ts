@@ -17,7 +17,8 @@ const WHOLE_STOP_MS = 9_500
 /**
  * Shutdown of a process. Stages added during start run in reverse order at a stop signal. Each has a time limit, and
  * `wholeStopMs` limits all of them together. Then the process exits with 0. A failed or late stage is logged and
- * changes the exit code to 1; later stages still run.
+ * changes the exit code to 1; later stages still run. Own code, because `@godaddy/terminus` has one time limit for all stages,
+ * and stops HTTP servers only.
  */
 export class Lifecycle {
   readonly #logger: Logger

@@ -24,7 +24,7 @@ export type CrossCheck = (texts: Readonly<Record<string, string | undefined>>) =
 
 /**
  * Reads the settings of a service from its environment. `NAME_FILE` names a file that contains the value of `NAME`.
- * The result is frozen.
+ * The result is frozen. Own code around zod, because `envalid` knows no `NAME_FILE`.
  * @throws SettingsError with all problems at once
  */
 export function readSettings<Schema extends z.ZodObject>(

@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is Members {
 
 /**
  * Applies a JSON Merge Patch (RFC 7396 section 2) without changing its arguments: null removes, objects merge, other
- * values replace. `__proto__` is an ordinary property.
+ * values replace. `__proto__` is an ordinary property. Own code, because `json-merge-patch` changes its target.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch

@@ -12,7 +12,8 @@ export function isFormBody(rawBody: Buffer): boolean {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The fields of a form (application/x-www-form-urlencoded). No field may be repeated.
+ * The fields of a form (application/x-www-form-urlencoded). No field may be repeated. Own code, because `URLSearchParams`
+ * also accepts broken escapes and invalid UTF-8.
  * @throws invalidBody
  */
 export function readForm(rawBody: Buffer): ReadonlyMap<string, string> {

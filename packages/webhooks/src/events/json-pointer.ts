@@ -1,6 +1,9 @@
 const ARRAY_INDEX = /^(?:0|[1-9]\d*)$/
 
-/** The value that a JSON Pointer (RFC 6901) names, or undefined where there is none. */
+/**
+ * The value that a JSON Pointer (RFC 6901) names, or undefined where there is none. Own code, because `jsonpointer` also
+ * finds inherited properties, such as `constructor`.
+ */
 export function resolvePointer(document: unknown, pointer: string): unknown {
   let value = document
   for (const escaped of pointer.split('/').slice(1)) {
