@@ -30,7 +30,7 @@ describe('readPlan', () => {
     expect(trialsOf('--rows', 'duplicates')).toContain('accepting')
   })
 
-  it('takes rounds, seconds and minutes as they are given', () => {
+  it('uses rounds, seconds and minutes as given', () => {
     const { phases, effort } = readPlan(['--rounds', '2', '--seconds', '1.5', '--minutes', '1'], PHASES)
     expect(phases.every(({ rounds }) => rounds === 2)).toBe(true)
     expect(effort.measureMs).toBe(1_500)

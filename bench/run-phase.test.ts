@@ -25,7 +25,7 @@ function trialOf(name: string, outcome: (run: string) => Outcome): Trial {
   return { name, title: name, run: async ({ run }) => outcome(run) }
 }
 
-it('takes each trial once per round, in turn, under unique names', async () => {
+it('runs each trial once per round, in turn, under unique names', async () => {
   const order: string[] = []
   const note = (run: string): Outcome => {
     order.push(run)

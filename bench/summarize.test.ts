@@ -56,7 +56,7 @@ function resultOf(rounds: Measurement[][], repeated: Measurement[] = []): PhaseR
 const steady = [round(1_000, 4_000), round(100, 400), round(1_000, 4_200)]
 
 describe('summarize', () => {
-  it('takes ratios within a round, and the median of them', () => {
+  it('computes ratios within a round, and their median', () => {
     const { goals, basis } = summarize([resultOf(steady)])
     expect(goals[0]).toMatchObject({ value: { median: 4, least: 4, most: 4.2 }, verdict: 'reached' })
     expect(basis).toEqual(['accept: 3 of 3 rounds were quiet and count'])
@@ -74,7 +74,7 @@ describe('summarize', () => {
     expect(basis[0]).toMatch(/only 2 of 3 rounds were quiet, so all count$/)
   })
 
-  it('is content with fewer rounds than were wanted, when time allowed no more and all were quiet', () => {
+  it('accepts fewer rounds than requested if there was no time for more and all were quiet', () => {
     expect(summarize([resultOf(steady.slice(0, 2))]).basis).toEqual(['accept: 2 of 2 rounds were quiet and count'])
   })
 
@@ -85,7 +85,7 @@ describe('summarize', () => {
     expect(verdicts(3_000)).toEqual(['missed', 'aim'])
   })
 
-  it('says that a goal was not measured where a trial of it was not run', () => {
+  it('says that a goal was not measured if one of its trials was not run', () => {
     const { goals } = summarize([resultOf([[measured(ours, { perSecond: 1 })]])])
     expect(goals.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured'])
   })
@@ -95,7 +95,7 @@ describe('summarize', () => {
     expect(summarize([resultOf(losing, [measured(ours, {}, { lost: 1 })])]).lost).toBe(7)
   })
 
-  it('takes the median of a curve at each rate, in the order of the rates', () => {
+  it('computes the median of a curve at each rate, in the order of the rates', () => {
     const at = (perSecond: number, p99Ms: number) => ({ perSecond, p50Ms: 1, p99Ms, failed: 0 })
     const curves = [[at(500, 2), at(1_000, 9)], [at(500, 4)], [at(500, 3), at(1_000, 5), at(250, 1)]]
     const rounds = curves.map((curve) => [measured(naive, {}), measured(ours, {}, { curve })])

@@ -73,7 +73,7 @@ describe('webhooks', () => {
     expect(others.filter(({ file, from }) => join(file, '..', from).startsWith(`${folder}/`))).toEqual([])
   })
 
-  it('needs no server, no database and no package beside zod', () => {
+  it('needs no server, no database and no package besides zod', () => {
     const used = importsOf('packages/webhooks/src').map(({ from }) => from)
     const foreign = used.filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
     expect(new Set(foreign.filter((from) => !from.startsWith('@oncehook/kernel/')))).toEqual(new Set(['zod']))
@@ -140,7 +140,7 @@ describe('the state of an event', () => {
 })
 
 describe('the network', () => {
-  it('is reached by a fetch that comes in as an argument', () => {
+  it('is reached by a fetch that is an argument', () => {
     const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
     const bound = files.filter((file) =>
       /(?<!typeof )globalThis\.fetch/.test(readFileSync(join(repository, file), 'utf8')),
@@ -185,7 +185,7 @@ describe('a start of the gateway', () => {
     return behind(first).packages
   }
 
-  it('loads nothing before deliveries are taken that none of them needs', () => {
+  it('loads only what deliveries need before it accepts them', () => {
     const needed = packagesBehind('packages/gateway/src/gateway.ts')
     expect([...needed].filter((name) => !name.startsWith('node:')).toSorted()).toEqual([
       'content-type',

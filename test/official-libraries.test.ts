@@ -109,7 +109,7 @@ describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name,
         ),
       )
 
-    it('is what our vectors hold, until it is changed', async () => {
+    it('is what our vectors contain, until it is changed', async () => {
       for (const vector of vectors) {
         const now = vector.now * 1000
         vi.setSystemTime(now)

@@ -38,7 +38,7 @@ it('the way of one webhook, from the socket to the 200, leads through few files 
   expect(lines.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(MAX_LINES_OF_THE_WAY)
 })
 
-it('no folder has too many files beside tests, but those whose README gives the reason', () => {
+it('no folder has too many files besides tests, except those whose README gives the reason', () => {
   const counts = new Map<string, number>()
   for (const file of files.filter((one) => !isTest(one))) {
     counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)

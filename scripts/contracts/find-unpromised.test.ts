@@ -42,11 +42,11 @@ describe('findUnpromised', () => {
     [order.extend({ payment: z.strictObject({ key: z.string() }).nullable() }), '$.payment.id: removed member'],
     [order.extend({ metadata: z.record(z.string(), z.int()) }), '$.metadata.colour: was of type string, is integer'],
     [order.extend({ items: z.array(z.strictObject({ code: z.string() })).max(9) }), '$.items[0].sku: removed member'],
-  ])('names what is no longer promised (%#)', (schema, found) => {
+  ])('names guarantees that are gone (%#)', (schema, found) => {
     expect(unpromised(schema)).toContain(found)
   })
 
-  it('reports a null where none is allowed', () => {
+  it('reports a null that is not allowed', () => {
     expect(unpromised(z.strictObject({ a: z.int() }), { a: null })).toEqual(['$.a: was of type null, is integer'])
   })
 })

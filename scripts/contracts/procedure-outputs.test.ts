@@ -7,7 +7,7 @@ type Unknown = {
   [Name in ProcedureName]: OutputOf<Name> extends z.output<(typeof procedureOutputs)[Name]> ? never : Name
 }[ProcedureName]
 
-it('knows all that each procedure may answer', () => {
+it('knows every possible answer of each procedure', () => {
   expectTypeOf<Unknown>().toBeNever() // which the compiler checks
   expect(Object.keys(procedureOutputs).toSorted()).toEqual(Object.keys(fulfilmentRouter._def.procedures).toSorted())
 })

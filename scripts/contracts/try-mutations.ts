@@ -62,7 +62,7 @@ export interface Trial {
 }
 
 /**
- * Tries mutations on copies of the sources. What runs has ended and the copies are gone when this settles, also when it fails.
+ * Tries mutations on copies of the sources. When this settles or fails, all processes have ended and the copies are removed.
  * @throws when the contract tests fail without any
  */
 export async function tryMutations({ repository, mutations, parallel, env, tell }: Trial): Promise<Attempt[]> {

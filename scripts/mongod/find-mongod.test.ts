@@ -35,7 +35,7 @@ describe('findMongod', () => {
     expect(found.binary).toBe(join(folder.path, 'mongod'))
   })
 
-  it('passes over a server that is too old, aloud', async () => {
+  it('skips a server that is too old, and says so', async () => {
     await using folder = await folderWith({ old: 'echo "db version v4.4.29"', good: 'echo "db version v8.0.1"' })
     const asked = search({})
     const [old, good] = [join(folder.path, 'old'), join(folder.path, 'good')]

@@ -74,7 +74,7 @@ describe('startPrivateMongod', { timeout: 60_000 }, () => {
     expect(await numbers(second.uri)).toEqual([1])
   })
 
-  it('gives each its own server when several start at the same moment', async () => {
+  it('starts a separate server for each of several at the same moment', async () => {
     await using one = await dataFolder()
     await using two = await dataFolder()
     const starting = [start(one), start(two)] as const

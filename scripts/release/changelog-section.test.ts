@@ -13,7 +13,7 @@ const SECTION = `## 0.2.0 (2026-12-01)
 - A receipt is sent once.`
 
 describe('the section of a release', () => {
-  it('lists changes by what they mean to users, in the order in which they come', () => {
+  it('lists changes by their meaning for users, in their order', () => {
     const changes = [
       { bump: 'patch', summary: 'A receipt is sent once.' },
       { bump: 'minor', summary: 'Orders can be archived.\nArchived orders are not listed.\n' },
@@ -21,7 +21,7 @@ describe('the section of a release', () => {
     expect(changelogSection({ version: '0.2.0', date: '2026-12-01', changes })).toBe(SECTION)
   })
 
-  it('begins with what breaks users', () => {
+  it('begins with breaking changes', () => {
     const changes = [
       { bump: 'minor', summary: 'Added.' },
       { bump: 'major', summary: 'Removed.' },

@@ -205,7 +205,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(next.lines).toContain('MongoDB still runs since the last start, which was killed: using it')
   })
 
-  it('starts no MongoDB where MONGODB_URI is set', async () => {
+  it('starts no MongoDB if MONGODB_URI is set', async () => {
     await using folder = await clone()
     await using system = start(folder.path, { MONGODB_URI: 'mongodb://user:hidden-word@127.0.0.1:1/' })
     await system.ready

@@ -65,7 +65,7 @@ export function fulfilmentEnvironment(settings: SystemSettings): NodeJS.ProcessE
   })
 }
 
-/** The secret of service tokens, unless the user set a list of keys in its place. */
+/** The secret of service tokens, unless the user set a list of keys instead. */
 function serviceTokenKey({ env, secrets }: SystemSettings): Environment {
   return isSet(env, 'SERVICE_TOKEN_SECRETS') ? {} : { SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret }
 }

@@ -121,7 +121,7 @@ async function askForHealth(server: SecureServer): Promise<number[]> {
 }
 
 describe('the compose file', { timeout: LONG_MS }, () => {
-  it('brings up two gateways and two fulfilments on three nodes, behind TLS, each with no more rights than it needs', async (context) => {
+  it('starts two gateways and two fulfilments on three nodes, behind TLS, each with only the rights that it needs', async (context) => {
     const own = {
       'providers.json': JSON.stringify({
         acme: {
@@ -192,7 +192,7 @@ describe('the compose file', { timeout: LONG_MS }, () => {
     expect(await askForHealth(server), 'with one gateway left').toEqual(Array(20).fill(200))
   })
 
-  it('comes up on one small machine, and finds its secrets and its data again', async (context) => {
+  it('starts on one small machine, and finds its secrets and its data again', async (context) => {
     await using project = await ComposeProject.prepare(context, { overrides: ['compose.small.yaml'] })
     await project.up()
     const { id } = await payOrder(project)

@@ -24,7 +24,7 @@ const STEPS = [
 ] as const
 
 describe('a rolling restart of both services under load', { timeout: limitOf(PHASES, 240_000) }, () => {
-  it('loses nothing: each process ends with 0 and comes back, each event has one effect', async (context) => {
+  it('loses nothing: each process exits with 0 and restarts, each event has one effect', async (context) => {
     const images = await containerImages(context)
     await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 1 })
     await using source = new WebhookSource(stack.provider(), { perSecond: 100, parallel: 100 })

@@ -31,7 +31,7 @@ async function verify(states: Record<string, StateHandler>, status = 200): Promi
 }
 
 describe('verifyContract', () => {
-  it('is content when the state comes about and the answer is as it should be', async () => {
+  it('passes if the state is reached and the answer is correct', async () => {
     const entered: string[] = []
     await verify({ [STATE]: async () => void entered.push(STATE) })
     expect(entered).toEqual([STATE])

@@ -14,7 +14,7 @@ export interface FilteredRequest {
 /** Brings a state about, as real data. */
 export type StateHandler = (parameters: never) => Promise<void>
 
-/** Where the provider is, and how the states of its contract come about. */
+/** Where the provider is, and how the states of its contract are created. */
 export interface VerifiedProvider {
   readonly contract: ContractFile
   readonly url: string
@@ -25,7 +25,7 @@ export interface VerifiedProvider {
 
 /**
  * Asks the provider all that a contract holds.
- * @throws naming the consumer and every interaction that is answered otherwise, or whose state did not come about
+ * @throws naming the consumer and every interaction that is answered otherwise, or whose state could not be created
  */
 export async function verifyContract({ contract, url, states, filter }: VerifiedProvider): Promise<void> {
   const { consumer, provider, interactions } = await readPact(contract.file)

@@ -75,7 +75,7 @@ async function deliverUntilDone(stack: Stack, count: number): Promise<DeliveryRe
 }
 
 describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => {
-  it(`FP-06: is unavailable while ${BACKLOG} events come in: they are accepted, applied once afterwards, and none is dead`, async () => {
+  it(`FP-06: is unavailable while ${BACKLOG} events arrive: they are accepted, applied once afterwards, and none is dead`, async () => {
     await using stack = await startStack()
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 2_000, parallel: 100 })
     const orders = await createOrders(stack, BACKLOG / 5)

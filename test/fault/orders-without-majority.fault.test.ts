@@ -67,7 +67,7 @@ interface Write {
 }
 
 describe('orders without a majority of the database', () => {
-  it('rests no answer on a write that can be rolled back: 503 each time, old reads, one content for an ETag', async () => {
+  it('bases no answer on a write that can be rolled back: 503 each time, old reads, one content for an ETag', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, takeMajorityAway, loseThePrimary } = await startOnPatientNodes(resources)
     const put = (id: string, note: string) => write(stack, id, { method: 'PUT', note })

@@ -18,7 +18,7 @@ const BURIED_WITHIN_MS = 150_000
 
 const replicaSet = shareReplicaSet()
 
-it(`FP-36: an order that fulfilment cannot read delays its own event, and none of ${NEIGHBOURS} others`, async () => {
+it(`FP-36: an order that fulfilment cannot read delays only its own event, and none of ${NEIGHBOURS} others`, async () => {
   await using stack = await startStack({ mongoUri: (await replicaSet()).uri })
   const [damaged, ...orders] = await createOrders(stack, NEIGHBOURS + 1)
   if (damaged === undefined) return expect.unreachable()

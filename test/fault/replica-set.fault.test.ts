@@ -54,7 +54,7 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
   return { round, untilWhole: set.untilWhole, nothingIsLost }
 }
 
-describe('a primary of three that goes under load', () => {
+describe('a primary of three that is lost under load', () => {
   it('FP-22: by a step-down: accepts resume within 15 s, nothing is lost and nothing happens twice', async () => {
     await using resources = new AsyncDisposableStack()
     const { round, nothingIsLost } = await startOnThreeNodes(resources)
@@ -84,7 +84,7 @@ describe('a primary of three that goes under load', () => {
 
 let strangers = 0
 
-/** Delivers an event that nobody handles, again and again until it is answered 200. */
+/** Delivers an event without a handler again and again until it is answered 200. */
 async function untilTaken(stack: Stack): Promise<void> {
   strangers += 1
   const event = {

@@ -151,7 +151,7 @@ describe('the order of events', () => {
     expect(source.accepted).toBe(4 * PAIRS)
   })
 
-  it('FP-17: an event that comes before its order waits for it and is applied once', async () => {
+  it('FP-17: an event that arrives before its order waits for it and is applied once', async () => {
     await using source = newSource()
     const sample = (await createOrders(stack, 1))[0] ?? expect.unreachable()
     const ids = Array.from({ length: 20 }, (_, index) => `ord_late_${index}_${Date.now()}`)

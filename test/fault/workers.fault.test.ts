@@ -42,7 +42,7 @@ describe('two gateways on one inbox', () => {
   /**
    * Two things are held here, each seen red without what protects it. The tenth: a process claims no more than keeps its lanes busy
    * (`claimDue(limit)` in the dispatcher); with a limit of 100,000 the other one settles nothing. The one verdict: a look for what is
-   * due passes over what is being processed, a claim takes only what is still pending, and an outcome is written only by the
+   * due skips events in progress, a claim takes only what is still pending, and an outcome is written only by the
    * holder. Each of the last two alone is enough, and without both the test stays green, for two looks seldom meet;
    * without all three events are settled twice (I9), and fulfilment's markers still allow one effect.
    */

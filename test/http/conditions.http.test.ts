@@ -85,7 +85,7 @@ describe('If-Match', () => {
     expect((await put(target, { 'if-match': '*' })).status).toBe(200)
   })
 
-  it.each(['*', '"1"', '"0"', '"null"'])('D06 %s refuses a PUT where nothing is', async (tag) => {
+  it.each(['*', '"1"', '"0"', '"null"'])('D06 %s refuses a PUT if the order does not exist', async (tag) => {
     const target = unusedPath()
     const answer = await put(target, { 'if-match': tag })
     expect(answer.status).toBe(412)
@@ -222,7 +222,7 @@ describe('If-None-Match', () => {
     expect((await call({ target, headers: { 'if-none-match': value.replace('cur', etag) } })).status).toBe(304)
   })
 
-  it('D22 a GET whose If-Match fails is 412 even where it would be 304', async () => {
+  it('D22 a GET whose If-Match fails gets 412 even if it would get 304', async () => {
     const { target, etag, old } = await changedOrder()
     const headers = { 'if-match': old, 'if-none-match': etag }
     expect(await call({ target, headers })).toMatchObject({ status: 412, headers: { etag } })

@@ -536,7 +536,7 @@ describe('several requests on one connection', () => {
     expect(answers[0]?.text).toBe(text)
   })
 
-  it('H26 the valid request is executed, whatever follows it and whenever', async () => {
+  it('H26 the valid request is executed, whatever follows it and when', async () => {
     const target = unusedPath()
     const good = write({ method: 'PUT', target, headers: { connection: undefined }, body: orderContent() })
     const answers = await answersTo(

@@ -28,7 +28,7 @@ const INNER =
   /\bat .+:\d+:\d+|node_modules|\.ts:\d|node:internal|mongodb|MongoServer|E11000|ECONN|<html|TRPCError|ZodError/i
 const ANSWERS = /HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n([\s\S]*?)\r\n\r\n/g
 
-/** What is wrong with an answer, whatever was sent; null where nothing is. */
+/** The fault of an answer, whatever was sent; null if there is none. */
 function faultOf(octets: Buffer): string | null {
   const text = octets.toString('latin1')
   if (text !== '' && !/^HTTP\/1\.1 \d{3} /.test(text)) return 'no status line'

@@ -130,7 +130,7 @@ describe('CORS', () => {
     'link',
   ]
 
-  it('B09 a script of the origin may read what it needs', async () => {
+  it('B09 a script of the origin may read the headers that it needs', async () => {
     const { target } = await makeOrder(system)
     const { headers } = await call({ target, headers: { origin: ORIGIN } })
     expect(headers['access-control-allow-origin']).toBe(ORIGIN)

@@ -17,7 +17,7 @@ describe('methods, targets, Allow', () => {
     ['A02', 'PUT'],
     ['A02', 'PATCH'],
     ['A02', 'DELETE'],
-  ])('%s %s is not allowed where webhooks arrive', async (_, method) => {
+  ])('%s %s is not allowed for the webhook URL', async (_, method) => {
     const { status, headers, json } = await call({ method, target: WEBHOOK, body: '{}' })
     expect({ status, code: json.code, allow: setOf(headers.allow) }).toEqual({
       status: 405,
@@ -94,7 +94,7 @@ describe('methods, targets, Allow', () => {
     expect(all.headers).not.toHaveProperty('accept-patch')
   })
 
-  it('A12 OPTIONS needs no signature where webhooks arrive', async () => {
+  it('A12 OPTIONS needs no signature for the webhook URL', async () => {
     const { status, headers } = await call({ method: 'OPTIONS', target: WEBHOOK, principal: null })
     expect([status, setOf(headers.allow)]).toEqual([204, WEBHOOK_METHODS])
   })

@@ -120,7 +120,7 @@ describe.each(batching)('oncehook send --batch by %s', (scheme) => {
 })
 
 describe('oncehook send by a scheme that has to be asked about', () => {
-  it('says that it cannot play the API of the provider where the address is taken', async () => {
+  it('says that it cannot simulate the provider’s API if the port is taken', async () => {
     const taken = createServer().listen(apiPort, '127.0.0.1')
     stack.defer(() => void taken.close())
     await new Promise((resolve) => taken.once('listening', resolve))

@@ -95,7 +95,7 @@ describe('a scope', () => {
 })
 
 describe('a token', () => {
-  it('that has ended is refused as an unknown one is; only the log gives the reason', async () => {
+  it('that has expired is refused like an unknown one; only the log shows the reason', async () => {
     const ended = await callAs('ended', { target: ORDERS })
     const unknown = await system.call({ target: ORDERS, headers: { authorization: `Bearer ${makeToken()}` } })
     expect([ended.status, ended.json.code, ended.json.error]).toEqual([401, unknown.json.code, unknown.json.error])
@@ -160,7 +160,7 @@ describe('a principal that may touch only its own orders', () => {
     ['a PUT to a version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '"1"' } }],
     ['a PUT to any version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '*' } }],
     ['a PUT to a version that is no order', { method: 'PUT', body: {}, headers: { 'if-match': '*' } }],
-  ])('gets for %s the same answer whether an id is of another one or of nobody', async (_, call) => {
+  ])('gets the same answer for %s if an id belongs to another principal or to none', async (_, call) => {
     const { target } = await put('ownOne')
     const gone = await put('ownOne')
     expect((await callAs('ownOne', { method: 'DELETE', target: gone.target })).status).toBe(204)
@@ -182,7 +182,7 @@ describe('a principal that may touch only its own orders', () => {
   it.each<[string, Record<string, string>]>([
     ['without conditions', {}],
     ['that must create', { 'if-none-match': '*' }],
-  ])('learns from a PUT %s only that an id is taken, and takes it if it is free', async (_, headers) => {
+  ])('learns from a PUT %s only that an id is taken, and gets it if it is free', async (_, headers) => {
     const [{ target, id }, gone, free] = [await put('ownOne'), await put('ownOne'), unusedPath()]
     expect((await callAs('ownOne', { method: 'DELETE', target: gone.target })).status).toBe(204)
     const before = [await storedOrder(id), await storedOrder(gone.id)]
@@ -229,7 +229,7 @@ describe('a principal that may touch only its own orders', () => {
     for (const id of seen) expect(await storedOrder(id)).toMatchObject({ createdBy: 'other' })
   })
 
-  it('does not see an order whose maker is not known, such as one of release 0.1.0', async () => {
+  it('does not see an order whose creator is unknown, such as one of release 0.1.0', async () => {
     const { target, id } = await put('ownOne')
     await orders.updateOne({ _id: id }, { $unset: { createdBy: '', changedBy: '' } })
     expect((await callAs('ownOne', { target })).status).toBe(404)
@@ -317,7 +317,7 @@ describe.each<[string, Holder]>([
   })
 })
 
-describe('an order that is made by POST', () => {
+describe('an order that is created by POST', () => {
   it('names its principal in the audit log, once however often its key is repeated', async () => {
     const headers = { 'idempotency-key': '"a-key-of-the-audit"' }
     const post = () => callAs('ownOne', { method: 'POST', target: ORDERS, headers, body: orderContent() })

@@ -238,7 +238,7 @@ describe('an answer', () => {
     },
   )
 
-  it('G08 a wrong type of body comes before an unwanted type of answer', async () => {
+  it('G08 an unsupported body type is reported before an unacceptable answer type', async () => {
     const headers = { accept: 'text/html', 'content-type': 'text/plain' }
     expect((await post('x', headers)).status).toBe(415)
     expect((await call({ method: 'PUT', target: unusedPath(), headers, body: 'x' })).status).toBe(415)

@@ -58,5 +58,13 @@ export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\bkept current\b/, instead: 'kept up to date' },
   { phrase: /\b(?:and|or|nor|without) doubles\b/, instead: 'duplicates' },
   { phrase: /\bpoints? at what\b/, instead: 'refers to a property that' },
+  { phrase: /\bbreaks? off\b/, instead: 'abort, or is cut off' },
+  { phrase: /\bgives? way\b/, instead: 'is dropped, or closed, in favour of' },
+  { phrase: /\bpass(?:es)? over (?!the file)/, instead: 'skip, or ignore' },
+  { phrase: /\b(?:is|are) content\b/, instead: 'accepts, or passes' },
+  { phrase: /\bof which one\b/, instead: 'one of which, or a second sentence' },
+  { phrase: /\balso (?:where|when|if)\b/, instead: 'even if' },
+  { phrase: /\bbe it\b/, instead: 'even' },
+  { phrase: /\bto the letter\b/, instead: 'exactly' },
   { phrase: /\bone (?:user|unit|image|file|line|writer|test) an? \w+/, instead: 'one X per Y' },
 ]

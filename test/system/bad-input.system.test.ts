@@ -316,7 +316,7 @@ describe('an authentic delivery is 200 and stored', () => {
     ])
   })
 
-  it('BP-50: once for an id that comes with another body: the first one stays', async () => {
+  it('BP-50: once for an id that arrives with another body: the first one is kept', async () => {
     const event = anEvent()
     const first = bytes(event)
     expect(await send(signed({ body: first }))).toMatchObject({ status: 200 })

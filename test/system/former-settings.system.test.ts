@@ -83,7 +83,7 @@ it.each([
   await fulfilment.start()
 })
 
-it('fulfilment stops with the line to add where receipts of release 0.1.0 go to another machine', async () => {
+it('fulfilment stops with the line to add if receipts of release 0.1.0 go to another machine', async () => {
   const RECEIPT_SINK = 'https://receipts.example.com/new'
   const [line = '', ...more] = await refusal('fulfilment', { ...former.fulfilment, RECEIPT_SINK })
   expect(more).toEqual([])

@@ -20,7 +20,7 @@ async function forgetSent(stack: Stack): Promise<number> {
 }
 
 describe('under 200 deliveries a second', () => {
-  it('gives every event answered 200 exactly one effect, whichever process is killed', {
+  it('every event answered 200 has exactly one effect, whichever process is killed', {
     timeout: 180_000,
   }, async () => {
     await using stack = await startStack()

@@ -148,7 +148,7 @@ describe('the packed @oncehook/webhooks', () => {
     expect((await run(process.execPath, ['both.mjs'], { cwd: folder })).stdout).toBe('true\n')
   })
 
-  it('says of every vector in the one file what the vector says', { timeout: 300_000 }, async () => {
+  it('returns the expected result for every vector in the one file', { timeout: 300_000 }, async () => {
     await writeVectorsFile(repository, join(folder, 'webhook-vectors.json'))
     await writeFile(join(folder, 'vectors.mjs'), VECTORS)
     const { stdout } = await run(process.execPath, ['vectors.mjs'], { cwd: folder })

@@ -217,7 +217,7 @@ describe('gateway, for its own settings,', () => {
     expect(await refusal('gateway', { PROVIDERS: value })).toEqual([complaint])
   })
 
-  it('refuses to start with test events that have effects where others can reach it', async () => {
+  it('refuses to start if test events have effects and others can reach it', async () => {
     expect(await refusal('gateway', { TEST_EVENTS: 'apply', GATEWAY_HOST: '0.0.0.0' })).toEqual([
       'TEST_EVENTS can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses',
     ])

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 const FOLDER = resolve(import.meta.dirname, '..')
 
-/** The signatures, in base64, that the vectors of a scheme hold already; none where there is no such file. */
+/** The signatures, in base64, that the vectors of a scheme already contain; none if there is no such file. */
 export function knownSignatures(scheme: string): Buffer[] {
   const path = join(FOLDER, `${scheme}.json`)
   if (!existsSync(path)) return []

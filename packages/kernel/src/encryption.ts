@@ -42,13 +42,13 @@ export interface Encryption {
   seal(plain: Uint8Array, place: Place): Sealed | null
   /**
    * Decrypts a value.
-   * @throws keyUnknown where the key of that id is not there, or is another; recordAltered where the value does not belong to this
-   * place, or was changed
+   * @throws keyUnknown if there is no key with that id, or another one; recordAltered if the value does not belong to
+   * this place, or was changed
    */
   open(sealed: Sealed, place: Place): Buffer
   /**
-   * The data key of a value, wrapped by the first key; null where it is that already.
-   * @throws keyUnknown, recordAltered where it cannot be a wrapped key
+   * The data key of a value, wrapped by the first key; null if the first key already wraps it.
+   * @throws keyUnknown, recordAltered if it cannot be a wrapped key
    */
   rewrap(sealed: WrappedKey): WrappedKey | null
   /** The same with the keys that count now, whatever the file says later. */

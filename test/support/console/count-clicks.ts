@@ -7,7 +7,7 @@ export interface ClickCount {
 }
 
 // Each press of the pointer counts, and each Enter or Space on what a pointer would press. A choice in a list counts two:
-// one opens it, one chooses. Neither goes by the test, so that no click of a test is forgotten.
+// one opens it, one chooses. Neither relies on the test, so that no click of a test is forgotten.
 const COUNTER = `(() => {
   let clicks = 0
   const isChoice = (target) => target instanceof Element && target.closest('select') !== null

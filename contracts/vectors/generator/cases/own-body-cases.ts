@@ -27,7 +27,7 @@ export function githubCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** Shopify: two names of the header, of which one only may be there. */
+/** Shopify: two names of the header. Only one of them may be present. */
 export function shopifyCases(recipe: Recipe): Vector[] {
   const signature = signatureOf(recipe)
   const newer: HeaderLine = ['Shopify-Hmac-Sha256', signature]

@@ -100,7 +100,7 @@ const signing = all.filter((scheme) => !['mollie-classic', 'flutterwave', 'merca
 const overBytes = signing.filter((scheme) => !['adyen', 'twilio'].includes(scheme))
 
 describe('explain', () => {
-  it.each(all)('knows the headers of %s and has nothing to say of a right delivery', async (scheme) => {
+  it.each(all)('knows the headers of %s and reports nothing about a correct delivery', async (scheme) => {
     const one = await deliver(scheme)
     const names = new Set(one.delivery.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()))
     const families = headerFamiliesOf(toKnown(one).settings)

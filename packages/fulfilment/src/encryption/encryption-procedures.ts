@@ -56,8 +56,8 @@ export const rotateEncryptionProcedure = procedure
   })
 
 /**
- * `encryption.retire`: after a rotation of all records to `key`, those keys are forgotten that nobody has encrypted by since it began.
- * None where `key` is missing, or is not the first one.
+ * `encryption.retire`: after a rotation of all records to `key`, forgets the keys that no process has encrypted with
+ * since it began. Forgets none if `key` is missing, or is not the first one.
  */
 export const retireKeysProcedure = procedure
   .input(z.strictObject({ key: keySchema, rotation: rotationSchema }))

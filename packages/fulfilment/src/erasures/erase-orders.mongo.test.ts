@@ -91,7 +91,7 @@ describe('to erase a customer', () => {
     { what: 'a text', receipts: 'none' },
     { what: 'an object', receipts: { customerId: 'cus_1' } },
     { what: 'a list of texts', receipts: ['none', null] },
-  ])('passes over receipts that are $what, as every change of the order does', async ({ receipts }) => {
+  ])('skips receipts that are $what, as every change of the order does', async ({ receipts }) => {
     const customer = newCustomer()
     const [damaged, deleted, whole] = [await makeOrder(customer), await makeOrder(customer), await makeOrder(customer)]
     await stored.updateMany({ _id: { $in: [damaged, deleted] } }, { $set: { receipts } as object })
@@ -162,7 +162,7 @@ describe('a new customer of an order', () => {
     expect(await stored.findOne({ _id: id })).not.toHaveProperty('formerCustomers')
   })
 
-  it('is stored as it was written, also where it looks like an expression', async () => {
+  it('is stored as it was written, even if it looks like an expression', async () => {
     const id = await makeOrder('$email')
     const order = sampleOrder({
       customerId: '$$NOW',

@@ -101,7 +101,7 @@ describe('a call of a single-order procedure', () => {
     })
   })
 
-  it('J04 takes the version from the header in its place', async () => {
+  it('J04 reads the version from the header instead', async () => {
     const id = await newOrder()
     const { status, headers } = await mutate('orders.patch', { id, patch: { note: 'x' } }, { 'if-match': '"1"' })
     expect({ status, etag: headers.get('etag') }).toEqual({ status: 200, etag: '"2"' })

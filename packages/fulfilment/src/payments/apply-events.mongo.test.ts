@@ -211,7 +211,7 @@ describe('applyEvents', () => {
     expect(stored?.applied.map(({ eventId }) => eventId)).toEqual(events.slice(60).map(({ eventId }) => eventId))
   })
 
-  it('has one effect for each of 500 events of one order, also when all of them come again without their markers', async () => {
+  it('has one effect for each of 500 events of one order, even if all of them are repeated without their markers', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
     const events = failuresOf(id, 500)

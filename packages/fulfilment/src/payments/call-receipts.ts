@@ -11,8 +11,8 @@ interface Call {
 }
 
 /**
- * The receipts that one call writes, and what became of them. At the end, those that a majority has as claimed go to the
- * worker. Those of which nobody knows whether they are stored are put back by it.
+ * The receipts that one call writes, and their outcome. At the end, the worker gets those that a majority has stored as
+ * claimed. It releases those for which it is unknown whether they are stored.
  */
 export class CallReceipts implements Disposable {
   readonly #outbox: ReceiptOutbox

@@ -20,7 +20,7 @@ describe('toCommitResults', () => {
     expect(toCommitResults({ n: 0, refused: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'unconfirmed'])
   })
 
-  it('goes by the index that the server names, not by the values of the key', () => {
+  it('uses the index that the server names, not the values of the key', () => {
     const errmsg =
       'E11000 duplicate key error collection: a.orders index: other dup key: { x: " index: payment_pays_one_order " }'
     expect(toCommitResults({ n: 1, refused: [{ index: 0, code: 11000, errmsg }] }, 2)).toEqual(['unknown', 'committed'])

@@ -52,7 +52,7 @@ describe('a receipt that was sent', () => {
     expect(plan.executionStats).toMatchObject({ totalDocsExamined: 0 })
   })
 
-  it('has a date for that also if release 0.1.0 sent it, for all orders are looked at once a week', async () => {
+  it('has a date for that even if release 0.1.0 sent it, because all orders are examined once a week', async () => {
     const [id, later] = [await paidOrder(), await paidOrder()]
     const walks = fulfilment.db.collection('housekeeping')
     const sentAt = (await receiptOf(id))?.sentAt?.getTime() ?? 0

@@ -60,7 +60,7 @@ describe('SinkHealth', () => {
     expect(health.deferredAllowed(2, ROOM)).toBe(ROOM)
   })
 
-  it('allows nothing where there is no room', () => {
+  it('allows nothing if there is no room', () => {
     expect(newHealth().deferredAllowed(0, 0)).toBe(0)
   })
 })

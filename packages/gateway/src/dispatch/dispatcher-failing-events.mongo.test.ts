@@ -160,7 +160,7 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', 3)
     })
 
-    it('ends one that fulfilment cannot read, also where each event travels alone', async () => {
+    it('makes an event dead that fulfilment cannot read, even if each event is sent alone', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 1 })
       const { fake, open } = running

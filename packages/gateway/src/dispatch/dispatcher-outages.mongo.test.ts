@@ -55,7 +55,7 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', 20)
     })
 
-    it('is found again by events that came in just as it went away: by one of them, when its time has come', async () => {
+    it('is detected again by one of the events that arrived just before it failed, when that event is due', async () => {
       await using database = await testDatabase(process.env)
       let now = 0
       await using running = await startDispatcher(database, { batchSize: 1, concurrency: 2, clock: { now: () => now } })

@@ -79,7 +79,7 @@ describe('providers.pause', () => {
     expect(await shownPause()).toBeNull()
   })
 
-  it('is written to the audit log and the log, also where it changes nothing', async () => {
+  it('is written to the audit log and the log, even if it changes nothing', async () => {
     await pause()
     expect(await refusalOf(pause())).toMatchObject({ reason: 'provider_paused', httpStatus: 409 })
     await resume()

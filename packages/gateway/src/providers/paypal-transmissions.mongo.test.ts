@@ -106,7 +106,7 @@ describe('a transmission of PayPal', () => {
     expect(await events.countDocuments({ eventId: 'WH-forged-try' })).toBe(0)
   })
 
-  it('is bound to its body also when it brings an event that is known already', async () => {
+  it('is bound to its body even if it brings an event that is already known', async () => {
     const body = Buffer.from(payment())
     expect(await deliver(one, body, transmit(body))).toBe(200)
     const resent = transmit(body)

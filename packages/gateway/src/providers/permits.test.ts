@@ -210,7 +210,7 @@ describe('a start', () => {
     expect(amounts({ scheme: 'gocardless', secrets, events: { 'payments.paid_out': 'payment.succeeded' } })).toEqual([])
   })
 
-  it('is silent where something is said, where there is no effect, and where no property names the account', () => {
+  it('is silent if `requireAmount` or `expect` is set, if there is no effect, and if no property names the account', () => {
     expect(warnings({ ...square, expect: { '/merchant_id': 'M1' } })).toEqual([])
     expect(warnings({ ...square, expect: {} })).toEqual([])
     expect(warnings({ ...square, effects: [] })).toEqual([])

@@ -129,7 +129,7 @@ describe('readRawBody', () => {
   it.each([
     ['an announced length', announced(100)],
     ['chunks', CHUNKED + chunk(10)],
-  ])('refuses a body of %s that breaks off', async (_what, request) => {
+  ])('refuses a body of %s that is cut off', async (_what, request) => {
     await using call = await reading(1_000)
     call.socket.write(`${request}x`)
     await call.request

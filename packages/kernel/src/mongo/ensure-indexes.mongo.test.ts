@@ -113,7 +113,7 @@ describe('ensureIndexes', () => {
     expect(statistics?.storageStats.indexDetails[UNIQUE.name].creationString).toContain(found)
   })
 
-  it('leaves alone indexes that it does not need', async () => {
+  it('does not change indexes that it does not need', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex({ type: 1 }, { name: 'mine' })
     await ensure(database.db, UNIQUE)

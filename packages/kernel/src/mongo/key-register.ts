@@ -31,13 +31,14 @@ export interface KeyRegister {
   /** Ids of keys in use in the database that the process lacks. Changes nothing. */
   missing(): Promise<readonly string[]>
   /**
-   * A rotation begins, which has this name: of the keys by which no process encrypts now and none is leaving, those that none takes up
-   * again may be retired at its end.
+   * Begins the rotation of this name. At its end, it may retire the keys that no process encrypts with or is leaving
+   * now, unless a process uses them again.
    */
   beginRotation(rotation: string): Promise<void>
   /**
-   * The rotation of this name has encrypted every record by this key: forgets those others that nobody has encrypted by since it began.
-   * Forgets none where this process encrypts by another key, or where another rotation has begun since.
+   * Ends the rotation of this name, which has encrypted every record with this key: forgets the other keys that no
+   * process has encrypted with since it began. Forgets none if this process encrypts with another key, or if another
+   * rotation has begun since.
    */
   retire(key: string, rotation: string): Promise<RetiredKeys>
 }

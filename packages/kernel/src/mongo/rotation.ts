@@ -21,7 +21,7 @@ export interface RotationPart extends RotationCounts {
 }
 
 /**
- * What one encrypted value of a record needs: statements that change it, or none. The values of a record do not wait for each other.
+ * The statements that one encrypted value of a record needs, if any. The values of a record do not wait for each other.
  * @throws keyUnknown, recordAltered
  */
 export type ValueRotation = () => Promise<readonly Document[]> | readonly Document[]

@@ -87,7 +87,7 @@ export function createResponder(
 
 /**
  * Frameworks answer with the status that an error carries, even with 200: the provider would not deliver again.
- * @throws what `call` throws, or an error without a status in its place
+ * @throws what `call` throws, or an error without a status instead
  */
 async function withoutStatus<Result>(call: () => Result | Promise<Result>): Promise<Result> {
   try {

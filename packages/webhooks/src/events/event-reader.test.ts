@@ -70,7 +70,7 @@ describe('normalizeEvent', () => {
       expect(typeOf({ type: 'payment.updated' })).toBe('payment.updated')
     })
 
-    it.each([undefined, null, 7, '', {}])('passes over %j', (status) => {
+    it.each([undefined, null, 7, '', {}])('skips %j', (status) => {
       expect(typeOf({ status })).toBe('payment.succeeded')
     })
   })

@@ -24,8 +24,8 @@ export function prepareStaticToken(
 }
 
 /**
- * What is stored instead of a plaintext token: a signature over the body, made with the token. So an event can be checked
- * again, and a reader of the database cannot send deliveries, unless the token is weak enough to be guessed.
+ * The stored replacement of a plaintext token: a signature over the body, made with the token. An event can then be
+ * checked again, but a reader of the database cannot send deliveries, unless the token is weak enough to be guessed.
  */
 export function signWithToken(token: string, rawBody: Buffer): string {
   const signature = signatureOf(createSecretKey(Buffer.from(token, 'latin1')), rawBody)

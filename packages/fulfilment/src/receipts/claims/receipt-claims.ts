@@ -23,8 +23,8 @@ export interface ReceiptClaims {
   /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
   settle(settled: readonly SettledReceipt[]): Promise<void>
   /**
-   * Releases claims of which nobody knows whether they are stored. None of them was sent. If this fails, the next claim
-   * does it.
+   * Releases claims for which it is unknown whether they are stored. None of them was sent. If this fails, the next
+   * claim does it.
    */
   putBack(claims: readonly UnconfirmedClaims[]): Promise<void>
   /** The clock that all of them ask. */

@@ -89,7 +89,7 @@ describe('a stall of the disk that is longer than an attempt', () => {
 })
 
 describe('a line that another process tore', () => {
-  it('swallows no receipt', async () => {
+  it('loses no receipt', async () => {
     const path = newPath()
     const sink = createFileSink(path)
     await sendAll(sink, ['rcpt_0'])
@@ -99,7 +99,7 @@ describe('a line that another process tore', () => {
     expect(await keysIn(path)).toEqual(['rcpt_0', 'rcpt_1'])
   })
 
-  it('swallows no receipt when it comes just before the write', async () => {
+  it('loses no receipt if it happens just before the write', async () => {
     const path = newPath()
     let torn = false
     const crowded = disk((file) => ({

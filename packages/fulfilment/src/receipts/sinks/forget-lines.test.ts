@@ -8,7 +8,7 @@ import { openOnDisk } from './receipt-file.ts'
 const folder = await mkdtemp(join(tmpdir(), 'oncehook-forget-'))
 afterAll(() => rm(folder, { recursive: true }))
 
-it('leaves nothing of a torn line that has the key, be it the last one, and keeps the length of the file', async () => {
+it('erases an incomplete line with the key, even the last one, and keeps the length of the file', async () => {
   const path = join(folder, 'receipts.jsonl')
   const whole = (key: string): string => JSON.stringify({ key, customerId: `cus_${key}`, email: `${key}@example.com` })
   const torn = whole('k1').slice(0, -3)

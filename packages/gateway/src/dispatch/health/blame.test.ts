@@ -36,7 +36,7 @@ describe('checkFailedCall', () => {
     expect(checkFailedCall({ ...well, ...members })).toBe(verdict)
   })
 
-  it('finds no culprit where it died at two events in a row, or where nothing was reached or went through', () => {
+  it('finds no culprit if it died at two events in a row, or if no call reached it or succeeded', () => {
     const call = fc.record({
       events: fc.integer({ min: 1, max: 500 }),
       reached: fc.boolean(),

@@ -18,7 +18,7 @@ export interface FailedCall {
 
 /**
  * Decides which events may have made a call fail. `nobody`: none, because fulfilment is unavailable. `suspects`: one of
- * several events. `culprit`: the only event of the call, if fulfilment was well otherwise or died at this event only.
+ * several events. `culprit`: the only event of the call, if fulfilment worked otherwise or died only at this event.
  */
 export function checkFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culprit' {
   if (!call.reached || call.isOutage) return 'nobody'

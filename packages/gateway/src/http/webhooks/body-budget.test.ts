@@ -66,7 +66,7 @@ describe('BodyBudget', () => {
     expect(older.ends).toEqual([])
   })
 
-  it('never lets a body give way that is whole', () => {
+  it('never drops a complete body', () => {
     const { budget, pass } = budgetOf(100_000)
     const { share, ends } = watched(budget)
     share.onBytes(90_000)
@@ -90,7 +90,7 @@ describe('BodyBudget', () => {
   describe('with several addresses', () => {
     const other = { address: '198.51.100.1' }
 
-    it('lets the address give way that holds most, however young its bodies are', () => {
+    it('drops bodies of the address that uses most, however new they are', () => {
       const { budget } = budgetOf(100_000)
       const [first, second] = [watched(budget, other), watched(budget, other)]
       const own = watched(budget)
@@ -135,7 +135,7 @@ describe('BodyBudget', () => {
   describe('with a known address', () => {
     const known = { address: KNOWN, announced: 1_000_000 }
 
-    it('lets the bodies of unknown ones give way first, however little each of them holds', () => {
+    it('drops bodies of unknown addresses first, however little each of them uses', () => {
       const { budget } = budgetOf(100_000)
       const batch = watched(budget, known)
       batch.share.onBytes(40_000)
@@ -155,7 +155,7 @@ describe('BodyBudget', () => {
       expect(fits(budget, 20_000)).toBe(true)
     })
 
-    it('gives way to itself: its old body makes room for a new one', () => {
+    it('replaces its own: its old body is dropped for a new one', () => {
       const { budget, pass } = budgetOf(100_000)
       const old = watched(budget, known)
       old.share.onBytes(60_000)

@@ -99,7 +99,7 @@ describe('CheckBudget', () => {
     expect(policyOf('203.0.113.1')).toBe('"work";q=300;w=1')
   })
 
-  it('limits nothing where there is no limit', () => {
+  it('limits nothing if there is no limit', () => {
     const { budget, policyOf } = budgetOf({ isLimited: false })
     budget.charge('192.0.2.1', 10_000)
     expect(policyOf('192.0.2.1')).toBeUndefined()

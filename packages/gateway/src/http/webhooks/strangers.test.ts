@@ -25,7 +25,7 @@ describe('Strangers', () => {
     expect(await ask('192.0.2.1', 'd')).toBe('stranger')
   })
 
-  it('may ask for the same object again, also when the window has no room for another one', async () => {
+  it('may ask for the same object again, even if the window has no room for another one', async () => {
     const { ask, pass } = strangersOf(2)
     for (let n = 0; n < 100; n += 1) expect(await ask('192.0.2.1', 'a')).toBe('stranger')
     expect(await ask('192.0.2.1', 'b')).toBe('stranger')
@@ -37,7 +37,7 @@ describe('Strangers', () => {
     await expect(ask('192.0.2.1', 'a')).rejects.toThrow(REFUSED)
   })
 
-  it('hold no more places than that at once, be it for one object', async () => {
+  it('use at most that many slots at once, even for one object', async () => {
     const { strangers, ask } = strangersOf(2)
     const { promise, resolve } = Promise.withResolvers<void>()
     const held = [1, 2].map(() => strangers.ask({ address: '192.0.2.1', objects: ['a'] }, () => promise))

@@ -96,7 +96,7 @@ it.each([
   ['a small one of a known address', KNOWN, 15_000],
   ['a large one of a known address', KNOWN, 100_000],
   ['a small one of another stranger', '203.0.113.10', 15_000],
-])('bodies of a stranger that wait for their checks give way to %s', async (_, address, bytes) => {
+])('waiting bodies of a stranger are dropped in favour of %s', async (_, address, bytes) => {
   const answers = await fill()
   expect(await deliver(address, bytes)).toBe(200)
   for (const { go } of held) go()

@@ -20,7 +20,7 @@ export interface Claims {
    */
   claimDue(limit: number): Promise<Claim[]>
   /**
-   * Claims up to `limit` records whose lease has expired. Marks records as dead that seem to kill their holders.
+   * Claims up to `limit` records whose lease has expired. Marks records as dead that seem to crash their holders.
    * Records that this process still holds are kept: their leases are extended. A loss counts only if its owner is not
    * alive.
    */

@@ -4,8 +4,8 @@ import { EVENTS } from '../event-document.ts'
 import { releaseFromHolder } from '../transitions.ts'
 
 /**
- * Takes an event from the process that holds it. The event is due at once, and the raised fence drops later writes of
- * that process. Resolves to whether it was being processed; if not, nothing is changed.
+ * Releases an event from the process that holds it. The event is due at once, and the raised fence prevents later
+ * writes of that process. Resolves to whether it was being processed; if not, nothing is changed.
  */
 export async function releaseEvent(db: Db, _id: ObjectId): Promise<boolean> {
   const updates = [{ q: { _id, state: 'processing' }, u: releaseFromHolder() }]

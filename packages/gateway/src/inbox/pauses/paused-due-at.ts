@@ -9,7 +9,7 @@ export const FIRST_PAUSED_DUE_AT = new Date(FIRST_MS)
 
 /**
  * The due time of the events that wait while their provider is paused. Each provider has its own, so that one range of
- * the index of due events holds all of them, and the search passes over it. Once the provider is resumed, the search
+ * the index of due events holds all of them, and the search skips it. Once the provider is resumed, the search
  * takes that range as due: nothing has to be written for it.
  */
 export function pausedDueAt(provider: string): Date {

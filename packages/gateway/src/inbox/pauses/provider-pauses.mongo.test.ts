@@ -61,7 +61,7 @@ describe('a paused provider', () => {
     expect(pauses.current.size).toBe(0)
   })
 
-  it('keeps the reason as it is, also where it reads like an expression', async () => {
+  it('keeps the reason as it is, even if it looks like an expression', async () => {
     await using paused = await openPaused()
     await paused.pauses.pause({ provider: 'acme', by: '$$ROOT', reason: '$_id' })
     expect(await paused.pauses.list()).toMatchObject([{ by: '$$ROOT', reason: '$_id' }])

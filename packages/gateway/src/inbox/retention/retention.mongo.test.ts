@@ -92,7 +92,7 @@ describe('a record whose scheme signs no time', () => {
     expect(await orders.get.query({ id: orderId })).toEqual(order)
   })
 
-  it('keeps its key also when nobody handles its type or it was closed, and is in no list of a state', async () => {
+  it('keeps its key even if its type has no handler or it was closed, and is in no list of a state', async () => {
     const unhandled = randomUUID()
     await system.deliver(paymentEvent(unhandled, {}, 'customer.created'), { provider: 'shop' })
     const record = await settled(unhandled, 'unhandled')

@@ -8,7 +8,7 @@ export interface Verification {
   /** The number of entries that were checked and are valid. */
   readonly entries: number
   /**
-   * The id of the first entry that is not valid. Null if there is none, and also if the newest entries or the entry of
+   * The id of the first entry that is not valid. Null if there is none, or if the newest entries or the entry of
    * `after` are missing.
    */
   readonly brokenAt: string | null

@@ -43,7 +43,7 @@ async function rotatedEntries() {
   return items.filter(({ action }) => action === 'encryption.rotated')
 }
 
-it('is refused, and no key is let go, while fulfilment encrypts by another key than the gateway', async () => {
+it('is refused, and no key is retired, while fulfilment encrypts with another key than the gateway', async () => {
   await system.order()
   await expect.poll(() => system.fulfilment.db.collection('encryption_keys').countDocuments()).toBe(1)
   await here.write(['new', 'old'])
@@ -57,7 +57,7 @@ it('is refused, and no key is let go, while fulfilment encrypts by another key t
   expect((await audit.list.query({ limit: 10 })).items.map(({ action }) => action)).not.toContain('encryption.rotated')
 })
 
-it('is refused where fulfilment gets another first key in the middle of it', async () => {
+it('is refused if fulfilment gets another first key during the rotation', async () => {
   await there.write(await readFile(here.path, 'utf8'))
   await untilFirst(['new', 'new'])
   const begun = await encryption.rotate.mutate({ reason })
@@ -72,7 +72,7 @@ it('is refused where fulfilment gets another first key in the middle of it', asy
   await rotateAll()
 })
 
-it('begins half a minute after the last process has left the former key, and examines nothing before', async () => {
+it('begins half a minute after the last process has replaced the former key, and examines nothing before', async () => {
   for (const file of [here, there]) await file.write(['newer', 'new'])
   const changed = { firstKey: 'newer', leaving: ['new'] }
   await expect

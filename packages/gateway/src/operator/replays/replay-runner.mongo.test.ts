@@ -196,7 +196,7 @@ it('shares several replays out between processes', async () => {
   }
 })
 
-it('passes over an event that the server refuses to change, says so, and ends', async () => {
+it('skips an event that the server refuses to change, logs it, and ends', async () => {
   const { logger, lines } = memoryLogger()
   const id = await startReplay(150)
   const refused = await events.findOne()
@@ -288,7 +288,7 @@ it('gets through records that match nothing in parts, each behind the one before
   expect(cursors).toEqual(cursors.toSorted())
 })
 
-it('ends in parts also where the last record is the last that was asked for', async () => {
+it('ends in parts even if the last record is the last requested one', async () => {
   const id = await startReplay(100)
   await makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 100 }).tick()
   expect(await stateOf(id)).toBe('finished')

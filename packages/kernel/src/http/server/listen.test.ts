@@ -79,7 +79,7 @@ describe('listen', () => {
     expect((thrown as SettingsError).message).toMatch(/^Address 192\.0\.2\.1:0 cannot be opened \(E\w+\)$/)
   })
 
-  it('opens also when the time for a request is shorter than the usual time for its headers', async () => {
+  it('opens even if the time for a request is shorter than the usual time for its headers', async () => {
     await using listener = await opened({ requestTimeoutMs: 1_000 })
     expect(listener.port).toBeGreaterThan(0)
   })

@@ -21,7 +21,7 @@ interface FoundKey {
 }
 
 /**
- * The public key of the certificate under a URL, or null if there is none to trust. It is fetched if none is kept.
+ * The public key of the certificate at a URL, or null if there is no trusted one. It is fetched if none is cached.
  * Rejects with `unavailable` if it cannot be fetched now.
  */
 export type FindKey = (url: string, lookup: KeyLookup) => Promise<FoundKey | null>
@@ -39,7 +39,7 @@ const MAX_FETCHING = 4
 const MAX_FETCHING_PROVED = 6
 const MAX_BYTES = 65_536
 const TIMEOUT_MS = 3_000
-// A chain that has ended is asked for again no more often, whatever URLs requests name.
+// An expired chain is requested again at most this often, whatever URLs requests name.
 const ASK_AGAIN_MS = 300_000
 
 // The only hosts of PayPal's certificates. A request cannot cause a fetch from any other host.

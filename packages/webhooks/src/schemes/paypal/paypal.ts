@@ -46,10 +46,11 @@ const shape = {
 /**
  * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
  * webhook id and CRC-32 of the body, joined by pipes; the secret is the webhook id. The certificate comes from PayPal's
- * own hosts, and its chain is checked; or it is one of the pinned `certificates`. All redeliveries carry the time of the
- * first delivery, so the window is 30 days. A CRC does not protect a body: anyone who captured a delivery can make another
- * body for its signature. So a transmission and its CRC are bound to the body that came first; another CRC with the same id
- * means that PayPal signed again. With `"fetch"` only PayPal's own answer about an event counts.
+ * own hosts, and its chain is checked; or it is one of the pinned `certificates`. All redeliveries carry the time of
+ * the first delivery, so the window is 30 days. A CRC does not protect a body: anyone who has captured a delivery can
+ * make another body for its signature. Therefore, a transmission and its CRC are bound to the body that arrived first;
+ * another CRC with the same id means that PayPal signed again. With `"fetch"` only PayPal's own answer about an event
+ * counts.
  */
 export const paypal = createPaypal(rootCertificates)
 
