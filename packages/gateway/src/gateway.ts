@@ -10,14 +10,7 @@ import type { Background } from './composition/start-background.ts'
 import { startInbox } from './composition/start-inbox.ts'
 import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
-import { BODY_INDEXES } from './inbox/bodies.ts'
-import { OWNER_INDEXES } from './inbox/claims/owners.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
-import { TRANSMISSION_INDEXES } from './inbox/transmissions.ts'
-import { AUDIT_INDEXES } from './operator/audit/audit.ts'
-import { REPLAY_INDEXES } from './operator/replays/replay-document.ts'
-import { SIGN_IN_INDEXES } from './operator/sign-in/sign-ins.ts'
-import { REFUSAL_INDEXES } from './refusals/refusal-document.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50
@@ -37,15 +30,10 @@ export interface StartedGateway {
 export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Promise<StartedGateway> {
   const context = createContext(deps, lifecycle)
   const { logger, providers, mongo } = context
-  for (const { event, places } of deps.settings.secretWarnings) logger.warn({ places }, event)
   let background: Background | null = null
   const adminPort = await startAdmin(context, () => background?.admin ?? null)
 
-  const indexes = [
-    ...[EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES],
-    ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES, REFUSAL_INDEXES],
-  ]
-  await mongo.accepting.open((db) => ensureIndexes(db, indexes))
+  await mongo.accepting.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
   await loadPauses(context)
   const dispatcher = createDispatcher(context)
   const { inbox, testInbox } = startInbox(context, dispatcher)
@@ -58,6 +46,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   await sleep(HEAD_START_MS)
   if (lifecycle.isStopping) return started
   dispatcher.start()
+  for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
   const { startBackground } = await import('./composition/start-background.ts')
   background = await startBackground(context, { listener, testInbox })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')

@@ -147,7 +147,7 @@ describe('a gateway of several processes', () => {
     expect(misset.workers()).toEqual([])
   }, 60_000)
 
-  it('accepts no deliveries if another index is wrong', async () => {
+  it('ends with 78 if an index of operators is wrong', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('replays').createIndex({ elsewhere: 1 }, { name: 'running' })
     await using gateway = await run(database)

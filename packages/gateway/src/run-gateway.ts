@@ -32,7 +32,7 @@ export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): P
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
   const ways = { clock: systemClock, random: Math.random, fetch }
-  const deps = { settings, logger, logOutput, consoleFolder: findConsole(), ...ways }
+  const deps = { settings, logger, logOutput, findConsole, ...ways }
   const isSupervisor = settings.WORKERS > 1 && cluster.isPrimary
   await runService({
     logger,

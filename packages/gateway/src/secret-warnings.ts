@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isWeakSecret } from '@oncehook/kernel/secret-strength'
-import { readSettings } from '@oncehook/kernel/settings'
+import { readSetting } from '@oncehook/kernel/settings'
 import { readTextSource, textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 
@@ -88,5 +88,5 @@ function readJson(name: string, env: NodeJS.ProcessEnv): unknown {
 }
 
 function readText(name: string, env: NodeJS.ProcessEnv): string | undefined {
-  return readSettings(z.object({ [name]: z.string().optional() }), env)[name]
+  return readSetting(name, z.string().optional(), env)
 }

@@ -19,6 +19,7 @@ import {
   optionalPortSetting,
   portSetting,
   readMongoUri,
+  readSetting,
   readSettings,
   SettingsError,
   textSetting,
@@ -113,8 +114,8 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   /** The issuer of other tokens for operators; null if there is none. */
   readonly operatorIssuer: OperatorIssuer | null
   readonly providers: ProvidersSource
-  /** The weaknesses of the secrets at the time of reading. */
-  readonly secretWarnings: readonly SecretWarning[]
+  /** Finds the weaknesses of the present secrets. */
+  readonly findSecretWarnings: () => readonly SecretWarning[]
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
   /** The certificate and the key of the private listener; null if it uses plain HTTP. */
@@ -167,10 +168,10 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
   attempt(() => adminTls.read())
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
-  const secretWarnings = findSecretWarnings(env)
+  const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
   const readUri = (): Secret => readMongoUri(env)
   const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, readMongoUri: readUri }
-  return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, secretWarnings, ...sources }
+  return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
 }
 
 const ISSUER_SETTINGS = {
@@ -226,8 +227,7 @@ function refuseClearCalls(): never {
 type TextName = 'PROVIDERS' | 'API_TOKENS' | 'OPERATOR_TOKENS'
 
 function readText(name: TextName, env: NodeJS.ProcessEnv): string {
-  const schema: z.ZodType<string, string | undefined> = gatewaySchema.shape[name]
-  return readSettings(z.object({ [name]: schema }), env)[name] ?? ''
+  return readSetting(name, gatewaySchema.shape[name], env)
 }
 
 function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {

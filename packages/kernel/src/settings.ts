@@ -16,6 +16,9 @@ export class SettingsError extends Error {
   }
 }
 
+// Compiling a schema takes longer than one use of it.
+const ONCE = { jitless: true } as const
+
 /**
  * Checks combinations of settings that are valid one by one. Returns lines that start with a setting name. Receives
  * the raw texts.
@@ -42,7 +45,7 @@ export function readSettings<Schema extends z.ZodObject>(
     problems.push(problem)
     unread.add(name)
   }
-  const parsed = schema.safeParse(values)
+  const parsed = schema.safeParse(values, ONCE)
   for (const issue of parsed.error?.issues ?? []) {
     const name = issue.path.map(String).join('.') || 'settings'
     if (!unread.has(name)) problems.push(`${name} ${issue.message}`)
@@ -50,6 +53,22 @@ export function readSettings<Schema extends z.ZodObject>(
   problems.push(...crossCheck(values))
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   Object.freeze(parsed.data)
+  return parsed.data
+}
+
+/**
+ * Reads one setting, as `readSettings` does.
+ * @throws SettingsError
+ */
+export function readSetting<Output>(
+  name: string,
+  schema: z.ZodType<Output, string | undefined>,
+  env: NodeJS.ProcessEnv,
+): Output {
+  const { value, problem } = readOne(name, env)
+  if (problem !== undefined) throw new SettingsError([problem])
+  const parsed = schema.safeParse(value, ONCE)
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map(({ message }) => `${name} ${message}`))
   return parsed.data
 }
 
@@ -167,7 +186,7 @@ export function mongoUriSetting() {
  * @throws SettingsError
  */
 export function readMongoUri(env: NodeJS.ProcessEnv): Secret {
-  return readSettings(z.object({ MONGODB_URI: mongoUriSetting() }), env).MONGODB_URI
+  return readSetting('MONGODB_URI', mongoUriSetting(), env)
 }
 
 /** The log level. */

@@ -48,7 +48,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     providers,
     owner: randomUUID(),
     mongo,
-    pauses: createProviderPauses(mongo.background.durableDb),
+    pauses: createProviderPauses(mongo.accepting.durableDb),
     serviceKeys,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),

@@ -29,8 +29,8 @@ export interface GatewayDeps {
   readonly clock: Clock
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch
-  /** The folder of the built files of the operator's page. Null if there is none. Default: null. */
-  readonly consoleFolder?: string | null
+  /** Finds the folder of the built files of the operator's page. Null if there is none. Default: none. */
+  readonly findConsole?: () => string | null
   /** Returns the metrics that the endpoint shows instead of this process's own. */
   readonly showMetrics?: (own: Registry) => ShownMetrics
 }

@@ -2,8 +2,9 @@ import { type ConsoleFiles, readConsole } from '../operator/console/read-console
 import type { GatewayContext } from './gateway-context.ts'
 
 /** Reads the built files of the operator's page. Without them, the gateway logs a warning and works otherwise. */
-export async function openConsole({ consoleFolder = null, logger }: GatewayContext): Promise<ConsoleFiles | null> {
+export async function openConsole({ findConsole, logger }: GatewayContext): Promise<ConsoleFiles | null> {
   try {
+    const consoleFolder = findConsole?.() ?? null
     if (consoleFolder !== null) return await readConsole(consoleFolder)
     logger.warn({}, 'console.missing')
   } catch (error) {

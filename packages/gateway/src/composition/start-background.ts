@@ -1,14 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { BODY_INDEXES } from '../inbox/bodies.ts'
+import { OWNER_INDEXES } from '../inbox/claims/owners.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
+import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
 import type { AdminParts } from '../operator/admin-app.ts'
+import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
 import { createAnswerHistory, SPAN_MS } from '../operator/health/answer-history.ts'
+import { REPLAY_INDEXES } from '../operator/replays/replay-document.ts'
+import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
 import { createEventTail } from '../operator/tail/event-tail.ts'
+import { REFUSAL_INDEXES } from '../refusals/refusal-document.ts'
 import { createAdminParts } from './create-admin-parts.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { mountApp } from './mount-app.ts'
@@ -16,6 +24,12 @@ import { openConsole } from './open-console.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 import type { Inboxes } from './start-inbox.ts'
 import type { PublicListener } from './start-public-listener.ts'
+
+// A delivery needs only the indexes of events.
+const INDEXES = [
+  ...[OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
+  ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
+]
 
 /** The parts that run in the background. */
 export interface Background {
@@ -40,7 +54,8 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const client = await fulfilment()
   const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })
   mountApp(context, { listener, fulfilment: client, recordChange: orderAudit.record })
-  const [console] = await Promise.all([openConsole(context), mongo.background.open()])
+  const opening = mongo.background.open((db) => ensureIndexes(db, INDEXES))
+  const [console] = await Promise.all([openConsole(context), opening])
   if (lifecycle.isStopping) return null
   addInboxGauges(registry, {
     readDepth: () => readInboxDepth(mongo.background.db),

@@ -64,7 +64,10 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
   const { clock = systemClock, fetch = globalThis.fetch, consoleFolder = null } = options
-  const started = startParts({ settings, logger, clock, random: Math.random, fetch, consoleFolder }, lifecycle)
+  const started = startParts(
+    { settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder },
+    lifecycle,
+  )
   const { publicPort, adminPort } = await started.catch(async (error: unknown) => {
     await lifecycle.stop()
     throw error

@@ -21,6 +21,8 @@ export function createAddressFingerprint(readUri: () => Secret): () => string {
 }
 
 function tlsFilesOf(uri: string): string[] {
+  // Creating a client takes milliseconds of each start.
+  if (!/(tls|ssl)/i.test(uri)) return []
   const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(uri).options
   return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].filter((file) => file !== undefined)
 }

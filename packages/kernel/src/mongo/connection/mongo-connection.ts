@@ -98,8 +98,8 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     if (identity !== null) await assertSameDeployment(own, identity)
     // Not for a rejected client: the current client still belongs to the known deployment.
     deployment = answering
-    await prepare?.(own)
-    identity ??= await ensureIdentity(own)
+    const [known] = await Promise.all([identity ?? ensureIdentity(own), prepare?.(own)])
+    identity = known
   }
   const readUri = options.readUri ?? (() => options.uri)
   const fingerprint = createAddressFingerprint(readUri)
