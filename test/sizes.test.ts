@@ -12,22 +12,19 @@ const REASON = /^(?:This folder|`src\/`) has more than 15 files because .+/m
 const MAX_FILES_OF_THE_WAY = 14
 const MAX_LINES_OF_THE_WAY = 1_400
 
-/** Files that are still too long. Split them; add none. */
-const LONG_FILES: readonly string[] = ['test/support/containers/container-stack.ts']
-
 const isTest = (file: string): boolean => /\.test\.[cm]?tsx?$/.test(file)
 const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,tsx,mjs,cjs}', {
   cwd: repository,
   exclude: ['**/node_modules/**', '**/dist/**'],
 })
 
-it('no file is too long, but those that are listed', () => {
+it('no file is too long', () => {
   expect(files.length).toBeGreaterThan(500)
   const long = files.filter((file) => {
     const lines = readFileSync(join(repository, file), 'utf8').trimEnd().split('\n').length
     return lines > (isTest(file) ? MAX_TEST_LINES : MAX_LINES)
   })
-  expect(long.toSorted()).toEqual(LONG_FILES.toSorted())
+  expect(long).toEqual([])
 })
 
 it('the way of one webhook, from the socket to the 200, leads through few files of few lines', () => {

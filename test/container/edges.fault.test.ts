@@ -64,15 +64,24 @@ async function endure(context: TestContext, { edge, trouble, patienceMs = 10_000
 const statuses = (reports: readonly DeliveryReport[]) => reports.map(({ status }) => status)
 const all = <T>(value: T): T[] => Array(PAYMENTS).fill(value)
 
+/** Each delivery is answered with this status, or not at all: null. */
+const answered =
+  (status: number | null): Row['look'] =>
+  async ({ reports }) =>
+    expect(statuses(reports)).toEqual(all(status))
+
 /** All are accepted, none sooner than that. */
-function expectSlow({ reports }: Sight, ms: number): void {
-  expect(statuses(reports)).toEqual(all(200))
-  expect(Math.min(...reports.map((report) => report.ms))).toBeGreaterThanOrEqual(ms)
-}
+const acceptedAfter =
+  (ms: number): Row['look'] =>
+  async (sight) => {
+    await answered(200)(sight)
+    expect(Math.min(...sight.reports.map((report) => report.ms))).toBeGreaterThanOrEqual(ms)
+  }
 
 /** The provider notices nothing, and a call to fulfilment comes out as said. */
-async function expectTries({ stack, ids, reports }: Sight, tries: object): Promise<void> {
-  expect(statuses(reports)).toEqual(all(200))
+async function expectTries(sight: Sight, tries: object): Promise<void> {
+  const { stack, ids } = sight
+  await answered(200)(sight)
   await until(
     () => stack.events.countDocuments({ eventId: { $in: [...ids] }, attempts: { $elemMatch: tries } }),
     (count) => count > 0,
@@ -87,13 +96,11 @@ describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
   const edge = 'provider-gateway'
 
   it('latency delays the answer and nothing else', async (context) => {
-    const look = async (sight: Sight) => expectSlow(sight, LATENCY.latencyMs)
-    await endure(context, { edge, trouble: LATENCY, look })
+    await endure(context, { edge, trouble: LATENCY, look: acceptedAfter(LATENCY.latencyMs) })
   })
 
   it('a cut means no answer; the next delivery is taken', async (context) => {
-    const look = async ({ reports }: Sight) => expect(statuses(reports)).toEqual(all(null))
-    await endure(context, { edge, trouble: 'cut', look })
+    await endure(context, { edge, trouble: 'cut', look: answered(null) })
   })
 
   it('half-open: a delivery stored without an answer is a duplicate when repeated: 200, one record', async (context) => {
@@ -115,8 +122,7 @@ describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
   })
 
   it('a slow line: bodies that take a second and more to arrive are taken', async (context) => {
-    const look = async (sight: Sight) => expectSlow(sight, 1_000)
-    await endure(context, { edge, trouble: { slowKBs: 4 }, look })
+    await endure(context, { edge, trouble: { slowKBs: 4 }, look: acceptedAfter(1_000) })
   })
 })
 
@@ -124,13 +130,11 @@ describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
   const edge = 'gateway-mongo'
 
   it('latency is added to the answer', async (context) => {
-    const look = async (sight: Sight) => expectSlow(sight, LATENCY.latencyMs)
-    await endure(context, { edge, trouble: LATENCY, look })
+    await endure(context, { edge, trouble: LATENCY, look: acceptedAfter(LATENCY.latencyMs) })
   })
 
   it('a cut is answered 500, never 200; the next delivery is taken', async (context) => {
-    const look = async ({ reports }: Sight) => expect(statuses(reports)).toEqual(all(500))
-    await endure(context, { edge, trouble: 'cut', look })
+    await endure(context, { edge, trouble: 'cut', look: answered(500) })
   })
 
   it('half-open: a delivery stored but not confirmed is answered 500 within 10 s, and 200 when repeated', async (context) => {
@@ -142,16 +146,16 @@ describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
   })
 
   it('a slow line: the answer waits until all is stored', async (context) => {
-    const look = async (sight: Sight) => expectSlow(sight, 500)
-    await endure(context, { edge, trouble: { slowKBs: 12 }, look })
+    await endure(context, { edge, trouble: { slowKBs: 12 }, look: acceptedAfter(500) })
   })
 })
 
-describe('trouble between gateway and fulfilment:', { timeout: 240_000 }, () => {
-  const edge = 'gateway-fulfilment'
-
+describe.each([
+  { between: 'gateway and fulfilment', edge: 'gateway-fulfilment', slowKBs: 1, givesUpAfterMs: 9_500 },
+  { between: 'fulfilment and MongoDB', edge: 'fulfilment-mongo', slowKBs: 2, givesUpAfterMs: 1_000 },
+] as const)('trouble between $between:', { timeout: 240_000 }, ({ edge, slowKBs, givesUpAfterMs }) => {
   it('latency makes effects later', async (context) => {
-    const look = (sight: Sight) => expectTries(sight, { ms: { $gte: LATENCY.latencyMs } })
+    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: LATENCY.latencyMs } })
     await endure(context, { edge, trouble: LATENCY, look })
   })
 
@@ -163,40 +167,13 @@ describe('trouble between gateway and fulfilment:', { timeout: 240_000 }, () => 
     await endure(context, { edge, trouble: 'cut', look })
   })
 
-  it('half-open: an unanswered call is given up after 10 s and repeated', async (context) => {
-    const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: 9_500 } })
+  it(`half-open: a call is given up after ${givesUpAfterMs} ms or later, and repeated`, async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: givesUpAfterMs } })
     await endure(context, { edge, trouble: 'half-open', look })
   })
 
   it('a slow line makes effects later', async (context) => {
     const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: 300 } })
-    await endure(context, { edge, trouble: { slowKBs: 1 }, look })
-  })
-})
-
-describe('trouble between fulfilment and MongoDB:', { timeout: 240_000 }, () => {
-  const edge = 'fulfilment-mongo'
-
-  it('latency makes effects later', async (context) => {
-    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: LATENCY.latencyMs } })
-    await endure(context, { edge, trouble: LATENCY, look })
-  })
-
-  it('a cut: events wait and are applied when the connection is back', async (context) => {
-    const look = async (sight: Sight) => {
-      await expectTries(sight, { code: 'unavailable' })
-      expect(await paid(sight)).toBe(0)
-    }
-    await endure(context, { edge, trouble: 'cut', look })
-  })
-
-  it('half-open: fulfilment says that it cannot, and is asked again', async (context) => {
-    const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: 1_000 } })
-    await endure(context, { edge, trouble: 'half-open', look })
-  })
-
-  it('a slow line makes effects later', async (context) => {
-    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: 300 } })
-    await endure(context, { edge, trouble: { slowKBs: 2 }, look })
+    await endure(context, { edge, trouble: { slowKBs }, look })
   })
 })

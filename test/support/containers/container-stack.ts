@@ -30,6 +30,7 @@ import {
   startContainerService,
 } from './container-services.ts'
 import { type Edge, type EdgeProxy, startEdgeProxy, type Trouble } from './edge-proxy.ts'
+import { findProblems, stopAndJudge } from './judge-services.ts'
 import { type MongoNodes, startMongoNodes } from './mongo-nodes.ts'
 
 /** The images that a stack in containers is made from. */
@@ -275,34 +276,6 @@ function gatewayInContainer(place: StackPlace, proxy: EdgeProxy): Settings {
 
 function fulfilmentInContainer(place: StackPlace): Settings {
   return { ...fulfilmentSettings(place), FULFILMENT_HOST: '0.0.0.0', LOG_LEVEL: 'info' }
-}
-
-/** What must hold for every service of every test, whatever the test was about. */
-async function stopAndJudge(services: readonly ContainerService[], leaksIn: (text: string) => string[]): Promise<void> {
-  const problems = await Promise.all(
-    services.map(async ({ name, container }) => {
-      const code = container.alive ? await container.stop() : 0
-      return code === 0 ? [] : [`${name}: ended with ${code} when it was told to stop`]
-    }),
-  )
-  problems.push(await findProblems(services, leaksIn))
-  if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
-}
-
-async function findProblems(
-  services: readonly ContainerService[],
-  leaksIn: (text: string) => string[],
-): Promise<string[]> {
-  const problems = await Promise.all(
-    services.map(async ({ name, container }) => {
-      const written = await container.written()
-      const found = leaksIn(written)
-      if (await container.ranOutOfMemory()) found.push('ran out of memory')
-      found.push(...written.split('\n').filter((line) => /"(service\.crashed|request\.failed)"/.test(line)))
-      return found.map((problem) => `${name}: ${problem}`)
-    }),
-  )
-  return problems.flat()
 }
 
 function numbers(count: number): number[] {

@@ -1,0 +1,33 @@
+import type { ContainerService } from './container-services.ts'
+
+/** Names what a text contains and must not, without repeating it. */
+type FindLeaks = (text: string) => string[]
+
+/**
+ * Stops the services, and looks at what must hold for each of them, whatever the test was about.
+ * @throws if one crashed, ended otherwise than with 0, ran out of memory, or wrote what `leaksIn` finds
+ */
+export async function stopAndJudge(services: readonly ContainerService[], leaksIn: FindLeaks): Promise<void> {
+  const problems = await Promise.all(
+    services.map(async ({ name, container }) => {
+      const code = container.alive ? await container.stop() : 0
+      return code === 0 ? [] : [`${name}: ended with ${code} when it was told to stop`]
+    }),
+  )
+  problems.push(await findProblems(services, leaksIn))
+  if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
+}
+
+/** What must not have happened to the services until now, in a sentence each. */
+export async function findProblems(services: readonly ContainerService[], leaksIn: FindLeaks): Promise<string[]> {
+  const problems = await Promise.all(
+    services.map(async ({ name, container }) => {
+      const written = await container.written()
+      const found = leaksIn(written)
+      if (await container.ranOutOfMemory()) found.push('ran out of memory')
+      found.push(...written.split('\n').filter((line) => /"(service\.crashed|request\.failed)"/.test(line)))
+      return found.map((problem) => `${name}: ${problem}`)
+    }),
+  )
+  return problems.flat()
+}
