@@ -15,7 +15,7 @@ try {
   await using stack = await startStack({ gateway: NO_LIMITS })
   const api = { url: stack.url, token: stack.secrets.apiToken, webhookSecret: stack.secrets.acme.current }
   const report = await runSchemathesis(tool, api, { cases: Number(cases), args })
-  console.log(`${report.cases} cases, ${cases} were asked for`)
+  console.log(`${report.cases} cases, ${cases} were requested`)
   process.exitCode = report.exitCode
 } finally {
   await stopMongod?.()

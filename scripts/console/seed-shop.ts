@@ -89,7 +89,7 @@ function openShop(system: OperatedSystem, { settings, secretOf }: ShopProviders)
   const deps = { fetch, now: () => Date.now(), sleep: (ms: number) => sleep(ms) }
   const providerOf = (name: string, secret: string, skewMs = 0): PaymentProvider => {
     const signer = signers.get(settings[name]?.scheme ?? '')
-    if (signer === undefined) throw new Error(`Nobody signs for ${name}`)
+    if (signer === undefined) throw new Error(`There is no signer for ${name}`)
     const url = `${system.gateway.url}/api/webhooks/${name}`
     return createPaymentProvider(deps, { url, signer, secret, skewMs })
   }
@@ -187,7 +187,8 @@ async function found<T extends Document>(collection: Collection<T>, filter: Filt
   for (;;) {
     const document = await collection.findOne(filter)
     if (document !== null) return document
-    if (performance.now() > deadline) throw new Error(`No document of ${collection.collectionName} became as wanted`)
+    if (performance.now() > deadline)
+      throw new Error(`No document of ${collection.collectionName} reached the expected state`)
     await sleep(LOOK_MS)
   }
 }

@@ -42,7 +42,7 @@ describe('findMongod', () => {
     const found = await findMongod(asked, [candidate('MONGOD_BINARY', old), candidate('mongod on PATH', good)])
     expect(found.version).toBe('8.0.1')
     expect(asked.said).toEqual([
-      `Passing over MONGOD_BINARY (${old}): it is version 4.4.29, and 6.0 is the oldest supported`,
+      `Skipping MONGOD_BINARY (${old}): it is version 4.4.29, but 6.0 is the oldest supported one`,
     ])
   })
 

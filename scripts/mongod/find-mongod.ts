@@ -47,7 +47,7 @@ export async function findMongod(search: MongodSearch, ways: readonly Way[] = WA
     } catch (error) {
       const reason = describeReason(way, binary, error)
       reasons.push(reason)
-      if (way.expected && binary) search.say(`Passing over ${reason}`)
+      if (way.expected && binary) search.say(`Skipping ${reason}`)
     }
   }
   throw new Error(describeFailure(reasons))
@@ -88,7 +88,7 @@ function inCache(cache: string): string {
 }
 
 function download({ env, say }: MongodSearch): Promise<string> {
-  if (env.CI) fail('it is not tried where CI is set')
+  if (env.CI) fail('it is not tried if CI is set')
   const cache = cacheFolder(env)
   provisionedMongod(cache) // throws where nothing is pinned for this machine: nothing to compare a download with
   say(`Fetching MongoDB ${MONGOD_VERSION} from mongodb.org into ${cache} (once, 70 MB) …`)
@@ -97,7 +97,7 @@ function download({ env, say }: MongodSearch): Promise<string> {
     // The library verifies certificates only where npm's strict-ssl says so.
     const childEnv = { ...env, npm_config_strict_ssl: 'true', MONGOMS_MAX_RETRIES: '1' }
     const { stdout } = await promisify(execFile)(process.execPath, [script, folder], { env: childEnv }).catch(rethrow)
-    return stdout.trim().split('\n').at(-1) ?? fail('it ended without an answer')
+    return stdout.trim().split('\n').at(-1) ?? fail('it ended without a result')
   })
   return fetching.catch((error: Error) => {
     say(`That failed: ${error.message}`)

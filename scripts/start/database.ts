@@ -36,7 +36,7 @@ export async function openDatabase(
     signal,
   })
   const server = await withProgress(say, 'Starting MongoDB', starting)
-  if (server.adopted) say('MongoDB still runs since the last start, which was killed: using it')
+  if (server.adopted) say('MongoDB is still running from the last start, which was killed: using it')
   const ended = new AbortController()
   const watch = setInterval(() => {
     if (born(server.pid) !== undefined) return

@@ -55,7 +55,7 @@ describe('readDevelopmentSecrets', () => {
       await using data = await folder()
       await writeFile(data.file, content)
       const refusal = () => readDevelopmentSecrets(data.file, randomBytes)
-      expect(refusal).toThrow(`${data.file} is not what a start writes`)
+      expect(refusal).toThrow(`${data.file} was not written by npm start`)
       expect(refusal).not.toThrow(/half|alone/)
     },
   )

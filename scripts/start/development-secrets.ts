@@ -50,7 +50,7 @@ export function readDevelopmentSecrets(path: string, randomBytes: (count: number
   } catch {
     // Reported below: a message of the parser would quote the file.
   }
-  throw new Error(`${path} is not what a start writes: move it away, and the next start makes new secrets`)
+  throw new Error(`${path} was not written by npm start: move it away, and the next start creates new secrets`)
 }
 
 /** What a start of an earlier version has left, with the settings that the same providers need today. */

@@ -35,7 +35,7 @@ export async function chooseAddresses(request: PortRequest): Promise<ListenAddre
   const ports = Object.entries({ GATEWAY_PORT: gateway, ADMIN_PORT: admin, FULFILMENT_PORT: fulfilment })
   for (const [name, { port }] of ports) {
     const twin = ports.find(([other, address]) => other !== name && address.port === port)
-    if (twin) throw new Error(`${name} and ${twin[0]} are both ${port}: give each a port of its own`)
+    if (twin) throw new Error(`${name} and ${twin[0]} are both ${port}: give each its own port`)
   }
   return { gateway, admin, fulfilment }
 }
@@ -50,7 +50,7 @@ async function choose(service: string, fallback: number, request: PortRequest): 
   const port = await withProgress(request.say, what, waiting)
   if (port === undefined) {
     const advice = `stop it, or choose another port: ${name}=${wanted + 1000} npm start`
-    throw new Error(`Port ${wanted} (${name}) on ${host} is taken by another program: ${advice}`)
+    throw new Error(`Port ${wanted} (${name}) on ${host} is used by another program: ${advice}`)
   }
   const tls = `${service}_TLS_CERT`
   const protocol = request.env[tls] || request.env[`${tls}_FILE`] ? 'https' : 'http'

@@ -155,7 +155,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const second = start(folder.path)
     expect(await second.exit).toBe(1)
     expect(second.lines[0]).toContain(
-      `Oncehook runs already on ${join(folder.path, '.data')} (process ${first.child.pid})`,
+      `Oncehook is already running in ${join(folder.path, '.data')} (process ${first.child.pid})`,
     )
   })
 
@@ -167,7 +167,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const system = start(folder.path, { GATEWAY_PORT: String(port) })
     expect(await system.exit).toBe(1)
     expect(system.lines[0]).toMatch(
-      `Port ${port} (GATEWAY_PORT) on 127.0.0.1 is taken by another program: stop it, or choose`,
+      `Port ${port} (GATEWAY_PORT) on 127.0.0.1 is used by another program: stop it, or choose`,
     )
   })
 
@@ -202,7 +202,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     await expect.poll(() => services.map(born)).toEqual([undefined, undefined])
     await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
     await next.ready
-    expect(next.lines).toContain('MongoDB still runs since the last start, which was killed: using it')
+    expect(next.lines).toContain('MongoDB is still running from the last start, which was killed: using it')
   })
 
   it('starts no MongoDB if MONGODB_URI is set', async () => {

@@ -49,8 +49,8 @@ export async function runSystem(options: SystemOptions): Promise<number> {
   const data = openDataFolder(options.repository, options.env)
   const lock = takeLock(data.lock)
   if ('heldBy' in lock) {
-    say(`Oncehook runs already on ${data.path} (process ${lock.heldBy}): stop that one first,`)
-    say('or give this one a folder and ports of its own (ONCEHOOK_DATA, GATEWAY_PORT, ADMIN_PORT, FULFILMENT_PORT)')
+    say(`Oncehook is already running in ${data.path} (process ${lock.heldBy}): stop it first,`)
+    say('or give this one its own folder and ports (ONCEHOOK_DATA, GATEWAY_PORT, ADMIN_PORT, FULFILMENT_PORT)')
     return 1
   }
   const parts: Part[] = []

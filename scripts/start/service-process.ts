@@ -75,7 +75,7 @@ async function untilReady({ name, readyUrl, logFile }: ServiceOptions, over: Abo
     over.throwIfAborted()
     if (answer === '200') return
     if (performance.now() > deadline) {
-      throw new Error(`After a minute ${name} is not ready: ${readyUrl} answers ${answer}; its log is ${logFile}`)
+      throw new Error(`${name} is not ready after a minute: ${readyUrl} answers ${answer}; its log is ${logFile}`)
     }
     await sleep(25, undefined, { signal: over }).catch(() => over.throwIfAborted())
   }
