@@ -39,6 +39,26 @@ describe('the stream of changes', () => {
   })
 })
 
+describe('a slow reader', () => {
+  it('is left eight batches, learns how many changes are missing, and continues', async () => {
+    const { tail, events } = await openTail()
+    const slow = tail.join(null)
+    const quick = tail.join(null)
+    await nextOf(slow)
+    await nextOf(quick)
+    for (let stored = 0; stored < 12; stored += 1) {
+      await events.insertOne(sampleRecord())
+      await nextOf(quick)
+    }
+    const left = await Promise.all(Array.from({ length: 8 }, () => nextOf(slow)))
+    expect(left.map((batch) => [batch.events.length, batch.skipped])).toEqual([[1, 4], ...Array(7).fill([1, 0])])
+    const record = sampleRecord()
+    await events.insertOne(record)
+    const { events: shown, skipped } = await nextOf(slow)
+    expect([shown.map(({ eventId }) => eventId), skipped]).toEqual([[record.eventId], 0])
+  })
+})
+
 describe('a reader that comes back', () => {
   it('learns that changes are missing if others have just begun a later stream', async () => {
     const { tail, events } = await openTail()
