@@ -1,5 +1,5 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { paymentEvent, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ConsoleUnderTest, Visit } from '../support/console/open-console.ts'
 import { startFilledConsole } from '../support/console/start-filled-console.ts'
@@ -7,11 +7,15 @@ import { startFilledConsole } from '../support/console/start-filled-console.ts'
 const STORED = 120
 const TAIL = '**/operator/events.tail*'
 const LIST = '**/operator/events.list*'
-const MOST_READERS = 100
+const MOST_OF_ONE = 20
+const CROWD = Object.fromEntries(
+  Array.from({ length: 5 }, (_, index) => [`guest${index}`, `the-token-of-the-guest-with-number-${index}`]),
+)
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
-  console = await startFilledConsole(STORED)
+  const OPERATOR_TOKENS = JSON.stringify({ ...TOKENS.operators, ...CROWD })
+  console = await startFilledConsole(STORED, { OPERATOR_TOKENS })
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
@@ -22,15 +26,30 @@ const status = ({ page }: Visit, text: string) => page.getByRole('status').getBy
 const message = (id: number, skipped: number): string =>
   `id: ${id}\ndata: ${JSON.stringify({ items: [], counts: [], lagging: skipped > 0, skipped })}\n\n`
 
+/** Follows the events with a token as often as one operator may. */
+function openMany(token: string): Promise<Response>[] {
+  const headers = { authorization: `Bearer ${token}` }
+  const open = () => fetch(`${console.url}/operator/events.tail`, { headers })
+  return Array.from({ length: MOST_OF_ONE }, open)
+}
+
 // The first test: nobody else follows the events of this gateway.
 it('says when too many pages are live already, and becomes live when they have closed', async () => {
-  const { tokens, gateway } = console.system
-  const headers = { authorization: `Bearer ${tokens.operators.bob}` }
-  const open = () => fetch(`${gateway.adminUrl}/operator/events.tail`, { headers })
-  const readers = await Promise.all(Array.from({ length: MOST_READERS }, open))
+  const readers = await Promise.all(Object.values(CROWD).flatMap(openMany))
   await using visit = await console.open()
   await visit.signIn('/')
   await status(visit, 'too many pages are live already').waitFor()
+  await row(visit, `evt_${STORED - 1}`).waitFor()
+  await Promise.all(readers.map(({ body }) => body?.cancel()))
+  await status(visit, 'Live').waitFor()
+  expect(visit.problems).toEqual([])
+})
+
+it('says when its operator follows the events as often as one may, and is live when others of them have left', async () => {
+  const readers = await Promise.all(openMany(console.system.tokens.operators.bob))
+  await using visit = await console.open()
+  await visit.signIn('/', 'bob')
+  await status(visit, 'you follow events 20 times already').waitFor()
   await row(visit, `evt_${STORED - 1}`).waitFor()
   await Promise.all(readers.map(({ body }) => body?.cancel()))
   await status(visit, 'Live').waitFor()

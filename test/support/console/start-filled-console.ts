@@ -4,12 +4,15 @@ import { type ConsoleUnderTest, startConsole } from './open-console.ts'
 const DAY_MS = 86_400_000
 
 /** Starts a system and a browser as `startConsole` does, with events `evt_0`, `evt_1`, …, received yesterday, a second apart. */
-export async function startFilledConsole(count: number): Promise<ConsoleUnderTest> {
+export async function startFilledConsole(
+  count: number,
+  settings?: Readonly<Record<string, string>>,
+): Promise<ConsoleUnderTest> {
   const yesterday = Date.now() - DAY_MS
   const records = Array.from({ length: count }, (_, index) =>
     sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(yesterday + index * 1_000) }),
   )
-  const started = await startConsole()
+  const started = await startConsole(settings)
   await started.system.events.insertMany(records)
   return started
 }

@@ -9,6 +9,7 @@ const LOOKS: Readonly<Record<Shown, string>> = {
   live: 'text-good',
   reconnecting: 'text-wait',
   crowded: 'text-wait',
+  share: 'text-wait',
   broken: 'text-bad',
 }
 

@@ -4,8 +4,13 @@ import { type ListedEvent, operator } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
 import { type EventSearch, isLive, toTailInput } from './event-search.ts'
 
-/** How the list follows changes. `off`: the list is a search that is not updated. */
-export type TailState = 'off' | 'starting' | 'live' | 'reconnecting' | 'crowded'
+/**
+ * How the list follows changes. `off`: the list is a search that is not updated. `crowded`, `share`: too many readers follow
+ * changes, in total or for this operator.
+ */
+export type TailState = 'off' | 'starting' | 'live' | 'reconnecting' | Refused
+
+type Refused = 'crowded' | 'share'
 
 /** Events that have changed. */
 export interface ChangedEvents {
@@ -17,6 +22,14 @@ export interface ChangedEvents {
 }
 
 const RETRY_MS = 10_000
+const REFUSED: ReadonlyMap<string, Refused> = new Map([
+  ['tail_crowded', 'crowded'],
+  ['tail_share_used', 'share'],
+])
+
+function isRefused(state: TailState): boolean {
+  return state === 'crowded' || state === 'share'
+}
 
 /** Follows the events that match. The search must not change while the component is mounted. */
 export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents) => void): TailState {
@@ -30,9 +43,9 @@ export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents)
     let retry: number | undefined
     const breakOff = (error: unknown): void => {
       isFirst = true
-      const isCrowded = codeOf(error) === 'tail_crowded'
+      const refused = REFUSED.get(codeOf(error))
       // The connection ends after this refusal, which must not hide it.
-      setState((known) => (isCrowded || known === 'crowded' ? 'crowded' : 'reconnecting'))
+      setState((known) => refused ?? (isRefused(known) ? known : 'reconnecting'))
     }
     const tail = operator.events.tail.subscribe(toTailInput(followed), {
       onData({ data: { items, counts, skipped } }) {

@@ -61,7 +61,8 @@ export interface OperatedSystem extends AsyncDisposable {
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
 const SECRETS = { older: canary('older'), newer: canary('newer'), shop: canary('shop') }
-const TOKENS = { operators: { alice: canary('alice'), bob: canary('bob') }, api: canary('api') }
+/** The tokens of an operated system: of its operators, who may do all, and of the API of orders. */
+export const TOKENS = { operators: { alice: canary('alice'), bob: canary('bob') }, api: canary('api') }
 
 /** The providers that an operated system starts with. */
 export const PROVIDERS = {

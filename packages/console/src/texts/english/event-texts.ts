@@ -45,6 +45,7 @@ export const eventTexts = {
       live: 'Live',
       reconnecting: 'Reconnecting… Updated every 10 seconds until then',
       crowded: 'Updated every 10 seconds: too many pages are live already',
+      share: 'Updated every 10 seconds: you follow events 20 times already',
       broken: 'Not live: the gateway does not answer',
     },
     leftOut: (count: number | null): string =>

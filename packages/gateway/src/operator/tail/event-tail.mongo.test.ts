@@ -1,3 +1,4 @@
+import type { Clock } from '@oncehook/kernel/clock'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -9,12 +10,12 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
 /** A tail with a separate database. */
-async function openTail() {
+async function openTail(clock: Clock = Date) {
   const { db } = stack.use(await testDatabase(process.env))
   const events = db.collection<EventDocument>(EVENTS)
   await events.insertOne(sampleRecord())
   const { logger } = memoryLogger()
-  const tail = createEventTail({ db, clock: Date, now: () => performance.now(), logger })
+  const tail = createEventTail({ db, clock, now: () => performance.now(), logger })
   stack.defer(() => tail.stop())
   return { tail, events }
 }
@@ -28,7 +29,7 @@ async function nextOf(reader: TailReader): Promise<TailBatch> {
 describe('the stream of changes', () => {
   it('starts again, and says so, after the collection was replaced by a restored one', async () => {
     const { tail, events } = await openTail()
-    const reader = tail.join(null)
+    const reader = tail.join('alice', null)
     expect(await nextOf(reader)).toMatchObject({ events: [], skipped: 0 })
     await events.drop()
     expect(await nextOf(reader)).toMatchObject({ events: [], skipped: null })
@@ -42,8 +43,8 @@ describe('the stream of changes', () => {
 describe('a slow reader', () => {
   it('is left eight batches, learns how many changes are missing, and continues', async () => {
     const { tail, events } = await openTail()
-    const slow = tail.join(null)
-    const quick = tail.join(null)
+    const slow = tail.join('alice', null)
+    const quick = tail.join('alice', null)
     await nextOf(slow)
     await nextOf(quick)
     for (let stored = 0; stored < 12; stored += 1) {
@@ -62,28 +63,46 @@ describe('a slow reader', () => {
 describe('a reader that comes back', () => {
   it('learns that changes are missing if others have just begun a later stream', async () => {
     const { tail, events } = await openTail()
-    const first = tail.join(null)
+    const first = tail.join('alice', null)
     const { id } = await nextOf(first)
     first.leave()
     await events.insertOne(sampleRecord())
-    const other = tail.join(null)
-    const back = tail.join(id)
+    const other = tail.join('alice', null)
+    const back = tail.join('alice', id)
     expect(await nextOf(other)).toMatchObject({ skipped: 0 })
     expect(await nextOf(back)).toMatchObject({ skipped: null })
   })
 
   it('continues together with others that reconnect at the same position', async () => {
     const { tail, events } = await openTail()
-    const first = tail.join(null)
+    const first = tail.join('alice', null)
     const { id } = await nextOf(first)
     first.leave()
     const record = sampleRecord()
     await events.insertOne(record)
-    for (const reader of [tail.join(id), tail.join(id)]) {
+    for (const reader of [tail.join('alice', id), tail.join('alice', id)]) {
       const begun = await nextOf(reader)
       expect(begun.skipped).toBe(0)
       const { events: shown } = begun.events.length > 0 ? begun : await nextOf(reader)
       expect(shown.map(({ eventId }) => eventId)).toEqual([record.eventId])
     }
+  })
+
+  it('learns that changes are missing if its place is too long ago, whatever time its id claims', async () => {
+    let shift = 0
+    const clock = { now: () => Date.now() + shift }
+    const { tail, events } = await openTail(clock)
+    const first = tail.join('alice', null)
+    const { id } = await nextOf(first)
+    first.leave()
+    await events.insertOne(sampleRecord())
+    shift = 600_000
+    const [, position] = id.split('-')
+    const back = tail.join('alice', `${clock.now()}-${position}`)
+    expect(await nextOf(back)).toMatchObject({ events: [], skipped: null })
+    const record = sampleRecord()
+    await events.insertOne(record)
+    const { events: shown, skipped } = await nextOf(back)
+    expect([shown.map(({ eventId }) => eventId), skipped]).toEqual([[record.eventId], 0])
   })
 })

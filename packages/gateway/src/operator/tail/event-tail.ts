@@ -2,7 +2,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { Logger } from '@oncehook/kernel/logger'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Db } from 'mongodb'
-import { tailCrowded } from '../../errors.ts'
+import { tailCrowded, tailShareUsed } from '../../errors.ts'
 import { type ChangeBatch, readChanges } from './read-changes.ts'
 
 /** Dependencies of the tail. */
@@ -29,19 +29,24 @@ export interface TailReader {
 /** The changes of events, for any number of readers from one change stream. */
 export interface EventTail {
   /**
-   * Adds a reader. With the id of a batch, it continues after that batch, or learns that this is no longer possible.
-   * @throws tailCrowded
+   * Adds a reader of an operator. With the id of a batch, it continues after that batch, or learns that this is no longer
+   * possible.
+   * @throws tailCrowded, tailShareUsed
    */
-  join(lastId: string | null): TailReader
+  join(operator: string, lastId: string | null): TailReader
   /** Ends all readers and the change stream. */
   stop(): Promise<void>
 }
 
 const MOST_READERS = 100
+// Nobody can take all places, whether by a mistake in a program or on purpose.
+const MOST_OF_ONE = 20
 const MOST_WAITING = 8
 /** How many batches are kept for readers that reconnect. At the full rate, they cover five seconds. */
 const MOST_KEPT = 20
 const RESUMABLE_MS = 60_000
+// Includes what the clocks of the database and of this process may differ.
+const OLDEST_POSITION_MS = 120_000
 const ID = /^(\d{1,15})-([0-9a-f]{1,2000})$/i
 
 /** Creates the tail. The change stream is open only while there are readers. */
@@ -86,9 +91,11 @@ export function createEventTail(deps: EventTailDeps): EventTail {
     if (readers.delete(reader) && readers.size === 0) void close()
   }
   return {
-    join(lastId) {
+    join(operator, lastId) {
       if (isStopping || readers.size >= MOST_READERS) throw tailCrowded({ readers: readers.size })
-      const reader = new QueuedReader(leave)
+      const own = [...readers].filter((reader) => reader.operator === operator).length
+      if (own >= MOST_OF_ONE) throw tailShareUsed({ readers: own })
+      const reader = new QueuedReader(operator, leave)
       readers.add(reader)
       begin(reader, lastId)
       return reader
@@ -104,7 +111,18 @@ export function createEventTail(deps: EventTailDeps): EventTail {
 /** The position in an id. An id that is too old or not ours gets a position that does not exist, so that the reader learns of it. */
 function resumable(id: string, now: number): string {
   const [, at = '0', position = ''] = ID.exec(id) ?? []
-  return now - Number(at) <= RESUMABLE_MS ? position : ''
+  const isRecent = now - Number(at) <= RESUMABLE_MS && Math.abs(now - timeOf(position)) <= OLDEST_POSITION_MS
+  return isRecent ? position : ''
+}
+
+// A reader can claim any time in an id. The database reads its log of changes from the time that the position names: the
+// type 82 of a timestamp, and its seconds since 1970.
+const TIME = /^82([0-9a-f]{8})/i
+
+/** Milliseconds since 1970. NaN for a position without a time. */
+function timeOf(position: string): number {
+  const [, seconds] = TIME.exec(position) ?? []
+  return seconds === undefined ? Number.NaN : Number.parseInt(seconds, 16) * 1_000
 }
 
 /** The first message for a reader if the stream is already open. */
@@ -122,13 +140,15 @@ interface Feed {
 }
 
 class QueuedReader implements TailReader {
+  readonly operator: string
   readonly #onLeave: (reader: QueuedReader) => void
   #waiting: TailBatch[] = []
   #missed: number | null = 0
   #ended = false
   #wake: () => void = () => undefined
 
-  constructor(onLeave: (reader: QueuedReader) => void) {
+  constructor(operator: string, onLeave: (reader: QueuedReader) => void) {
+    this.operator = operator
     this.#onLeave = onLeave
   }
 

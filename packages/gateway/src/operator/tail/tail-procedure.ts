@@ -31,10 +31,10 @@ export interface TailMessage {
  * `events.tail`: streams the events that are received or change, in at most four messages a second. The first message
  * says that the tail has begun. After a reconnect with the id of the last message, it continues there, or says that it
  * is lagging. It ends when the token or the session ends.
- * @throws tailCrowded
+ * @throws tailCrowded, tailShareUsed
  */
 export const tailProcedure = procedure.input(tailSchema.prefault({})).subscription(({ ctx, input, signal }) => {
-  const reader = ctx.tail.join(input.lastEventId ?? null)
+  const reader = ctx.tail.join(ctx.operator, input.lastEventId ?? null)
   signal?.addEventListener(
     'abort',
     () => {

@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { createOperatorClient, paymentEvent, startOperatedSystem, TOKENS } from '../../testing/start-operated-system.ts'
 import type { TailMessage } from './tail-procedure.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database))
+// Together with one of the usual operators they can take all places.
+const crowd = Object.fromEntries(
+  Array.from({ length: 5 }, (_, index) => [`guest${index}`, `token-of-guest-${randomUUID()}`]),
+)
+const OPERATOR_TOKENS = JSON.stringify({ ...TOKENS.operators, ...crowd })
+const system = stack.use(await startOperatedSystem(database, { settings: { OPERATOR_TOKENS } }))
 const { adminUrl } = system.gateway
 
 interface Sent {
@@ -22,6 +27,16 @@ interface TailOptions {
   readonly input?: object
   readonly lastEventId?: string
   readonly url?: string
+}
+
+/** The requests of all tails of the system that have been opened. */
+const opened: string[] = []
+
+/** Waits until no tail of the system is open. Each leaves a line in the log when it ends. */
+async function allLeft(): Promise<void> {
+  const ended = () =>
+    new Set(system.gateway.logs.flatMap(({ msg, requestId }) => (msg === 'operator.called' ? [requestId] : [])))
+  await expect.poll(() => opened.filter((id) => !ended().has(id))).toEqual([])
 }
 
 /** Opens a tail as a browser does, and reads its events one after the other. */
@@ -67,6 +82,7 @@ async function openTail({
     if (sent === null || sent.event !== '') throw new Error(`No message, but ${JSON.stringify(sent)}`)
     return { ...(JSON.parse(sent.data) as TailMessage), id: sent.id }
   }
+  if (url === adminUrl && response.ok) opened.push(String(response.headers.get('x-request-id')))
   return {
     ...{ status: response.status, headers: response.headers, event, message },
     /** Reads the connection's own event and the first message. */
@@ -83,6 +99,17 @@ async function openTail({
     leave: () => leaving.abort(),
     [Symbol.asyncDispose]: async () => leaving.abort(),
   }
+}
+
+type Tail = Awaited<ReturnType<typeof openTail>>
+
+const openMany = (count: number, token: string): Promise<Tail>[] =>
+  Array.from({ length: count }, () => openTail({ token }))
+
+/** Reads the first two events of each: whether it is connected, and its first message or why it is refused. */
+async function refusalsOf(tails: readonly Tail[]): Promise<string[]> {
+  const told = await Promise.all(tails.map(async (tail) => [await tail.event(), await tail.event()]))
+  return told.flatMap(([, second]) => (second?.event === 'serialized-error' ? [second.data] : []))
 }
 
 const total = (all: readonly TailMessage[]): number =>
@@ -210,19 +237,26 @@ describe('the tail of events', () => {
 })
 
 describe('a reader of the tail', () => {
+  beforeEach(allLeft)
+
   it('needs a token, and is one of at most 100', async () => {
     expect((await openTail({ token: 'wrong' })).status).toBe(401)
-    const tails = await Promise.all(Array.from({ length: 101 }, () => openTail()))
-    const told = await Promise.all(tails.map(async (tail) => [await tail.event(), await tail.event()]))
-    const refused = told.filter(([, second]) => second?.event === 'serialized-error')
-    expect(refused.map(([, second]) => second?.data)).toEqual([expect.stringContaining('"tail_crowded"')])
+    const tails = await Promise.all(Object.values(crowd).flatMap((token) => openMany(20, token)))
+    expect(await refusalsOf(tails)).toEqual([])
+    await using late = await openTail()
+    expect(await refusalsOf([late])).toEqual([expect.stringContaining('"tail_crowded"')])
     for (const tail of tails) tail.leave()
-    await expect
-      .poll(async () => {
-        await using tail = await openTail()
-        return [await tail.event(), await tail.event()][1]?.event
-      })
-      .toBe('')
+    await allLeft()
+    await using early = await openTail()
+    expect(await refusalsOf([early])).toEqual([])
+  })
+
+  it('is one of at most 20 of its operator, and the others are not refused', async () => {
+    const tails = await Promise.all(openMany(21, system.tokens.operators.alice))
+    expect(await refusalsOf(tails)).toEqual([expect.stringContaining('"tail_share_used"')])
+    await using other = await openTail({ token: system.tokens.operators.bob })
+    expect(await refusalsOf([other])).toEqual([])
+    for (const tail of tails) tail.leave()
   })
 
   it('that is slow loses the oldest changes, learns how many, and continues', { timeout: 120_000 }, async () => {
