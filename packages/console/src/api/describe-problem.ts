@@ -31,9 +31,10 @@ function messageOf(error: unknown, code: string): string {
   return isAnswer ? error.message : texts.problem.unexpected
 }
 
+const STEPS: ReadonlyMap<string, string> = new Map(Object.entries(texts.problem.next))
+
 function nextStep(code: string): string {
-  const steps: Readonly<Record<string, string>> = texts.problem.next
-  return steps[code] ?? texts.problem.next.other
+  return STEPS.get(code) ?? texts.problem.next.other
 }
 
 function requestIdOf(error: unknown): string | null {

@@ -122,18 +122,18 @@ function ProviderFilter({ search }: { readonly search: EventSearch }) {
 
 function ReasonFilter({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
-  const counts: Readonly<Record<string, number>> = useOverview().data?.deadByReason ?? {}
-  const reasons = withChosen(Object.keys(counts), search.reason)
+  const counts = new Map(Object.entries(useOverview().data?.deadByReason ?? {}))
+  const reasons = withChosen([...counts.keys()], search.reason)
   if (reasons.length === 0) return null
   return (
     <Choice
       label={texts.events.reason}
       any={texts.events.anyReason}
       value={search.reason}
-      options={reasons.map((reason) => [
-        reason,
-        counts[reason] === undefined ? reason : `${reason} (${counts[reason]})`,
-      ])}
+      options={reasons.map((reason) => {
+        const count = counts.get(reason)
+        return [reason, count === undefined ? reason : `${reason} (${texts.number(count)})`]
+      })}
       onChoose={(reason) => {
         const state = reason === undefined ? search.state : 'dead'
         void navigate({ to: '/events', search: readEventSearch({ ...search, reason, state }) })

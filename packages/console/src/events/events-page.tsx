@@ -1,4 +1,3 @@
-import { useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
@@ -20,11 +19,12 @@ import { EventsTable } from './events-table.tsx'
 import { Liveness } from './liveness.tsx'
 import { OverviewStrip } from './overview-strip.tsx'
 import { useEventFeed } from './use-event-feed.ts'
+import { useEventSearch } from './use-event-search.ts'
 import { usePinned } from './use-pinned.ts'
 
 /** The first page: the newest events, live. */
 export function EventsPage() {
-  const search = useSearch({ from: '/events' })
+  const search = useEventSearch()
   return (
     <PageFrame title={texts.pages.events}>
       <OverviewStrip />

@@ -42,7 +42,8 @@ export function useKeys(table: KeyTable): void {
   })
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      const action = current.current[`${previous} ${event.key}`] ?? current.current[event.key]
+      const actions = new Map(Object.entries(current.current))
+      const action = actions.get(`${previous} ${event.key}`) ?? actions.get(event.key)
       if (action === undefined || !isForPage(event)) return
       event.preventDefault()
       action()

@@ -13,7 +13,7 @@ import { Instant } from '../parts/instant.tsx'
 import { PagedTable } from '../parts/paged-table.tsx'
 import { ReasonDialog } from '../parts/reason-dialog.tsx'
 import { texts } from '../texts/texts.ts'
-import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
+import { RECEIPT_STATES, type ReceiptSearch, readReceiptSearch } from './receipt-search.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]
 
@@ -23,7 +23,8 @@ const keyOf = ({ key }: Receipt): string => key
 
 /** The receipts: which are owed, sent or parked, and the release of a parked one. */
 export function ReceiptsPage() {
-  const search = useSearch({ from: '/receipts' })
+  // The router also keeps what is not valid in an address.
+  const search = useSearch({ from: '/receipts', select: (found) => readReceiptSearch({ ...found }) })
   const receipts = usePages({
     key: ['receipts', search],
     read: (page) => operator.receipts.list.query({ ...search, ...page }),

@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { usePages } from '../api/use-pages.ts'
@@ -11,6 +11,7 @@ import { useProviders } from '../providers/use-providers.ts'
 import { texts } from '../texts/texts.ts'
 import { RefusalDialog } from './refusal-dialog.tsx'
 import type { RefusedSearch } from './refused-search.ts'
+import { useRefusedSearch } from './use-refused-search.ts'
 
 type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
@@ -19,7 +20,7 @@ const REFRESH_MS = 3_000
 
 /** The refused deliveries, newest first, and why each was refused. */
 export function RefusedPage() {
-  const search = useSearch({ from: '/refused' })
+  const search = useRefusedSearch()
   const refusals = usePages({
     key: ['refusals', search],
     read: (page) => operator.refusals.list.query({ ...search, ...page }),
@@ -46,7 +47,7 @@ export function RefusedPage() {
 }
 
 function Filters({ reasons }: { readonly reasons: readonly string[] }) {
-  const search = useSearch({ from: '/refused' })
+  const search = useRefusedSearch()
   const navigate = useNavigate()
   const { data = [] } = useProviders()
   const choose = (change: { provider?: string | undefined; reason?: string | undefined }): void => {
