@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { PagedTable } from '../parts/paged-table.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { useAudit } from './use-audit.ts'
 
@@ -86,7 +86,7 @@ function Verification() {
         {isFetching && texts.audit.verifying}
         {!isFetching && data !== undefined && sayVerified(data)}
       </span>
-      {error !== null && <ProblemNotice error={error} />}
+      <QueryProblem error={error} />
     </div>
   )
 }

@@ -1,8 +1,8 @@
 import { useId } from 'react'
 import type { EventDetails } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { indentJson } from './indent-json.ts'
@@ -21,7 +21,7 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
       <Section title={texts.event.body}>
         <p className="text-quiet">{mayRead ? texts.event.bodyHint : texts.why.bodies}</p>
         {event.notReadable !== null && <p className="text-bad">{texts.event.notReadable(event.notReadable)}</p>}
-        {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+        <QueryProblem error={error} retry={() => void refetch()} />
         {mayRead && data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
         {data?.raw && <BodyText raw={data.raw} />}
         {data !== undefined && !data.raw && <p>{texts.event.noBody}</p>}

@@ -2,10 +2,10 @@ import { Link, useParams } from '@tanstack/react-router'
 import type { EventDetails } from '../api/operator-client.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts/texts.ts'
@@ -28,7 +28,7 @@ export function EventPage() {
           </Link>
         )}
       </p>
-      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      <QueryProblem error={error} retry={() => void refetch()} />
       {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
       {data !== undefined && <Details key={data.id} event={data} />}
     </PageFrame>

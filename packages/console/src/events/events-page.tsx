@@ -3,6 +3,7 @@ import type { ListedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
 import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
@@ -46,7 +47,7 @@ function FeedView({ search }: { readonly search: EventSearch }) {
   }
   return (
     <>
-      {feed.error !== null && <ProblemNotice error={feed.error} retry={() => void feed.refetch()} />}
+      <QueryProblem error={feed.error} retry={() => void feed.refetch()} />
       {data !== undefined && (
         <FeedBar search={search} items={items} hasOlder={hasOlder}>
           <Liveness tail={feed.error === null ? tail : 'broken'} leftOut={leftOut} readAgain={readAgain} />

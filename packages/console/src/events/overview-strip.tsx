@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { useAnswerTimes } from '../health/use-answer-times.ts'
 import { useProviderHealth } from '../health/use-provider-health.ts'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
@@ -19,7 +19,7 @@ export function useOverview() {
 /** What an operator wants to know first: whether events wait too long, whether any are dead, and whether any arrive. */
 export function OverviewStrip() {
   const { data, error } = useOverview()
-  if (error !== null) return <ProblemNotice error={error} />
+  if (error !== null) return <QueryProblem error={error} />
   return (
     <section aria-label={texts.overview.title} className="min-h-11">
       {data !== undefined && <Numbers overview={data} />}

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useSession } from '../api/session.ts'
 import { texts } from '../texts/texts.ts'
+import { AwayNotice } from './away-notice.tsx'
 
 /**
  * A page: its title in the window and as a heading, and its content. If the focused element is not on this page, the
@@ -21,6 +22,7 @@ export function PageFrame({ title, children }: { readonly title: string; readonl
       <h1 ref={heading} tabIndex={-1} className="my-2 text-xl font-semibold break-all">
         {title}
       </h1>
+      <AwayNotice />
       {children}
     </main>
   )

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { operator } from '../api/operator-client.ts'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { type AnswerPoint, toMinutes } from './answers-by-minute.ts'
 import type { LinePlotProps } from './line-plot.tsx'
@@ -33,7 +33,7 @@ export function AnswersOverTime() {
     queryFn: () => operator.answers.query(),
     refetchInterval: REFRESH_MS,
   })
-  if (error !== null) return <ProblemNotice error={error} />
+  if (error !== null) return <QueryProblem error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
   if (data.points.length === 0) return <p>{texts.health.noPoints}</p>
   return (

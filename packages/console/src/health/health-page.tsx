@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import type { Answers } from '../api/operator-client.ts'
 import { OverviewStrip, useOverview } from '../events/overview-strip.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { AnswersOverTime } from './answers-over-time.tsx'
@@ -37,7 +37,7 @@ export function HealthPage() {
 
 function Answered() {
   const { data, error } = useAnswerTimes()
-  if (error !== null) return <ProblemNotice error={error} />
+  if (error !== null) return <QueryProblem error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
   const { count, withinSeconds } = data
   if (count === 0) return <p>{texts.health.noAnswers}</p>
@@ -66,7 +66,7 @@ type ProviderHealth = Answers['providers']['health']['providers'][number]
 function Providers() {
   const overview = useOverview()
   const { data, error } = useProviderHealth(REFRESH_MS)
-  if (error !== null) return <ProblemNotice error={error} />
+  if (error !== null) return <QueryProblem error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
   const paused = new Set(overview.data?.pausedProviders)
   const { lastDelivery, lastMinute, lastHour, refused, oldest, ending } = texts.health

@@ -1,9 +1,9 @@
 import type { RowData } from '@tanstack/react-table'
 import { BusyButton } from '../forms/busy-button.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { texts } from '../texts/texts.ts'
 import { DataTable, type DataTableProps } from './data-table.tsx'
 import { EmptyNotice } from './empty-notice.tsx'
-import { ProblemNotice } from './problem-notice.tsx'
 
 /** What an empty list says. */
 export interface EmptyTexts {
@@ -30,7 +30,7 @@ export function PagedTable<Item extends RowData>({ query, empty, ...table }: Pag
   const items = query.data?.pages.flatMap((page) => page.items)
   return (
     <>
-      {query.error !== null && <ProblemNotice error={query.error} />}
+      <QueryProblem error={query.error} />
       {items !== undefined && items.length > 0 && <DataTable {...table} items={items} />}
       {items?.length === 0 && empty !== null && <EmptyNotice title={empty.emptyTitle} hint={empty.emptyHint} />}
       {query.hasNextPage && (

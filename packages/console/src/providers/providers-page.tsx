@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Answers } from '../api/operator-client.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { ProviderPause } from './provider-pause.tsx'
@@ -19,7 +19,7 @@ export function ProvidersPage() {
   const { data, error } = useProviders()
   return (
     <PageFrame title={texts.pages.providers}>
-      {error !== null && <ProblemNotice error={error} />}
+      <QueryProblem error={error} />
       {data?.length === 0 && <EmptyNotice title={texts.providers.emptyTitle} hint={texts.providers.emptyHint} />}
       {data?.map((provider) => (
         <ProviderPart key={provider.name} provider={provider} />

@@ -4,6 +4,7 @@ import { type Answers, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
 import { useSingleAction } from '../api/use-single-action.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { QueryProblem } from '../frame/query-problem.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
@@ -22,7 +23,7 @@ export function ReplayPage() {
   })
   return (
     <PageFrame title={texts.pages.replay}>
-      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      <QueryProblem error={error} retry={() => void refetch()} />
       {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
       {data !== undefined && <Progress replayId={replayId} replay={data} onCancelled={() => void refetch()} />}
     </PageFrame>
