@@ -13,7 +13,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 
 it.each([
   ['/events', ['overview', 'events.list']],
-  ['/health', ['overview', 'answers', 'providers.health']],
+  ['/health', ['overview', 'answers', 'answerTimes', 'providers.health']],
   ['/providers', ['providers.list']],
   ['/audit', ['audit.list', 'audit.verify']],
 ] as const)(

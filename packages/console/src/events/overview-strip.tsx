@@ -66,10 +66,12 @@ function Numbers({ overview }: { readonly overview: Answers['overview'] }) {
 
 /** The time within which deliveries are answered. */
 function Answered() {
-  const { data } = useAnswerTimes()
+  const { data, error } = useAnswerTimes()
   return (
     <Figure name={texts.overview.answered}>
-      {data === undefined || data.count === 0 ? texts.frame.none : texts.overview.within(data.withinSeconds)}
+      {data === undefined && (error === null ? texts.frame.none : texts.overview.notRead)}
+      {data?.count === 0 && texts.overview.noneAnswered}
+      {data !== undefined && data.count > 0 && texts.overview.within(data.withinSeconds)}
     </Figure>
   )
 }

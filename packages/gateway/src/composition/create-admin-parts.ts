@@ -40,7 +40,7 @@ export interface AdminServices {
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
   const { db, keyRegister, fulfilment, tail, answers, console, receiving } = services
-  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
   const identify = createIdentifyRequest({
@@ -53,7 +53,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), pauses: context.pauses },
-      ...{ signIns, tail, answers, fulfilment, testEvents: openTestEvents(context, receiving) },
+      ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, receiving) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })

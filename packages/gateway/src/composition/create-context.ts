@@ -55,6 +55,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     fulfilmentTls,
     ...loadFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
     registry,
+    shownMetrics: deps.showMetrics?.(registry) ?? registry,
     ...{ metrics, refusals },
     audit: createAudit(mongo.background.durableDb, deps),
     databaseErrors,

@@ -57,6 +57,8 @@ export interface GatewayContext extends GatewayDeps {
   readonly fulfilment: () => Promise<FulfilmentClient>
   readonly payments: PaymentProcedures
   readonly registry: Registry
+  /** The metrics that the endpoint shows. */
+  readonly shownMetrics: ShownMetrics
   readonly metrics: GatewayMetrics
   /** Records of refused deliveries. */
   readonly refusals: Refusals

@@ -14,9 +14,8 @@ import type { GatewayContext } from './gateway-context.ts'
  * to the port.
  */
 export async function startAdmin(context: GatewayContext, parts: () => AdminParts | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = context
+  const { settings, logger, lifecycle, mongo, payments, shownMetrics: metrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
-  const metrics = showMetrics?.(registry) ?? registry
   const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
   if (metricsPort !== undefined) await openMetricsListener({ host, port: metricsPort, metrics, logger, lifecycle })
   const app = createAdminApp({

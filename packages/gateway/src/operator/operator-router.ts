@@ -8,6 +8,7 @@ import {
   listEventsProcedure,
   reverifyEventProcedure,
 } from './events/event-procedures.ts'
+import { answerTimesProcedure } from './health/answer-times-procedure.ts'
 import { answersProcedure } from './health/answers-procedure.ts'
 import { providerHealthProcedure } from './health/provider-health-procedure.ts'
 import { router } from './operator-trpc.ts'
@@ -32,6 +33,7 @@ export const operatorRouter = router({
   signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
   overview: overviewProcedure,
   answers: answersProcedure,
+  answerTimes: answerTimesProcedure,
   events: router({
     list: listEventsProcedure,
     counts: countEventsProcedure,

@@ -2,6 +2,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
+import type { ShownMetrics } from '@oncehook/kernel/http/probes'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -36,6 +37,8 @@ export interface OperatorParts {
   readonly tail: EventTail
   readonly testEvents: TestEvents
   readonly answers: Pick<AnswerHistory, 'points'>
+  /** What `/metrics` shows. */
+  readonly shownMetrics: Pick<ShownMetrics, 'metrics'>
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch

@@ -87,6 +87,8 @@ export const english = {
     answered: '99 % answered within',
     within: (seconds: number | null): string =>
       seconds === null ? 'more than 10 s' : `${Math.round(seconds * 1_000)} ms`,
+    noneAnswered: 'no delivery yet',
+    notRead: 'could not be read',
     silent: 'Silent providers',
     ending: 'Secrets that expire soon',
     nothing: 'none',
