@@ -2,6 +2,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { type ListedEvent, operator } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
+import { useIsVisible } from '../frame/use-is-visible.ts'
 import { type EventSearch, isLive, toTailInput } from './event-search.ts'
 
 /**
@@ -31,14 +32,22 @@ function isRefused(state: TailState): boolean {
   return state === 'crowded' || state === 'share'
 }
 
-/** Follows the events that match. The search must not change while the component is mounted. */
+/**
+ * Follows the events that match while the page is visible: a browser opens six connections to a gateway, and hidden tabs
+ * would take them from the visible one. The search must not change while the component is mounted.
+ */
 export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents) => void): TailState {
   const [followed] = useState(search)
   const [state, setState] = useState<TailState>(isLive(followed) ? 'starting' : 'off')
   const [attempt, setAttempt] = useState(0)
+  const isVisible = useIsVisible()
   const onMessage = useEffectEvent(tell)
   useEffect(() => {
     if (!isLive(followed)) return
+    if (!isVisible) {
+      setState('starting')
+      return
+    }
     let isFirst = true
     let retry: number | undefined
     const breakOff = (error: unknown): void => {
@@ -68,6 +77,6 @@ export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents)
       window.clearTimeout(retry)
       tail.unsubscribe()
     }
-  }, [followed, attempt])
+  }, [followed, attempt, isVisible])
   return state
 }
