@@ -42,6 +42,7 @@ it('rates and times of the last hour are plots, and the same numbers are a table
   await visit.signIn('/health')
   await page.getByRole('img', { name: 'Deliveries per second' }).waitFor()
   await page.getByRole('img', { name: 'Time to answer' }).waitFor()
+  await page.getByText('If several processes run, each counts its own deliveries').waitFor()
   const areDrawn = async () => ((await coloursOf(page)) as number[]).map((colours) => colours > 1)
   await expect.poll(areDrawn).toEqual([true, true])
   await page.getByText('As a table').click()

@@ -200,10 +200,11 @@ export const english = {
     noAnswers: 'This gateway has not answered a delivery since it started.',
     within: (count: number, ms: number | null): string =>
       ms === null
-        ? `More than 1 % of ${plural(count, 'delivery', 'deliveries')} took longer than 10 s, since this gateway started.`
-        : `99 % of ${plural(count, 'delivery', 'deliveries')} were answered within ${ms} ms, since this gateway started.`,
+        ? `More than 1 % of ${plural(count, 'delivery', 'deliveries')} took longer than 10 s, since this gateway started. If several gateways run, each counts its own.`
+        : `99 % of ${plural(count, 'delivery', 'deliveries')} were answered within ${ms} ms, since this gateway started. If several gateways run, each counts its own.`,
     overTime: 'Deliveries over time',
-    scope: 'The last hour of this gateway process, in steps of about 10 seconds.',
+    scope:
+      'The last hour of one gateway process, in steps of about 10 seconds. If several processes run, each counts its own deliveries: for all together, see the metrics.',
     noPoints: 'The first numbers appear about 10 seconds after the gateway starts.',
     rates: 'Deliveries per second',
     acceptedRate: 'accepted per second',
