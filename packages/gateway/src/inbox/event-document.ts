@@ -75,6 +75,8 @@ export interface EventDocument {
   /** Moved by time that does not count, such as a jump of the clock. */
   readonly firstFailedAt?: Date
   readonly orderUnknownSince?: Date
+  /** When a replay or a redelivery last made it due again. It has waited since then, and not since its receipt. */
+  readonly dueAgainAt?: Date
   /** When it was first claimed after a pause of its provider. The time since its last attempt until then does not count. */
   readonly resumedAt?: Date
   readonly attempts: readonly Attempt[]
@@ -126,6 +128,8 @@ const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 export const DUE_INDEX = 'pending_due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
+/** The index that finds the waiting records that were made due again longest ago. */
+export const AGAIN_INDEX = 'pending_again'
 /** The index that finds the records of a replay. */
 export const REPLAYS_INDEX = 'replays'
 /** The index that finds the settled records of an order. */
@@ -146,6 +150,11 @@ export const EVENT_INDEXES: NeededIndexes = {
       name: PENDING_INDEX,
       key: { state: 1, provider: 1, _id: 1 },
       partialFilterExpression: { state: 'pending' },
+    },
+    {
+      name: AGAIN_INDEX,
+      key: { state: 1, provider: 1, dueAgainAt: 1 },
+      partialFilterExpression: { state: 'pending', dueAgainAt: { $type: 'date' } },
     },
     { name: PROCESSING_INDEX, key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
     { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },

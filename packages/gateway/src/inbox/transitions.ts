@@ -219,6 +219,7 @@ export function requeueDead({ type, objectId, facts: { orderId, ...facts } }: We
     failures: 0,
     revivals: raised('revivals'),
     dueAt: '$$NOW',
+    dueAgainAt: '$$NOW',
     settledAt: '$$REMOVE',
     stripAt: '$$REMOVE',
   }
@@ -250,6 +251,7 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
         lost: 0,
         failures: 0,
         dueAt: '$$NOW',
+        dueAgainAt: '$$NOW',
         replays: { $slice: [replays, -NEWEST_REPLAYS] },
       },
     },

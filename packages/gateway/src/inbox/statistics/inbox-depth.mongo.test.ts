@@ -1,7 +1,8 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { MongoClient } from 'mongodb'
+import { MongoClient, ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { makeDueAgain, requeueDead } from '../transitions.ts'
 import { oldestUnsettledSeconds, readInboxDepth } from './inbox-depth.ts'
 
 const stack = new AsyncDisposableStack()
@@ -42,6 +43,38 @@ describe('readInboxDepth', () => {
     expect([...(oldest?.keys() ?? [])].toSorted()).toEqual(['acme', 'fourth', 'shop', 'third'])
     expect(oldest?.get('third')).toBe(0)
     expect(oldest?.get('fourth')).toBeGreaterThanOrEqual(40)
+  })
+
+  it('counts what a replay or a redelivery made due again from then on, and what waits behind it from its receipt', async () => {
+    const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1_000)
+    const age = async (): Promise<number> => {
+      const { oldest } = await readInboxDepth(open.db)
+      return Math.floor((oldest?.get('again') ?? -1) / 1_000)
+    }
+    const store = async (eventId: string, seconds: number): Promise<void> => {
+      await open.inbox.record(sampleArrival(eventId, { provider: 'again' }))
+      await open.events.updateOne({ eventId }, { $set: { state: 'done', receivedAt: ago(seconds) } })
+    }
+    await store('replayed', 900_000)
+    await store('redelivered', 800_000)
+    await store('waits', 5_000)
+    const replay = { id: new ObjectId(), by: 'alice', reason: 'a test' }
+    await open.events.updateOne({ eventId: 'replayed' }, makeDueAgain(replay, {}))
+    await open.events.updateOne({ eventId: 'redelivered' }, { $set: { state: 'dead' } })
+    const { type, objectId, orderId, facts } = await open.record('redelivered')
+    const event = { id: 'redelivered', type, objectId, facts: { orderId, ...facts } }
+    await open.events.updateOne({ eventId: 'redelivered' }, [requeueDead(event)])
+    expect([await open.record('replayed'), await open.record('redelivered')].map(({ state }) => state)).toEqual([
+      'pending',
+      'pending',
+    ])
+    expect(await age()).toBe(0)
+    await open.events.updateOne({ eventId: 'waits' }, { $set: { state: 'pending' } })
+    expect(await age()).toBe(5)
+    await open.events.updateOne({ eventId: 'redelivered' }, { $set: { dueAgainAt: ago(7_000) } })
+    expect(await age()).toBe(7)
+    await open.events.updateOne({ eventId: 'replayed' }, { $set: { state: 'processing', dueAgainAt: ago(9_000) } })
+    expect(await age()).toBe(9)
   })
 
   it('says that it does not know while the database is unavailable', async () => {

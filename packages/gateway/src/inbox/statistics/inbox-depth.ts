@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { EVENTS, type EventState } from '../event-document.ts'
+import { AGAIN_INDEX, EVENTS, type EventState, PENDING_INDEX, PROCESSING_INDEX } from '../event-document.ts'
 import { msSince, timeOf } from '../record-expressions.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
@@ -8,7 +8,10 @@ export interface InboxDepth {
   readonly processing: number | null
   readonly dead: number | null
   readonly closed: number | null
-  /** Provider -> seconds since its oldest unsettled event was received, by the database's clock. */
+  /**
+   * Provider -> seconds that its oldest unsettled event has waited, by the database's clock: since its receipt, or since a
+   * replay or a redelivery made it due again.
+   */
   readonly oldest: ReadonlyMap<string, number> | null
 }
 
@@ -59,32 +62,65 @@ async function orNull<T>(read: Promise<T>): Promise<T | null> {
 }
 
 async function readOldest(db: Db): Promise<Map<string, number>> {
-  const groups = await Promise.all([
-    ofProviders(db, OLDEST_PENDING, 'pending_oldest'),
-    ofProviders(db, OLDEST_PROCESSING, 'processing'),
+  const [first, again, processing] = await Promise.all([
+    ofProviders(db, FIRST_PENDING, PENDING_INDEX),
+    ofProviders(db, OLDEST_AGAIN, AGAIN_INDEX),
+    ofProviders(db, OLDEST_PROCESSING, PROCESSING_INDEX),
   ])
+  // Old records that were made due again come first, before those that have waited longer.
+  const behind = first
+    .filter(({ isAgain }) => isAgain)
+    .map(({ _id }) => ofProviders(db, pendingSinceReceipt(_id), PENDING_INDEX))
+  const waiting = [
+    ...first.filter(({ isAgain }) => !isAgain),
+    ...again,
+    ...processing,
+    ...(await Promise.all(behind)).flat(),
+  ]
   const oldest = new Map<string, number>()
-  for (const { _id, seconds } of groups.flat()) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
+  for (const { _id, seconds } of waiting) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
   return oldest
 }
 
+const IN_ORDER = { $sort: { state: 1, provider: 1, _id: 1 } }
+const FIRST = { $group: { _id: '$provider', since: { $first: '$receivedAt' }, dueAgainAt: { $first: '$dueAgainAt' } } }
 // In the order of the index, so that the first record of each provider is found without reading the others.
-const OLDEST_PENDING: readonly Document[] = [
-  { $match: { state: 'pending' } },
-  { $sort: { state: 1, provider: 1, _id: 1 } },
-  { $group: { _id: '$provider', receivedAt: { $first: '$receivedAt' } } },
+const FIRST_PENDING: readonly Document[] = [{ $match: { state: 'pending' } }, IN_ORDER, FIRST]
+const OLDEST_AGAIN: readonly Document[] = [
+  { $match: { state: 'pending', dueAgainAt: { $type: 'date' } } },
+  { $sort: { state: 1, provider: 1, dueAgainAt: 1 } },
+  { $group: { _id: '$provider', since: { $first: '$dueAgainAt' } } },
 ]
 // The number of these is limited by what the processes hold.
 const OLDEST_PROCESSING: readonly Document[] = [
   { $match: { state: 'processing' } },
-  { $group: { _id: '$provider', receivedAt: { $min: timeOf('receivedAt') } } },
+  { $group: { _id: '$provider', since: { $min: { $max: [timeOf('receivedAt'), timeOf('dueAgainAt')] } } } },
 ]
-const AGE = { $project: { seconds: { $divide: [msSince('receivedAt'), 1_000] } } }
+const AGE = {
+  $project: {
+    seconds: { $divide: [msSince('since'), 1_000] },
+    isAgain: { $eq: [{ $type: '$dueAgainAt' }, 'date'] },
+  },
+}
 
-function ofProviders(db: Db, oldest: readonly Document[], hint: string): Promise<{ _id: string; seconds: number }[]> {
+function pendingSinceReceipt(provider: string): readonly Document[] {
+  return [
+    { $match: { state: 'pending', provider, dueAgainAt: { $not: { $type: 'date' } } } },
+    IN_ORDER,
+    { $limit: 1 },
+    FIRST,
+  ]
+}
+
+interface Waiting {
+  /** The provider. */
+  readonly _id: string
+  readonly seconds: number
+  /** Whether a record was found that was made due again, so that its age does not count from its receipt. */
+  readonly isAgain: boolean
+}
+
+function ofProviders(db: Db, oldest: readonly Document[], hint: string): Promise<Waiting[]> {
   const pipeline = [...oldest, AGE]
-  return db
-    .collection(EVENTS)
-    .aggregate<{ _id: string; seconds: number }>(pipeline, { maxTimeMS: COUNT_MS, hint })
-    .toArray()
+  return db.collection(EVENTS).aggregate<Waiting>(pipeline, { maxTimeMS: COUNT_MS, hint }).toArray()
 }
