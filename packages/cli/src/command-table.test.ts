@@ -19,7 +19,7 @@ function commandsWith(option: string): string[] {
 
 it('README.md names the commands that require a reason, and no other', () => {
   const text = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replaceAll(/\s+/g, ' ')
-  const [, named = ''] = /These commands require a `--reason`: (.+?);/.exec(text) ?? []
+  const [, named = ''] = /These commands require a `--reason`: (.+?)[.;]/.exec(text) ?? []
   // There it selects refusals.
   const commands = commandsWith('--reason').filter((name) => name !== 'refused')
   expect(Array.from(named.matchAll(/`(.+?)`/g), ([, command]) => command)).toEqual(commands)
