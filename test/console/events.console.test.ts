@@ -9,6 +9,14 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
+/** Opens the page of a new dead event. */
+async function openDead(eventId: string): Promise<Visit> {
+  const { id } = await pay(console, eventId, 1)
+  const visit = await console.open()
+  await visit.signIn(`/events/${id}`)
+  return visit
+}
+
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 
 describe('the list of events', () => {
@@ -166,10 +174,8 @@ describe('an event', () => {
   })
 
   it('is replayed with two clicks, counted first, with a reason', async () => {
-    const { id } = await pay(console, 'evt_replay', 1)
-    await using visit = await console.open()
+    await using visit = await openDead('evt_replay')
     const { page } = visit
-    await visit.signIn(`/events/${id}`)
     await visit.click(page.getByRole('button', { name: 'Replay…' }))
     await page.getByText('1 event will be due again.').waitFor()
     await page.getByRole('textbox', { name: 'Reason' }).fill('the amount is right now')
@@ -182,10 +188,8 @@ describe('an event', () => {
   })
 
   it('that is dead is closed with two clicks and a reason', async () => {
-    const { id } = await pay(console, 'evt_close', 1)
-    await using visit = await console.open()
+    await using visit = await openDead('evt_close')
     const { page } = visit
-    await visit.signIn(`/events/${id}`)
     await visit.click(page.getByRole('button', { name: 'Close…' }))
     await page.getByRole('textbox', { name: 'Reason' }).fill('refunded by hand')
     await visit.click(page.getByRole('button', { name: 'Close the event' }))

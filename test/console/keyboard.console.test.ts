@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 import { pay } from '../support/console/pay.ts'
 
-const MOST_TABS = 80
-
 let console: ConsoleUnderTest
 beforeAll(async () => {
   console = await startConsole()
@@ -18,6 +16,8 @@ const NAME = `(() => {
 })()`
 
 const nameOfFocused = ({ page }: Visit): Promise<string> => page.evaluate<string>(NAME)
+
+const MOST_TABS = 80
 
 /** Presses Tab until this has the focus. */
 async function tabTo(visit: Visit, name: string): Promise<void> {
