@@ -131,6 +131,30 @@ describe('the options', () => {
     expect(refusedBy({ scheme: 'morse' })).toEqual(['scheme is unknown', ...ofSecrets])
   })
 
+  const value = 'a_secret_of_the_notification'
+  const ofList = 'secrets: must be text, or a list of texts and of objects'
+  const ofItem = 'secrets.0: must be text, or an object with value (text) and at most id (text) and notAfter (a Date)'
+
+  it.each([
+    ['null', null, ofList],
+    ['a number', 12_345, ofList],
+    ['bytes', Buffer.from(value), ofList],
+    ['an object', { value }, ofList],
+    ['a list of null', [null], ofItem],
+    ['a list without a value', [undefined], ofItem],
+    ['a list of bytes', [Buffer.from(value)], ofItem],
+    ['an object without a value', [{ id: 'new' }], ofItem],
+    ['a value of bytes', [{ value: Buffer.from(value) }], ofItem],
+    ['an expiry as text', [{ value, notAfter: '2026-11-01' }], ofItem],
+    ['an expiry that is null', [{ value, notAfter: null }], ofItem],
+    ['a misspelt expiry', [{ value, expires: new Date(0) }], ofItem],
+  ])('are refused with secrets that are %s, beside the other problems', (_, secrets, problem) => {
+    const make = (options: object) => () => createVerifier({ scheme: 'stripe', secrets, ...options } as never)
+    expect(make({})).toThrow(new VerifierSettingsError([problem]))
+    expect(make({ morse: 1 })).toThrow(new VerifierSettingsError(['Unrecognized key: "morse"', problem]))
+    expect(make({ scheme: 'morse' })).toThrow(new VerifierSettingsError(['scheme is unknown', problem]))
+  })
+
   it('are refused with an expiry that is no date', () => {
     const secrets = [{ value: 'a_secret_of_the_notification', notAfter: new Date('soon') }]
     expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow(VerifierSettingsError)

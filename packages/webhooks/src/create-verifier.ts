@@ -8,9 +8,10 @@ import type { Provider } from './provider.ts'
 import { type DeliveryHeaders, rawHeadersOf } from './raw-headers.ts'
 import { type HandshakeAnswer, type ProviderSettings, UNSIGNED } from './schemes/scheme.ts'
 import { SCHEMES } from './schemes/schemes.ts'
+import { readSecretOptions } from './settings/read-secret-options.ts'
 import { secretTextProblem } from './settings/secret-text-problem.ts'
 import type { Handshake, Unreadable, Verification, Verified } from './verification.ts'
-import type { VerifierOptions, VerifierSecret } from './verifier-options.ts'
+import type { VerifierOptions } from './verifier-options.ts'
 
 export type { PaymentEventType, PaymentFacts, WebhookEvent } from './event.ts'
 export type { DeliveryHeaders } from './raw-headers.ts'
@@ -99,13 +100,17 @@ const NAME = 'webhook'
 const MAX_BYTES = 16_000_000
 
 function readProvider(options: VerifierOptions): Provider {
-  const { secrets: given = [], ...rest } = options
-  const secrets = secretsOf(given)
-  const problems = problemsOf(secrets)
+  const { secrets: given, ...rest } = options
+  const read = readSecretOptions(given)
+  const { secrets } = read
+  const problems = [...read.problems, ...problemsOf(secrets)]
   const scheme = SCHEMES.get(options.scheme)
   if (scheme === undefined) throw new VerifierSettingsError(['scheme is unknown', ...problems])
   const parsed = scheme.schema.safeParse({ ...rest, ...(secrets.length === 0 ? {} : { secrets }) })
-  if (!parsed.success) throw new VerifierSettingsError([...parsed.error.issues.map(clauseOf), ...problems])
+  const issues = parsed.error?.issues.filter(({ path }) => read.problems.length === 0 || path[0] !== 'secrets') ?? []
+  if (!parsed.success || read.problems.length > 0) {
+    throw new VerifierSettingsError([...issues.map(clauseOf), ...problems])
+  }
   const made = makeProvider(parsed.data, secrets)
   const all = 'problems' in made ? [...problems, ...made.problems] : problems
   if ('problems' in made || all.length > 0) throw new VerifierSettingsError(all)
@@ -132,17 +137,6 @@ function makeProvider(
 ): ReturnType<typeof createProvider> {
   const secretTexts = secrets.map(({ value }) => value)
   return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES }, SCHEMES)
-}
-
-function secretsOf(
-  given: string | readonly (string | VerifierSecret)[],
-): { readonly id: string; readonly value: string; readonly notAfter?: string }[] {
-  return (typeof given === 'string' ? [given] : given).map((secret, index) => {
-    const { id = String(index + 1), value, notAfter } = typeof secret === 'string' ? { value: secret } : secret
-    // The text of an invalid date: the schema refuses it, and names the property.
-    const end = Number.isNaN(notAfter?.getTime()) ? String(notAfter) : notAfter?.toISOString()
-    return { id, value, ...(end === undefined ? {} : { notAfter: end }) }
-  })
 }
 
 function toDelivery({ rawBody, headers, url = '', from }: ReceivedDelivery): Delivery {
