@@ -263,6 +263,15 @@ describe('the address of the client', () => {
   })
 })
 
+it.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])(
+  'a limit of %d bytes is refused before any delivery comes',
+  (maxBytes) => {
+    for (const webhook of [expressWebhook, fastifyWebhook, fetchWebhook, koaWebhook]) {
+      expect(() => webhook(stripe, vi.fn(), { maxBytes })).toThrow('maxBytes must be a positive integer')
+    }
+  },
+)
+
 describe('a body parser before the adapter', () => {
   it('is an error that says what to do', async () => {
     const app = express().use(express.json()).post('/webhooks', expressWebhook(stripe, vi.fn()))

@@ -62,12 +62,15 @@ type Responder = (request: WebhookRequest) => Promise<WebhookAnswer>
 /**
  * Creates what all adapters share: read the raw body up to the limit, verify it, act on it, choose the answer. Nothing
  * is parsed before it is verified.
+ * @throws RangeError if `maxBytes` is not a positive integer
  */
 export function createResponder(
   verifier: Verifier,
   onVerified: OnVerified,
   { maxBytes = 1_048_576, onRejected }: AdapterOptions<never> = {},
 ): Responder {
+  // No length is larger than NaN: it would be no limit.
+  if (!(Number.isSafeInteger(maxBytes) && maxBytes > 0)) throw new RangeError('maxBytes must be a positive integer')
   return async ({ method, url, headers, readBody, readFrom }) => {
     if (method !== 'POST') return answerOther(method === 'GET' ? verifier.answerCheck(url) : null)
     const rawBody = await readRawBody(readBody(), maxBytes)
