@@ -170,7 +170,8 @@ const LATEST_MS = 10_000
 
 function createReader(events: Collection<EventDocument>): Pick<OperatedSystem, 'record' | 'until'> {
   const record = async (eventId: string): Promise<EventDocument> => {
-    const found = await events.findOne({ eventId })
+    // As the operator API reads, so that it sees what a test has waited for.
+    const found = await events.findOne({ eventId }, { readConcern: 'majority' })
     if (found === null) throw new Error(`There is no record of ${eventId}`)
     return found
   }
