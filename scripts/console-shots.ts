@@ -9,8 +9,9 @@ import { takeShots, type WantedShots } from './console/take-shots.ts'
 const [given] = process.argv.slice(2)
 const folder = resolve(given ?? 'docs/images/console')
 
-const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'audit', 'health']
+const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'rotation', 'audit', 'health']
 const isInDocuments: WantedShots = (name, theme, size) => {
+  if (size === 'middle') return false
   if (size === 'narrow') return theme === 'light' ? name === 'events' : name === 'event'
   return theme === 'light' ? ALL_LIGHT.includes(name) : ['events', 'health'].includes(name)
 }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import type { ConsoleUnderTest } from '../../test/support/console/open-console.ts'
+import type { ConsoleUnderTest, Visit } from '../../test/support/console/open-console.ts'
 import type { SeededShop } from './seed-shop.ts'
 
 /** A page, and what shows that all of it is there. */
@@ -9,6 +9,8 @@ interface Sight {
   readonly name: string
   readonly path: (shop: SeededShop) => string
   readonly sign: string
+  /** The button that opens the dialog to show. Without it, the page itself is shown. */
+  readonly press?: string
 }
 
 const SIGHTS: readonly Sight[] = [
@@ -20,10 +22,25 @@ const SIGHTS: readonly Sight[] = [
   { name: 'receipts', path: () => '/receipts', sign: 'Release…' },
   { name: 'providers', path: () => '/providers', sign: '/api/webhooks/stripe' },
   { name: 'audit', path: () => '/audit', sign: 'providers.pause' },
+  { name: 'replay-dialog', path: () => '/events?state=dead', sign: 'Live', press: 'Replay these…' },
+  { name: 'refusal', path: () => '/refused', sign: 'signature_mismatch', press: 'signature_mismatch' },
+  { name: 'release', path: () => '/receipts', sign: 'Release…', press: 'Release…' },
+  { name: 'rotation', path: () => '/providers', sign: '/api/webhooks/stripe', press: 'Rotate a secret…' },
+  { name: 'test-event', path: () => '/providers', sign: '/api/webhooks/stripe', press: 'Send a test event…' },
+  { name: 'pause', path: () => '/providers', sign: '/api/webhooks/stripe', press: 'Pause…' },
+  { name: 'entry', path: () => '/audit', sign: 'providers.pause', press: 'providers.pause' },
+  { name: 'keys', path: () => '/health', sign: 'Dead events by reason', press: 'Keys ?' },
+  { name: 'no-match', path: () => '/events?reason=nothing', sign: 'No event matches these filters' },
+  { name: 'no-event', path: () => '/events/000000000000000000000000', sign: 'not_found' },
+  { name: 'duplicates', path: () => '/events?duplicates=repeated', sign: 'Read again' },
   { name: 'health', path: () => '/health', sign: 'Dead events by reason' },
 ]
 
-const SIZES = { wide: { width: 1_280, height: 640 }, narrow: { width: 360, height: 760 } } as const
+const SIZES = {
+  wide: { width: 1_280, height: 640 },
+  middle: { width: 768, height: 1_024 },
+  narrow: { width: 360, height: 760 },
+} as const
 const THEMES = ['light', 'dark'] as const
 
 /** Which pictures are written: by name, theme and size. */
@@ -36,14 +53,14 @@ export async function takeShots(
   { folder, isWanted }: { readonly folder: string; readonly isWanted: WantedShots },
 ): Promise<string[]> {
   const files: string[] = []
-  for (const size of ['wide', 'narrow'] as const) {
+  for (const size of ['wide', 'middle', 'narrow'] as const) {
     await using visit = await console.open({ viewport: SIZES[size] })
     await visit.signIn('/')
-    for (const { name, path, sign } of SIGHTS) {
-      await visit.go(path(shop))
-      await visit.page.mouse.move(0, 0)
-      await visit.page.getByText(sign, { exact: true }).locator('visible=true').first().waitFor()
-      for (const theme of THEMES.filter((one) => isWanted(name, one, size))) {
+    for (const sight of SIGHTS) {
+      const { name } = sight
+      const themes = THEMES.filter((theme) => isWanted(name, theme, size))
+      if (themes.length > 0) await open(visit, sight, shop)
+      for (const theme of themes) {
         await visit.page.emulateMedia({ colorScheme: theme })
         const file = join(folder, `${name}-${theme}-${size}.webp`)
         await writeFile(file, await shoot(visit.page))
@@ -52,6 +69,16 @@ export async function takeShots(
     }
   }
   return files
+}
+
+async function open({ page, go }: Visit, { path, sign, press }: Sight, shop: SeededShop): Promise<void> {
+  await page.keyboard.press('Escape')
+  await go(path(shop))
+  await page.mouse.move(0, 0)
+  await page.getByText(sign, { exact: true }).locator('visible=true').first().waitFor()
+  if (press === undefined) return
+  await page.getByRole('button', { name: press }).first().click()
+  await page.getByRole('dialog').waitFor()
 }
 
 /** A picture of the window. Playwright itself writes no WebP. */

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findBarriers } from '../support/console/find-barriers.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
+const WIDTHS = [1280, 768, 360]
+
 let console: ConsoleUnderTest
 let deadId: string
 let replayId: string
@@ -13,6 +15,8 @@ beforeAll(async () => {
     await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount }))
     await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
   }
+  await system.operator().events.sendTest.mutate({ provider: 'shop', reason: 'to be seen' })
+  await parkReceipt(await system.order())
   await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })
   await system.operator().providers.pause.mutate({ provider: 'shop', reason: 'to be seen' })
   deadId = String((await system.record('evt_dead'))._id)
@@ -21,6 +25,15 @@ beforeAll(async () => {
   await system.until('evt_dead', ({ state, replays }) => state === 'dead' && replays?.length === 1)
 })
 afterAll(() => console[Symbol.asyncDispose]())
+
+/** Pays an order, and does as if its receipt could not be delivered. */
+async function parkReceipt(orderId: string): Promise<void> {
+  const { events, deliver } = console.system
+  await deliver(paymentEvent('evt_parked', { orderId }))
+  const orders = events.db.client.db(`${events.dbName}_fulfilment`).collection<{ _id: string }>('orders')
+  await expect.poll(() => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' })).toBe(1)
+  await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+}
 
 /** Pages as somebody sees them: the address, and what shows that all is there. */
 const PAGES: readonly (readonly [name: string, path: () => string, sign: string])[] = [
@@ -33,6 +46,8 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['providers', () => '/providers', '/api/webhooks/acme'],
   ['audit', () => '/audit', 'events.replay'],
   ['refused', () => '/refused', 'signature_mismatch'],
+  ['no-refused', () => '/refused?reason=nothing', 'No refused delivery matches these filters'],
+  ['test-events', () => '/events?tests=only', 'test_'],
   ['health', () => '/health', 'Dead events by reason'],
   ['replay', () => `/replays/${replayId}`, 'finished'],
 ]
@@ -48,7 +63,7 @@ async function findFaults({ page }: Visit, name: string): Promise<string[]> {
   return isTooWide ? [...faults, `${name} is wider than the window`] : faults
 }
 
-it.each([1280, 360])('no page has an accessibility problem or is too wide for %d px, in any theme', async (width) => {
+it.each(WIDTHS)('no page has an accessibility problem or is too wide for %d px, in any theme', async (width) => {
   await using visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit
   await page.goto(`${console.url}/`)
@@ -63,23 +78,32 @@ it.each([1280, 360])('no page has an accessibility problem or is too wide for %d
   expect([...faults, ...visit.problems]).toEqual([])
 })
 
-it.each([1280, 360])('no dialog and no body has an accessibility problem in any theme at %d px', async (width) => {
+/** Dialogs: the page, the button that opens one, and what shows that all is there. */
+const DIALOGS: readonly (readonly [path: () => string, button: string, sign: string])[] = [
+  [() => `/events/${deadId}`, 'Replay…', '1 event will be due again.'],
+  [() => `/events/${deadId}`, 'Close…', 'Close the event'],
+  [() => '/refused', 'signature_mismatch', 'Causes, the most likely first'],
+  [() => '/receipts?state=parked', 'Release…', 'Release the receipt'],
+  [() => '/providers', 'Pause…', 'Pause acme'],
+  [() => '/providers', 'Send a test event…', 'Send the test event'],
+  [() => '/providers', 'Rotate a secret…', 'Enter the new secret at the provider.'],
+  [() => '/audit', 'providers.pause', 'Details'],
+  [() => '/events', 'Keys', 'Use these keys'],
+]
+
+it.each(WIDTHS)('no dialog and no body has an accessibility problem in any theme at %d px', async (width) => {
   await using visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit
   await visit.signIn(`/events/${deadId}`)
   await page.getByRole('region', { name: 'Raw' }).scrollIntoViewIfNeeded()
   const faults = await findFaults(visit, 'body')
-  await page.getByRole('button', { name: 'Replay…' }).click()
-  await page.getByText('1 event will be due again.').waitFor()
-  faults.push(...(await findFaults(visit, 'replay-dialog')))
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('?')
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-  faults.push(...(await findFaults(visit, 'keys')))
-  await page.keyboard.press('Escape')
-  await visit.go('/providers')
-  await page.getByRole('button', { name: 'Rotate a secret…' }).first().click()
-  await page.getByRole('dialog', { name: 'Rotate a secret of acme' }).waitFor()
-  faults.push(...(await findFaults(visit, 'rotation')))
+  for (const [path, button, sign] of DIALOGS) {
+    await visit.go(path())
+    await page.getByRole('button', { name: button }).first().click()
+    await page.getByRole('dialog').getByText(sign).first().waitFor()
+    faults.push(...(await findFaults(visit, `dialog of ${button}`)))
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
   expect([...faults, ...visit.problems]).toEqual([])
 })

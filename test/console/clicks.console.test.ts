@@ -306,4 +306,24 @@ describe('clicks for each task', () => {
     expect(await system.events.countDocuments({ state: 'dead' })).toBeGreaterThan(0)
     expect([await visit.count.take(), visit.problems]).toEqual([0, []])
   })
+
+  it('0: which provider is silent, and which secret ends soon', async () => {
+    await using visit = await console.open()
+    const { page } = visit
+    const count = await countClicks(page)
+    await page.route('**/operator/providers.health*', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      const { providers } = answer.result.data
+      const at = new Date().toISOString()
+      Object.assign(providers[0], { secretsEnding: [{ id: 'older', notAfter: at, lastMatchedAt: null }] })
+      Object.assign(providers[1], { silentSince: at, usualGapSeconds: 60 })
+      await route.fulfill({ response, json: answer })
+    })
+    await visit.signIn('/')
+    const overview = page.getByRole('region', { name: 'Overview' })
+    await overview.getByRole('link', { name: 'shop', exact: true }).waitFor()
+    await overview.getByRole('link', { name: 'acme: older' }).waitFor()
+    expect([await count.take(), visit.problems]).toEqual([0, []])
+  })
 })

@@ -162,6 +162,18 @@ it('one click shows who did what, and another verifies the chain again', async (
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
+it('an entry of the audit log is shown whole by a click, also where rows have no room for it', async () => {
+  const reason = 'on a narrow window, too'
+  await console.system.operator().events.replay.mutate({ filter: { state: 'dead', provider: 'acme' }, reason })
+  await using visit = await console.open({ viewport: { width: 360, height: 760 } })
+  const { page } = visit
+  await visit.signIn('/audit')
+  await visit.click(page.getByRole('button', { name: 'events.replay' }).first())
+  const dialog = page.getByRole('dialog', { name: 'Entry of the audit log' })
+  for (const text of ['alice', reason, '"provider": "acme"']) await dialog.getByText(text).waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
 it('health shows how quickly deliveries are answered, and the providers', async () => {
   const { system } = console
   expect(await system.deliver(paymentEvent('evt_health'))).toBe(200)

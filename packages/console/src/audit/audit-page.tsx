@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
@@ -7,52 +8,60 @@ import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { PagedTable } from '../parts/paged-table.tsx'
 import { texts } from '../texts/texts.ts'
+import { EntryDialog } from './entry-dialog.tsx'
 import { useAudit } from './use-audit.ts'
 
 type Entry = Answers['audit']['list']['items'][number]
 
 const keyOf = ({ id }: Entry): string => id
-const describeDetails = ({ details }: Entry): string => JSON.stringify(details)
 
-const COLUMNS: readonly Column<Entry>[] = [
-  {
-    id: 'at',
-    head: texts.event.at,
-    className: 'w-32 sm:w-48',
-    cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
-  },
-  { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
-  {
-    id: 'action',
-    head: texts.audit.action,
-    className: 'sm:w-48',
-    cell: ({ action }) => <span title={action}>{action}</span>,
-  },
-  {
-    id: 'reason',
-    head: texts.action.reason,
-    className: 'hidden sm:table-cell',
-    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
-  },
-  {
-    id: 'details',
-    head: texts.audit.details,
-    className: 'hidden md:table-cell',
-    cell: (entry) => (
-      <code className="font-mono" title={describeDetails(entry)}>
-        {describeDetails(entry)}
-      </code>
-    ),
-  },
-]
+function useColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'at',
+        head: texts.event.at,
+        className: 'w-32 sm:w-48',
+        cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+      },
+      { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
+      {
+        id: 'action',
+        head: texts.audit.action,
+        className: 'sm:w-48',
+        cell: (entry) => (
+          <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(entry)}>
+            {entry.action}
+          </button>
+        ),
+      },
+      {
+        id: 'reason',
+        head: texts.action.reason,
+        className: 'hidden sm:table-cell',
+        cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
+      },
+      {
+        id: 'details',
+        head: texts.audit.details,
+        className: 'hidden md:table-cell',
+        cell: ({ details }) => <code className="font-mono">{JSON.stringify(details)}</code>,
+      },
+    ],
+    [show],
+  )
+}
 
 /** Who did what, when and why, and whether the log is unchanged. */
 export function AuditPage() {
   const audit = useAudit()
+  const [shown, setShown] = useState<Entry | null>(null)
+  const columns = useColumns(setShown)
   return (
     <PageFrame title={texts.pages.audit}>
       <Verification />
-      <PagedTable caption={texts.pages.audit} columns={COLUMNS} keyOf={keyOf} query={audit} empty={texts.audit} />
+      <PagedTable caption={texts.pages.audit} columns={columns} keyOf={keyOf} query={audit} empty={texts.audit} />
+      {shown !== null && <EntryDialog entry={shown} onClose={() => setShown(null)} />}
     </PageFrame>
   )
 }

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { texts } from '../texts/texts.ts'
 import { type EventSearch, withFilter } from './event-search.ts'
 
@@ -9,7 +9,13 @@ const OWN = 'own'
 /** The filter for the time of receipt: usual spans, or two times in the viewer's zone. */
 export function TimeFilter({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
-  const [isOwn, setIsOwn] = useState(search.from !== undefined || search.to !== undefined)
+  const hasTimes = search.from !== undefined || search.to !== undefined
+  const [isOwn, setIsOwn] = useState(hasTimes)
+  const part = useRef<HTMLDivElement>(null)
+  // Other parts of the page set and clear the times as well. The fields stay while somebody types into one of them.
+  useEffect(() => {
+    if (hasTimes || !part.current?.contains(document.activeElement)) setIsOwn(hasTimes)
+  }, [hasTimes])
   const show = (from: string | undefined, to: string | undefined): void =>
     void navigate({ to: '/events', search: withFilter(search, { from, to }) })
   const choose = (span: string | undefined): void => {
@@ -18,7 +24,7 @@ export function TimeFilter({ search }: { readonly search: EventSearch }) {
     show(span === undefined ? undefined : new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), undefined)
   }
   return (
-    <>
+    <div ref={part} className="flex flex-wrap items-center gap-x-4 gap-y-2">
       <fieldset className="flex flex-wrap">
         <legend className="sr-only">{texts.events.time}</legend>
         <SpanChip text={texts.events.anyTime} isCurrent={!isOwn} onChoose={() => choose(undefined)} />
@@ -33,7 +39,7 @@ export function TimeFilter({ search }: { readonly search: EventSearch }) {
           <TimeField label={texts.events.to} at={search.to} onChange={(to) => show(search.from, to)} />
         </>
       )}
-    </>
+    </div>
   )
 }
 

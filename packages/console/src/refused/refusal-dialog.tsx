@@ -1,5 +1,6 @@
 import type { Answers } from '../api/operator-client.ts'
 import { CloseRow } from '../parts/close-row.tsx'
+import { DialogFacts } from '../parts/dialog-facts.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts/texts.ts'
@@ -28,14 +29,7 @@ export function RefusalDialog(props: {
   ] as const
   return (
     <Modal title={texts.refused.title} onClose={onClose}>
-      <dl className="grid gap-x-3 gap-y-1 sm:grid-cols-[9rem_1fr]">
-        {rows.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-quiet">{name}</dt>
-            <dd className="min-w-0 break-words">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <DialogFacts items={rows} />
       {causes.length > 0 && (
         <>
           <h3 className="mt-3 font-semibold">{texts.refused.causes}</h3>

@@ -164,6 +164,7 @@ export const english = {
     },
   },
   audit: {
+    entry: 'Entry of the audit log',
     action: 'Action',
     details: 'Details',
     verify: 'Verify the chain again',
