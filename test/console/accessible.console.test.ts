@@ -1,5 +1,5 @@
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { findBarriers } from '../support/console/find-barriers.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
@@ -31,7 +31,7 @@ async function parkReceipt(orderId: string): Promise<void> {
   const { events, deliver } = console.system
   await deliver(paymentEvent('evt_parked', { orderId }))
   const orders = events.db.client.db(`${events.dbName}_fulfilment`).collection<{ _id: string }>('orders')
-  await expect.poll(() => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' })).toBe(1)
+  await vi.waitUntil(() => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' }), { timeout: 30_000 })
   await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
 }
 
@@ -82,7 +82,7 @@ it.each(WIDTHS)('no page has an accessibility problem or is too wide for %d px, 
 const DIALOGS: readonly (readonly [path: () => string, button: string, sign: string])[] = [
   [() => `/events/${deadId}`, 'Replay…', '1 event will be due again.'],
   [() => `/events/${deadId}`, 'Close…', 'Close the event'],
-  [() => '/refused', 'signature_mismatch', 'Causes, the most likely first'],
+  [() => '/refused', 'signature_mismatch', 'Causes, most likely first'],
   [() => '/receipts?state=parked', 'Release…', 'Release the receipt'],
   [() => '/providers', 'Pause…', 'Pause acme'],
   [() => '/providers', 'Send a test event…', 'Send the test event'],

@@ -321,6 +321,7 @@ describe('clicks for each task', () => {
       await route.fulfill({ response, json: answer })
     })
     await visit.signIn('/')
+    await count.take()
     const overview = page.getByRole('region', { name: 'Overview' })
     await overview.getByRole('link', { name: 'shop', exact: true }).waitFor()
     await overview.getByRole('link', { name: 'acme: older' }).waitFor()

@@ -88,7 +88,7 @@ describe('the list of events', () => {
     await page.getByLabel('From').waitFor({ state: 'detached' })
     const current = page.getByRole('group', { name: 'Received' }).locator('[aria-current]')
     expect(await current.allTextContents()).toEqual(['Any time'])
-    await page.getByRole('button', { name: 'Own span' }).click()
+    await page.getByRole('button', { name: 'Custom' }).click()
     await page.getByLabel('From').fill('2026-01-01T00:00')
     await page.getByLabel('From').fill('')
     await page.waitForURL((url) => url.search === '')

@@ -8,6 +8,7 @@ import { setSession } from './api/session.ts'
 import { pageRouter } from './frame/router.tsx'
 import { applyTheme } from './frame/theme.ts'
 import { followKeys } from './frame/use-keys.ts'
+import { takeIssuerAnswer } from './sign-in/issuer-sign-in.ts'
 import { takeSignInCode } from './sign-in/sign-in-code.ts'
 
 /** An expired token ends the session: the page forgets what it has read, and asks for another token. */
@@ -26,6 +27,7 @@ const queries = new QueryClient({
 
 applyTheme()
 followKeys()
+takeIssuerAnswer()
 takeSignInCode()
 const place = document.getElementById('page')
 if (place !== null) {

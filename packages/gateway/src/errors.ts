@@ -30,6 +30,30 @@ export const signInCodeInvalid = defineError('sign_in_code_invalid', {
   retry: 'never',
   message: 'The sign-in code is wrong, used or expired: get a new link with `oncehook sign-in`',
 })
+/** The issuer did not sign the operator in, because the operator or a rule of the issuer refused. */
+export const signInDenied = defineError('sign_in_denied', {
+  status: 401,
+  retry: 'never',
+  message: 'The issuer did not sign you in: the sign-in was cancelled there, or you may not use Oncehook',
+})
+/** The answer of the issuer is for another window, was changed, was used before, or is too old. */
+export const signInAnswerInvalid = defineError('sign_in_answer_invalid', {
+  status: 401,
+  retry: 'never',
+  message: 'The answer of the issuer does not belong to this sign-in, or it is too old: sign in again',
+})
+/** Nobody can sign in at the issuer before somebody changes the settings of the gateway or of the issuer. */
+export const signInMisconfigured = defineError('sign_in_misconfigured', {
+  status: 502,
+  retry: 'never',
+  message: 'The settings of the issuer and of the gateway do not match',
+})
+/** The issuer cannot be asked now. */
+export const signInUnavailable = defineError('sign_in_unavailable', {
+  status: 503,
+  retry: 'later',
+  message: 'The issuer does not answer as it should',
+})
 /** A session asked for something that needs the token of an operator. */
 export const sessionNotEnough = defineError('session_not_enough', {
   status: 403,

@@ -121,7 +121,7 @@ function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusa
 function createLoginMetrics(registry: Registry): LoginMetrics {
   const failed = countersIn(registry)(
     'oncehook_authentication_failures_total',
-    'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable)',
+    'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable; for a sign-in at the issuer issuer_refused, answer_invalid)',
     ['api', 'reason'],
   )
   return { loginFailed: (api, reason) => failed.inc({ api, reason }) }

@@ -2,6 +2,7 @@ import { isLoopback } from '@oncehook/kernel/is-loopback'
 import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { z } from 'zod'
+import { OF_CLIENT, type OperatorClient, type OperatorClientTexts, readOperatorClient } from './operator-client.ts'
 import { ROLES, type Role, withRead } from './token-holders.ts'
 
 /** The OpenID Connect issuer whose access tokens operators may use, and the roles of its groups. */
@@ -16,6 +17,8 @@ export interface OperatorIssuer {
   /** A token of this age or older is rejected, whatever its `exp`. */
   readonly maxAgeSeconds: number
   readonly signIn: SignInRules
+  /** How operators sign in from the page. Null: they cannot, and tokens come from elsewhere. */
+  readonly client: OperatorClient | null
 }
 
 /** What the sign-in behind a token must have been like (RFC 9068 section 2.2.1). Without rules, any sign-in counts. */
@@ -29,9 +32,8 @@ export interface SignInRules {
 }
 
 /** The settings of the issuer before they are checked together. */
-export interface OperatorIssuerTexts {
+export interface OperatorIssuerTexts extends OperatorClientTexts {
   readonly OPERATOR_ISSUER?: string | undefined
-  readonly OPERATOR_AUDIENCE?: string | undefined
   readonly OPERATOR_GROUPS?: string | undefined
   readonly OPERATOR_GROUPS_CLAIM: string
   readonly OPERATOR_TOKEN_MAX_AGE_SECONDS: number
@@ -50,7 +52,7 @@ const GROUPS = z.record(z.string().min(1).max(255), z.array(z.enum(ROLES)))
 // Those without which the issuer's other settings mean nothing. They have no default.
 const OF_ISSUER = [
   ...(['OPERATOR_AUDIENCE', 'OPERATOR_GROUPS', 'OPERATOR_ACR_VALUES', 'OPERATOR_AMR_VALUES'] as const),
-  'OPERATOR_SIGN_IN_MAX_AGE_SECONDS',
+  ...(['OPERATOR_SIGN_IN_MAX_AGE_SECONDS', 'OPERATOR_CLIENT_ID', ...OF_CLIENT] as const),
 ] as const
 
 /**
@@ -78,10 +80,11 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
     problems.push(`OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS=${SAMPLE_GROUPS}`)
   const acrValues = readValues('OPERATOR_ACR_VALUES', texts, problems)
   const amrValues = readValues('OPERATOR_AMR_VALUES', texts, problems)
+  const client = readOperatorClient(texts, problems)
   if (problems.length > 0 || audience === undefined || groups === null) throw new SettingsError(problems)
   const { OPERATOR_GROUPS_CLAIM: groupsClaim, OPERATOR_TOKEN_MAX_AGE_SECONDS: maxAgeSeconds } = texts
   const signIn = { acrValues, amrValues, maxAgeSeconds: texts.OPERATOR_SIGN_IN_MAX_AGE_SECONDS ?? null }
-  return { issuer, audience, groupsClaim, groups, maxAgeSeconds, signIn }
+  return { issuer, audience, groupsClaim, groups, maxAgeSeconds, signIn, client }
 }
 
 const SAMPLES = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' } as const

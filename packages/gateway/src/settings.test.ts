@@ -164,6 +164,7 @@ describe('readGatewaySettings', () => {
         ]),
         maxAgeSeconds: 7_200,
         signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
+        client: null,
       })
       expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
       expect(
@@ -193,6 +194,49 @@ describe('readGatewaySettings', () => {
       expect(problemsOf({ ...needed, ...issuer, [name]: value })).toEqual([
         `${name} must be values separated by spaces, such as ${name}=${sample}`,
       ])
+    })
+
+    it('may make the gateway a client, with which operators sign in from the page', () => {
+      const read = (more: object) =>
+        readGatewaySettings({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', ...more }, SCHEMES).operatorIssuer
+      expect(read({})?.client).toEqual({ id: 'oncehook', secret: null, scope: 'openid', audienceParameter: null })
+      const OPERATOR_CLIENT_SECRET = 'Wm3-of-the-client-9f31'
+      const more = {
+        ...{ OPERATOR_CLIENT_SECRET, OPERATOR_SCOPES: 'openid profile' },
+        ...{ OPERATOR_AUDIENCE: 'https://oncehook.example.com/operator', OPERATOR_AUDIENCE_PARAMETER: 'resource' },
+      }
+      const client = read(more)?.client
+      expect(client).toMatchObject({ scope: 'openid profile', audienceParameter: 'resource' })
+      expect(client?.secret?.reveal()).toBe(OPERATOR_CLIENT_SECRET)
+      expect(JSON.stringify(client)).not.toContain(OPERATOR_CLIENT_SECRET)
+      expect(read({ OPERATOR_AUDIENCE_PARAMETER: 'audience' })?.client?.audienceParameter).toBe('audience')
+    })
+
+    it('of a client need the client, and the client needs an issuer', () => {
+      const more = { OPERATOR_CLIENT_SECRET: 'Wm3-of-the-client-9f31', OPERATOR_AUDIENCE_PARAMETER: 'audience' }
+      expect(problemsOf({ ...needed, ...issuer, ...more })).toEqual(
+        Object.keys(more).map((name) => `${name} needs a client: set OPERATOR_CLIENT_ID=oncehook`),
+      )
+      const all = { OPERATOR_CLIENT_ID: 'oncehook', ...more }
+      expect(problemsOf({ ...needed, ...all })).toEqual(
+        Object.keys(all).map((name) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`),
+      )
+    })
+
+    it.each([
+      ['OPERATOR_CLIENT_ID', 'é', 'OPERATOR_CLIENT_ID must be 1 to 255 printable ASCII characters'],
+      ['OPERATOR_CLIENT_SECRET', 'short', 'OPERATOR_CLIENT_SECRET is shorter than 16 characters'],
+      ...['profile', 'openid  profile', 'openid "', 'openidx'].map((scopes) => [
+        ...['OPERATOR_SCOPES', scopes],
+        'OPERATOR_SCOPES must be scopes separated by spaces, with openid: OPERATOR_SCOPES=openid',
+      ]),
+      ['OPERATOR_AUDIENCE_PARAMETER', 'aud', 'OPERATOR_AUDIENCE_PARAMETER must be resource or audience'],
+      [
+        ...['OPERATOR_AUDIENCE_PARAMETER', 'resource'],
+        'OPERATOR_AUDIENCE_PARAMETER=resource needs an absolute URI without fragment in OPERATOR_AUDIENCE (RFC 8707)',
+      ],
+    ])('refuses the client setting %s %s', (name = '', value = '', problem = '') => {
+      expect(problemsOf({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', [name]: value })).toEqual([problem])
     })
 
     it.each([

@@ -22,12 +22,14 @@ import {
   readSetting,
   readSettings,
   SettingsError,
+  secretSetting,
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'
+import { AUDIENCE_PARAMETERS } from './operator-client.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 import { namedSchemes } from './providers/read-providers.ts'
@@ -71,6 +73,10 @@ export const gatewaySchema = z.object({
   OPERATOR_ACR_VALUES: textSetting().optional(),
   OPERATOR_AMR_VALUES: textSetting().optional(),
   OPERATOR_SIGN_IN_MAX_AGE_SECONDS: optionalIntegerSetting({ min: 60, max: 31_536_000 }),
+  OPERATOR_CLIENT_ID: textSetting().optional(),
+  OPERATOR_CLIENT_SECRET: secretSetting(16).optional(),
+  OPERATOR_SCOPES: textSetting('openid'),
+  OPERATOR_AUDIENCE_PARAMETER: z.enum(AUDIENCE_PARAMETERS, { error: 'must be resource or audience' }).optional(),
   API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
@@ -183,6 +189,10 @@ const ISSUER_SETTINGS = {
   OPERATOR_ACR_VALUES: true,
   OPERATOR_AMR_VALUES: true,
   OPERATOR_SIGN_IN_MAX_AGE_SECONDS: true,
+  OPERATOR_CLIENT_ID: true,
+  OPERATOR_CLIENT_SECRET: true,
+  OPERATOR_SCOPES: true,
+  OPERATOR_AUDIENCE_PARAMETER: true,
 } as const
 
 function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {

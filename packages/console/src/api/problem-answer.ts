@@ -1,3 +1,5 @@
+import { membersOf } from './members-of.ts'
+
 /** An answer of the gateway that says what went wrong. */
 export class ProblemAnswer extends Error {
   readonly code: string
@@ -11,8 +13,7 @@ export class ProblemAnswer extends Error {
 
   /** Reads the problem of a response that is not ok. */
   static async of(response: Response): Promise<ProblemAnswer> {
-    const problem: unknown = await response.json().catch(() => null)
-    const members = new Map(typeof problem === 'object' && problem !== null ? Object.entries(problem) : [])
+    const members = membersOf(await response.json().catch(() => null))
     const requestId = response.headers.get('x-request-id')
     const message = members.get('error') ?? members.get('title') ?? response.statusText
     return new ProblemAnswer(String(message), { code: String(members.get('code') ?? response.status), requestId })

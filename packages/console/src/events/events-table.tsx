@@ -89,7 +89,12 @@ function FilterLink({ change, text }: { readonly change: EventSearch; readonly t
 export function OrderLink({ orderId }: { readonly orderId: string }) {
   if (orderId === '') return texts.frame.none
   return (
-    <Link to="/events" search={{ order: orderId }} className="font-mono" title={orderId}>
+    <Link
+      to="/events"
+      search={{ order: orderId }}
+      className="inline-block max-w-full truncate align-middle font-mono"
+      title={orderId}
+    >
       {orderId}
     </Link>
   )

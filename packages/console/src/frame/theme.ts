@@ -17,7 +17,7 @@ export function applyTheme(theme: Theme = readTheme()): void {
   document.documentElement.dataset.theme = theme
 }
 
-/** The theme, and a function that changes and stores it. The page stores nothing else in the browser. */
+/** The theme, and a function that changes and stores it. It is all that the page stores in the browser for longer than a sign-in. */
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(readTheme)
   return [

@@ -1,5 +1,5 @@
-import { ProblemAnswer } from '../api/problem-answer.ts'
-import type { Role } from '../api/role.ts'
+import { postJson } from '../api/post-json.ts'
+import { readSession } from '../api/read-session.ts'
 import type { Session } from '../api/session.ts'
 
 let code: string | null = null
@@ -21,22 +21,7 @@ export function hasSignInCode(): boolean {
  * @throws ProblemAnswer
  */
 export async function exchangeSignInCode(): Promise<Session> {
-  const body = JSON.stringify({ code })
+  const body = { code }
   code = null
-  const headers = { 'Content-Type': 'application/json' }
-  const response = await fetch('/sign-in', { method: 'POST', headers, body })
-  if (!response.ok) throw await ProblemAnswer.of(response)
-  return toSession(await response.json())
-}
-
-const ROLES: readonly Role[] = ['read', 'operate', 'bodies']
-
-function toSession(answer: unknown): Session {
-  const members = new Map(typeof answer === 'object' && answer !== null ? Object.entries(answer) : [])
-  const roles: unknown = members.get('roles')
-  return {
-    token: String(members.get('token')),
-    operator: String(members.get('operator')),
-    roles: ROLES.filter((role) => Array.isArray(roles) && roles.includes(role)),
-  }
+  return readSession(await postJson('/sign-in', body))
 }

@@ -5,6 +5,8 @@ import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
+import { IssuerButton } from './issuer-button.tsx'
+import { exchangeIssuerAnswer, hasIssuerAnswer } from './issuer-sign-in.ts'
 import { exchangeSignInCode, hasSignInCode } from './sign-in-code.ts'
 
 async function signIn(token: string): Promise<void> {
@@ -12,21 +14,27 @@ async function signIn(token: string): Promise<void> {
   setSession({ token, operator, roles })
 }
 
-/** Signs in with the code of a link, if there is one. Otherwise, or if that fails, asks for a token. */
-export function SignInPage() {
-  const signing = useMutation({ mutationFn: signIn })
-  const exchanging = useQuery({
+/** Signs in by what the address had: the code of a link, or the answer of the issuer. */
+function useSignInFromAddress() {
+  return useQuery({
     queryKey: ['sign-in'],
     queryFn: async () => {
-      setSession(await exchangeSignInCode())
+      setSession(await (hasIssuerAnswer() ? exchangeIssuerAnswer() : exchangeSignInCode()))
       return true
     },
-    enabled: hasSignInCode(),
+    enabled: hasSignInCode() || hasIssuerAnswer(),
   })
+}
+
+/** Signs in by what the address had, if it had something; otherwise, or if that fails, offers the issuer and asks for a token. */
+export function SignInPage() {
+  const signing = useMutation({ mutationFn: signIn })
+  const exchanging = useSignInFromAddress()
   const error = signing.error ?? exchanging.error
   if (exchanging.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
   return (
     <PageFrame title={texts.signIn.title}>
+      <IssuerButton />
       <form
         className="max-w-xl"
         onSubmit={(event) => {

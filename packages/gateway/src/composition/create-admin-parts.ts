@@ -17,6 +17,14 @@ import type { AnswerHistory } from '../operator/health/answer-history.ts'
 import { createOperatorApi } from '../operator/operator-api.ts'
 import { createReplays } from '../operator/replays/replays.ts'
 import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
+import { createIssuerMetadata } from '../operator/sign-in/issuer-metadata.ts'
+import { createIssuerSignIn } from '../operator/sign-in/issuer-sign-in.ts'
+import {
+  createSignInAtIssuer,
+  type OfferedSignIn,
+  type SignInAtIssuerDeps,
+} from '../operator/sign-in/sign-in-at-issuer.ts'
+import type { SignInLimits } from '../operator/sign-in/sign-in-limits.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
 import type { EventTail } from '../operator/tail/event-tail.ts'
 import { createTestEvents, type TestEvents } from '../operator/test-events/test-events.ts'
@@ -57,12 +65,15 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
-  const exchangeCode = createExchangeCode({
+  const signingIn: Omit<SignInAtIssuerDeps, 'atIssuer' | 'limits'> = {
     ...{ signIns, audit, failedLogins, logger },
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
-    limits: { ofAddress: createCodeLimit(context, 10), ofAll: createCodeLimit(context, 300) },
+  }
+  const exchangeCode = createExchangeCode({ ...signingIn, signIns, limits: createSignInLimits(context) })
+  const signInAtIssuer = createSignInAtIssuer({
+    ...{ ...signingIn, atIssuer: openIssuerSignIn(context), limits: createSignInLimits(context) },
   })
-  return { operator, exchangeCode, console }
+  return { operator, exchangeCode, signInAtIssuer, console }
 }
 
 function openTestEvents({ settings, clock }: GatewayContext, receiving: ReceiveDeps): TestEvents {
@@ -74,9 +85,18 @@ function openTestEvents({ settings, clock }: GatewayContext, receiving: ReceiveD
   })
 }
 
-/** The limit on wrong sign-in codes per minute. */
-function createCodeLimit({ clock }: GatewayContext, limit: number): RateLimit {
-  return createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
+/** The limits of attempts to sign in, in a minute. */
+function createSignInLimits({ clock }: GatewayContext): SignInLimits {
+  const createLimit = (limit: number): RateLimit =>
+    createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
+  return { ofAddress: createLimit(10), ofAll: createLimit(300) }
+}
+
+function openIssuerSignIn({ settings, fetch, clock, logger }: GatewayContext): OfferedSignIn | null {
+  const { operatorIssuer: issuer } = settings
+  if (issuer === null || issuer.client === null) return null
+  const metadata = createIssuerMetadata({ issuer: issuer.issuer, fetch, clock, logger })
+  return { issuer: issuer.issuer, ...createIssuerSignIn({ issuer, client: issuer.client, metadata, fetch }) }
 }
 
 function createOperatorLogins({ settings, clock, logger, metrics }: GatewayContext): FailedLogins {

@@ -9,6 +9,7 @@ import type { ConsoleFiles } from './console/read-console.ts'
 import { CONSOLE_HEADERS, SIGN_IN_PATH, serveConsole } from './console/serve-console.ts'
 import type { OperatorApi } from './operator-api.ts'
 import type { ExchangeCode } from './sign-in/exchange-code.ts'
+import { ISSUER_PATH, type SignInAtIssuer } from './sign-in/sign-in-at-issuer.ts'
 
 /** Dependencies of the admin listener. */
 export interface AdminDeps {
@@ -23,6 +24,7 @@ export interface AdminDeps {
 export interface AdminParts {
   readonly operator: OperatorApi
   readonly exchangeCode: ExchangeCode
+  readonly signInAtIssuer: SignInAtIssuer
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
 }
@@ -65,6 +67,7 @@ async function answer(deps: AdminDeps, call: AdminCall): Promise<void> {
   if (parts === null) return sendError(response, notFound(), { requestId })
   if (path.startsWith(OPERATOR_PREFIX)) return parts.operator(request, response)
   if (path === SIGN_IN_PATH && request.method === 'POST') return parts.exchangeCode(request, response)
+  if (path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`)) return parts.signInAtIssuer(request, response)
   if (parts.console !== null && serveConsole(parts.console, request, response)) return
   await sendError(response, notFound(), { requestId })
 }

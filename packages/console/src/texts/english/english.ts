@@ -40,6 +40,9 @@ export const english = {
     hint: 'Enter a token from OPERATOR_TOKENS, or an access token from your issuer. The page keeps it in memory only: after a reload, sign in again.',
     submit: 'Sign in',
     checking: 'Checking…',
+    atIssuer: (host: string): string => `Sign in with ${host}`,
+    otherwise: 'Or sign in with a token:',
+    otherWindow: 'This window has not asked the issuer for a sign-in, so its answer was not used.',
     link: 'Without a token: run “oncehook sign-in” where the gateway runs, and open the link that it prints.',
   },
   keys: {
@@ -236,6 +239,11 @@ export const english = {
       unauthenticated: 'The token is unknown or has expired. Sign in again.',
       sign_in_code_invalid:
         'A link works once, within 10 minutes. Run “oncehook sign-in” to get a new link, or enter a token.',
+      sign_in_denied: 'Sign in again. If the issuer refuses again, ask the people who manage it.',
+      sign_in_answer_invalid: 'Sign in again, and stay in the same window until you are back.',
+      sign_in_insufficient: 'Sign in again with the second factor that the issuer offers.',
+      sign_in_misconfigured: 'Ask the people who run the gateway: its log says what does not match.',
+      sign_in_unavailable: 'Try again later, or sign in with a token of OPERATOR_TOKENS.',
       role_missing: 'Ask for a token that has this role.',
       search_too_wide: 'Add a filter or choose a shorter time.',
       unavailable: 'The database or fulfilment does not answer. The page tries again automatically.',

@@ -17,6 +17,7 @@ const rules: OperatorIssuer = {
   ]),
   maxAgeSeconds: 3_600,
   signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
+  client: null,
 }
 const CLAIMS = {
   ...{ iss: rules.issuer, aud: rules.audience, sub: 'user-1', groups: ['readers'] },

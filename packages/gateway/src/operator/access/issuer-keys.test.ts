@@ -4,7 +4,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OperatorIssuer } from '../../operator-issuer.ts'
-import { AUDIENCE, type OidcIssuer, startOidcIssuer } from '../../testing/oidc-issuer.ts'
+import { AUDIENCE, type OidcIssuer, startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
 import { type AccessTokens, createAccessTokens } from './access-token.ts'
 import { COOL_DOWN_MS, createIssuerKeys, RETRY_MS } from './issuer-keys.ts'
 
@@ -21,6 +21,7 @@ function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs = 5_00
     groups: GROUPS,
     maxAgeSeconds: 600,
     signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
+    client: null,
   }
   return createAccessTokens({
     ...{ issuer: rules, clock },

@@ -1,11 +1,9 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
-import { readCapped } from '@oncehook/kernel/read-capped'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { isSafeAddress } from '../../operator-issuer.ts'
+import { discoveryUrlOf, type IssuerReading, namedAddress, readIssuerJson } from './issuer-document.ts'
 
 /** Dependencies of the keys of an issuer. */
 export interface IssuerKeysDeps {
@@ -26,7 +24,6 @@ export interface IssuerKeys {
 }
 
 const TIMEOUT_MS = 5_000
-const MAX_BYTES = 262_144
 const KEPT_MS = 600_000
 /** How long an unknown key is not requested again, in milliseconds. */
 export const COOL_DOWN_MS = 30_000
@@ -44,7 +41,7 @@ const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
  */
 export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
-  const discoveryUrl = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  const discoveryUrl = discoveryUrlOf(issuer)
   let failedAt = Number.NEGATIVE_INFINITY
   let readAt = Number.NEGATIVE_INFINITY
   let isKnown = false
@@ -85,27 +82,16 @@ function unreachable(cause?: unknown) {
 
 const SAYS = 'The issuer of the token is unavailable: try again later, or use a token of OPERATOR_TOKENS'
 
-interface Reading extends Pick<IssuerKeysDeps, 'issuer' | 'fetch'> {
-  readonly signal: AbortSignal
+interface Reading extends IssuerReading {
+  readonly issuer: string
 }
 
 async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<typeof keysSchema>> {
-  const found = discoverySchema.safeParse(await readJson(discoveryUrl, reading))
+  const found = discoverySchema.safeParse(await readIssuerJson(discoveryUrl, reading))
   if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
   if (found.data.issuer !== reading.issuer) throw new Error('The discovery document names another issuer')
-  const url = URL.parse(found.data.jwks_uri)
-  // The keys of an https issuer must use https too. Plain HTTP is safe on this machine only, and that issuer is
-  // elsewhere.
-  const isInClear = url?.protocol === 'http:' && discoveryUrl.protocol === 'https:'
-  if (url === null || isInClear || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https URL')
-  const keys = keysSchema.safeParse(await readJson(url, reading))
+  const url = namedAddress('jwks_uri', found.data.jwks_uri, discoveryUrl)
+  const keys = keysSchema.safeParse(await readIssuerJson(url, reading))
   if (!keys.success) throw new Error('The keys are not a JSON Web Key Set')
   return keys.data
-}
-
-async function readJson(url: URL, { fetch, signal }: Reading): Promise<unknown> {
-  const response = await fetch(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal })
-  const body = await readCapped(response, MAX_BYTES)
-  if (response.status !== 200) throw new Error(`The issuer answered ${response.status}`)
-  return parseStrictJson(body)
 }

@@ -19,7 +19,7 @@ let portWithout = 0
 
 async function serve(console: ConsoleFiles | null): Promise<number> {
   const never = () => Promise.reject(new Error('not under test'))
-  const parts = { operator: never, exchangeCode: never, console }
+  const parts = { operator: never, exchangeCode: never, signInAtIssuer: never, console }
   const app = createAdminApp({ probes: async () => false, logger: memoryLogger().logger, parts: () => parts })
   const server = stack.use(createServer(app).listen(0, '127.0.0.1'))
   await once(server, 'listening')

@@ -51,7 +51,7 @@ export async function startOidcIssuer(
   const { port } = address
   const issuer = `http://127.0.0.1:${port}`
   const rotateKeys = async (): Promise<void> => {
-    answer = new Provider(issuer, configure({ clients, claims, secret, key: await makeKey() })).callback()
+    answer = new Provider(issuer, configure({ clients, claims, secret, key: await makeSigningKey() })).callback()
   }
   await rotateKeys()
   return {
@@ -69,7 +69,8 @@ export async function startOidcIssuer(
   }
 }
 
-async function makeKey(): Promise<JWK> {
+/** A key that an issuer signs with (ES256). */
+export async function makeSigningKey(): Promise<JWK> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   return { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: 'ES256', use: 'sig' }
 }

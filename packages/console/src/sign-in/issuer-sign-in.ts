@@ -1,0 +1,78 @@
+import { membersOf } from '../api/members-of.ts'
+import { postJson } from '../api/post-json.ts'
+import { ProblemAnswer } from '../api/problem-answer.ts'
+import { readSession } from '../api/read-session.ts'
+import type { Session } from '../api/session.ts'
+import { texts } from '../texts/texts.ts'
+
+/**
+ * What this window keeps while it is at the issuer: random texts of the gateway, and the address to return to. Neither is
+ * of use without the other half, which the issuer sends back in the address. The storage of the window and not a cookie:
+ * a cookie would go to every port of the host.
+ */
+const KEY = 'oncehook-sign-in'
+const FIRST_PATH = '/events'
+
+/** An answer of the issuer, and what this window kept for it. */
+interface Returned {
+  readonly answer: string
+  readonly kept: unknown
+}
+
+let returned: Returned | null = null
+
+/**
+ * Takes the answer of the issuer out of the address, which becomes the one that the sign-in began at, and forgets what
+ * was kept. Call it before the page is shown.
+ */
+export function takeIssuerAnswer(): void {
+  const stored = sessionStorage.getItem(KEY)
+  sessionStorage.removeItem(KEY)
+  const parameters = new URLSearchParams(location.search)
+  const isAnswer = location.pathname === '/sign-in' && (parameters.has('code') || parameters.has('error'))
+  if (!isAnswer) return
+  const members = membersOf(stored === null ? null : JSON.parse(stored))
+  returned = { answer: location.search.slice(1), kept: members.get('kept') }
+  history.replaceState(null, '', String(members.get('path') ?? FIRST_PATH))
+}
+
+/** Whether there is an answer of the issuer that has not been used. */
+export function hasIssuerAnswer(): boolean {
+  return returned !== null
+}
+
+/**
+ * Exchanges the answer of the issuer for a session. An answer works once, so this works once. An answer that this window
+ * did not ask for goes nowhere.
+ * @throws ProblemAnswer
+ */
+export async function exchangeIssuerAnswer(): Promise<Session> {
+  const { answer = '', kept } = returned ?? {}
+  returned = null
+  if (kept === undefined) {
+    throw new ProblemAnswer(texts.signIn.otherWindow, { code: 'sign_in_answer_invalid', requestId: null })
+  }
+  return readSession(await postJson('/sign-in/issuer/finish', { answer, kept }))
+}
+
+/**
+ * The issuer that operators can sign in at: its host, which they know it by. Null if there is none.
+ * @throws ProblemAnswer
+ */
+export async function readIssuer(): Promise<string | null> {
+  const response = await fetch('/sign-in/issuer')
+  if (!response.ok) throw await ProblemAnswer.of(response)
+  const issuer = membersOf(await response.json()).get('issuer')
+  return typeof issuer === 'string' ? new URL(issuer).host : null
+}
+
+/**
+ * Leaves the page for the issuer. The address that is shown now is shown again after the sign-in.
+ * @throws ProblemAnswer
+ */
+export async function goToIssuer(): Promise<void> {
+  const begun = membersOf(await postJson('/sign-in/issuer/begin', {}))
+  const { pathname, search } = location
+  sessionStorage.setItem(KEY, JSON.stringify({ kept: begun.get('kept'), path: `${pathname}${search}` }))
+  location.assign(String(begun.get('url')))
+}

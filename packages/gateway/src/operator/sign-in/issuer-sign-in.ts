@@ -1,0 +1,191 @@
+import { AppError } from '@oncehook/kernel/errors'
+import { readCapped } from '@oncehook/kernel/read-capped'
+import { Secret } from '@oncehook/kernel/secret'
+import * as oauth from 'oauth4webapi'
+import { signInAnswerInvalid, signInDenied, signInMisconfigured } from '../../errors.ts'
+import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
+import type { OperatorClient } from '../../operator-client.ts'
+import type { OperatorIssuer } from '../../operator-issuer.ts'
+import { MAX_ISSUER_BYTES } from '../access/issuer-document.ts'
+import { ISSUER_TIMEOUT_MS, type IssuerMetadata, issuerUnreachable } from './issuer-metadata.ts'
+
+/** What the window of the operator keeps while it is at the issuer. It shows that the answer is for this window. */
+interface KeptForReturn {
+  readonly state: string
+  readonly nonce: string
+  /** The verifier of PKCE (RFC 7636). */
+  readonly verifier: string
+}
+
+/** A sign-in that has begun: where the window goes, and what it keeps. */
+interface BegunSignIn {
+  readonly url: string
+  readonly kept: KeptForReturn
+}
+
+/** The answer of the issuer, as the window brought it back. */
+interface ReturnedSignIn {
+  /** The query of the address, without the `?`. */
+  readonly answer: string
+  readonly kept: KeptForReturn
+  /** The same as when it began. */
+  readonly redirectUri: string
+}
+
+/** Signs operators in at the issuer by the authorization code flow with PKCE (OpenID Connect Core 1.0 section 3.1). */
+export interface IssuerSignIn {
+  /**
+   * Makes the address of the sign-in at the issuer, and fresh random texts for it.
+   * @throws signInUnavailable if the issuer must be asked and cannot be reached
+   */
+  begin(redirectUri: string): Promise<BegunSignIn>
+  /**
+   * Exchanges the code in an answer for the access token. The token is not yet verified.
+   * @throws signInDenied if the issuer or the operator refused
+   * @throws signInAnswerInvalid if state, nonce or code are wrong or too old
+   * @throws signInMisconfigured if the issuer does not know the client
+   * @throws signInUnavailable if the issuer cannot be reached within 5 s
+   */
+  finish(returned: ReturnedSignIn): Promise<Secret>
+}
+
+/** Dependencies of the sign-in at an issuer. */
+export interface IssuerSignInDeps {
+  readonly issuer: OperatorIssuer
+  readonly client: OperatorClient
+  readonly metadata: () => Promise<IssuerMetadata>
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** Creates the sign-in. Nothing is kept between begin and finish, so each may be asked of another gateway. */
+export function createIssuerSignIn(deps: IssuerSignInDeps): IssuerSignIn {
+  const { issuer, client, metadata } = deps
+  return {
+    async begin(redirectUri) {
+      const { authorization_endpoint } = await metadata()
+      const kept = {
+        state: oauth.generateRandomState(),
+        nonce: oauth.generateRandomNonce(),
+        verifier: oauth.generateRandomCodeVerifier(),
+      }
+      const url = new URL(authorization_endpoint)
+      const parameters = {
+        ...{ response_type: 'code', client_id: client.id, redirect_uri: redirectUri, scope: client.scope },
+        ...{ state: kept.state, nonce: kept.nonce, code_challenge_method: 'S256' },
+        code_challenge: await oauth.calculatePKCECodeChallenge(kept.verifier),
+        ...audienceOf(deps),
+        ...requirementsOf(issuer),
+      }
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+      return { url: url.href, kept }
+    },
+    async finish(returned) {
+      const known = await metadata()
+      try {
+        return await exchange(deps, known, returned)
+      } catch (error) {
+        throw toRefusal(error)
+      }
+    },
+  }
+}
+
+/** The parameters that ask for a token of the right audience. RFC 8707 wants them in both requests. */
+function audienceOf({ issuer, client }: IssuerSignInDeps): Readonly<Record<string, string>> {
+  return client.audienceParameter === null ? {} : { [client.audienceParameter]: issuer.audience }
+}
+
+/** The parameters that ask for the sign-in that the settings require (RFC 9470 section 4). */
+function requirementsOf({ signIn }: OperatorIssuer): Readonly<Record<string, string>> {
+  const { acrValues, maxAgeSeconds } = signIn
+  return {
+    ...(acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') }),
+    ...(maxAgeSeconds === null ? {} : { max_age: String(maxAgeSeconds) }),
+  }
+}
+
+async function exchange(deps: IssuerSignInDeps, known: IssuerMetadata, returned: ReturnedSignIn): Promise<Secret> {
+  const { client, issuer } = deps
+  const { answer, kept, redirectUri } = returned
+  const oauthClient = { client_id: client.id }
+  const parameters = oauth.validateAuthResponse(known, oauthClient, new URLSearchParams(answer), kept.state)
+  const response = await oauth.authorizationCodeGrantRequest(
+    known,
+    oauthClient,
+    proofOf(client, known),
+    parameters,
+    redirectUri,
+    kept.verifier,
+    {
+      [oauth.customFetch]: (url, init) => ask(deps.fetch, url, init),
+      // The metadata has only https addresses, or those of this machine.
+      [oauth.allowInsecureRequests]: true,
+      signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS),
+      additionalParameters: client.audienceParameter === 'resource' ? audienceOf(deps) : {},
+    },
+  )
+  // The signature of the ID token is not checked: it comes from the issuer itself, over TLS (OpenID Connect Core 1.0
+  // section 3.1.3.7). It only shows that the answer is for this window; the access token says who the operator is.
+  const { access_token } = await oauth.processAuthorizationCodeResponse(known, oauthClient, response, {
+    ...{ expectedNonce: kept.nonce, requireIdToken: true },
+    ...(issuer.signIn.maxAgeSeconds === null ? {} : { maxAge: issuer.signIn.maxAgeSeconds }),
+  })
+  return new Secret(access_token)
+}
+
+/** How the gateway proves which client it is: the first way that the issuer offers. */
+function proofOf({ secret }: OperatorClient, known: IssuerMetadata): oauth.ClientAuth {
+  if (secret === null) return oauth.None()
+  const isBasic = known.token_endpoint_auth_methods_supported.includes('client_secret_basic')
+  return isBasic ? oauth.ClientSecretBasic(secret.reveal()) : oauth.ClientSecretPost(secret.reveal())
+}
+
+/** Asks the issuer. The library would read an answer of any size. */
+async function ask(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual' })
+    const body = await readCapped(response, MAX_ISSUER_BYTES)
+    if (response.status >= 500) throw new Error(`The issuer answered ${response.status}`)
+    const type = response.headers.get('content-type') ?? ''
+    return new Response(body.length === 0 ? null : body, { status: response.status, headers: { 'content-type': type } })
+  } catch (error) {
+    throw issuerUnreachable(error)
+  }
+}
+
+/** The errors of RFC 6749 section 5.2 and RFC 8707 section 2 that another attempt does not fix. */
+const OF_SETTINGS = [
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'invalid_target',
+]
+/** The same of an answer to the window: RFC 6749 section 4.1.2.1. */
+const OF_ANSWER = [
+  'unauthorized_client',
+  'unsupported_response_type',
+  'invalid_scope',
+  'invalid_request',
+  'invalid_target',
+]
+/** Errors of an answer to the window that pass. */
+const PASSING = ['server_error', 'temporarily_unavailable']
+const PLAIN = /^[a-z_]{1,64}$/
+
+/** No cause: the errors of the library have the answer of the issuer in them, and so perhaps tokens. */
+function toRefusal(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  if (error instanceof oauth.AuthorizationResponseError) return refusalOf(error.error, OF_ANSWER, signInDenied)
+  if (error instanceof oauth.ResponseBodyError) return refusalOf(error.error, OF_SETTINGS, signInAnswerInvalid)
+  const problem = error instanceof Error && 'code' in error ? String(error.code) : 'other'
+  return signInAnswerInvalid({ reason: 'answer_invalid', problem }, CHALLENGE)
+}
+
+function refusalOf(problem: string, ofSettings: readonly string[], otherwise: typeof signInDenied): AppError {
+  if (PASSING.includes(problem)) return issuerUnreachable()
+  const shown = PLAIN.test(problem) ? problem : 'other'
+  if (!ofSettings.includes(problem)) return otherwise({ reason: 'issuer_refused', problem: shown }, CHALLENGE)
+  const message = `The issuer refuses the sign-in of the gateway with ${shown}: its settings of the client must match those of the gateway`
+  return signInMisconfigured({ reason: 'issuer_refused', problem: shown }, { message })
+}

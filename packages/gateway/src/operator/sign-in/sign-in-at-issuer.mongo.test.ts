@@ -1,0 +1,310 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { request } from 'undici'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { AUDIENCE } from '../../testing/issuer/oidc-issuer.ts'
+import { startSignInIssuer } from '../../testing/issuer/sign-in-issuer.ts'
+import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+const PEOPLE = { alice: ['hook-operators'], bob: ['hook-readers'], carol: ['payroll'] }
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const issuer = stack.use(await startSignInIssuer({ people: PEOPLE }))
+let now = Date.now()
+/** What happens instead of a request to the issuer's token endpoint. */
+let tokenEndpoint: ((input: string, init: RequestInit) => Promise<Response>) | null = null
+const fetchOfGateway: typeof fetch = async (input, init = {}) => {
+  const url = String(input)
+  return url === `${issuer.issuer}/token` && tokenEndpoint !== null ? tokenEndpoint(url, init) : fetch(input, init)
+}
+const system = stack.use(
+  await startOperatedSystem(database, {
+    ...{ clock: { now: () => now }, fetch: fetchOfGateway },
+    settings: issuer.settings,
+  }),
+)
+const origin = system.gateway.adminUrl
+issuer.register(origin)
+const audit = database.db.collection('audit')
+/** Each test has another minute than the one before, so that its attempts do not count. Tokens last for 10 minutes. */
+let turn = 0
+beforeEach(() => {
+  turn = (turn + 1) % 3
+  now = Date.now() + turn * 120_000
+  tokenEndpoint = null
+})
+
+interface Kept {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+interface Begun {
+  readonly url: string
+  readonly kept: Kept
+}
+interface Session {
+  readonly token: string
+  readonly operator: string
+  readonly roles: readonly string[]
+  readonly expiresAt: string
+  readonly code: string
+}
+
+async function post(path: string, body: unknown, { headers = {}, at = origin } = {}) {
+  const response = await fetch(`${at}/sign-in/issuer${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: at, ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, answer: (await response.json()) as Session & Begun }
+}
+const begin = async (at = origin): Promise<Begun> => (await post('/begin', {}, { at })).answer
+const finish = (body: object, at = origin) => post('/finish', body, { at })
+async function signIn(person: string | null, at = origin) {
+  const { url, kept } = await begin(at)
+  return await finish({ answer: await issuer.answerOf(url, person), kept }, at)
+}
+const INVALID = { status: 401, answer: { code: 'sign_in_answer_invalid' } }
+
+describe('a sign-in at the issuer', () => {
+  it('is offered by the name of the issuer, and only if the gateway is its client', async () => {
+    const { status, body, headers } = await system.call('/sign-in/issuer')
+    expect({ status, body: JSON.parse(body) }).toEqual({ status: 200, body: { issuer: issuer.issuer } })
+    expect(headers.get('cache-control')).toBe('no-store')
+    const { OPERATOR_CLIENT_ID: _, OPERATOR_AUDIENCE_PARAMETER: __, ...tokensOnly } = issuer.settings
+    await using other = await startOperatedSystem(database, { settings: tokensOnly })
+    expect(JSON.parse((await other.call('/sign-in/issuer')).body)).toEqual({ issuer: null })
+    for (const path of ['/begin', '/finish']) {
+      expect(await post(path, {}, { at: other.gateway.adminUrl })).toMatchObject({ status: 404 })
+    }
+  })
+
+  it('begins with an address of the issuer, which has no secret of the window', async () => {
+    const { url, kept } = await begin()
+    const { origin: at, searchParams } = new URL(url)
+    expect(at).toBe(issuer.issuer)
+    expect(Object.fromEntries(searchParams)).toEqual({
+      ...{ response_type: 'code', client_id: 'oncehook', scope: 'openid', resource: AUDIENCE },
+      ...{ redirect_uri: `${origin}/sign-in`, state: kept.state, nonce: kept.nonce },
+      ...{ code_challenge_method: 'S256', code_challenge: expect.stringMatching(/^[\w-]{43}$/) },
+    })
+    expect(url).not.toContain(kept.verifier)
+    const { kept: other } = await begin()
+    for (const name of ['state', 'nonce', 'verifier'] as const) expect(other[name]).not.toBe(kept[name])
+  })
+
+  it('opens a session with the roles of the groups, which ends with the token, and leaves an entry', async () => {
+    now = Date.now()
+    const { status, headers, answer } = await signIn('bob')
+    expect({ status, answer }).toEqual({
+      status: 200,
+      answer: {
+        ...{ token: expect.stringMatching(/^ohs_[\w-]{43}$/), operator: 'oidc:bob', roles: ['read'] },
+        expiresAt: expect.any(String),
+      },
+    })
+    expect(headers.get('cache-control')).toBe('no-store')
+    const endsAt = Date.parse(answer.expiresAt)
+    expect([endsAt > now, endsAt <= Date.now() + 600_000]).toEqual([true, true])
+    const client = createOperatorClient(origin, answer.token)
+    expect(await client.me.query()).toMatchObject({ operator: 'oidc:bob', roles: ['read'] })
+    const [entry] = await audit.find().sort({ seq: -1 }).limit(1).toArray()
+    expect(entry).toMatchObject({
+      ...{ by: 'oidc:bob', action: 'sign_in.opened' },
+      details: { operator: { issuer: issuer.issuer, name: null } },
+    })
+    await client.signIn.end.mutate({})
+    expect(await client.me.query().catch(() => 'refused')).toBe('refused')
+  })
+
+  it('may begin at one gateway and finish at another that has the same address', async () => {
+    await using other = await startOperatedSystem(database, { settings: issuer.settings })
+    const { url, kept } = await begin()
+    const answer = await issuer.answerOf(url, 'alice')
+    // Not by fetch, which sends the host that it connects to.
+    const { statusCode, body } = await request(`${other.gateway.adminUrl}/sign-in/issuer/finish`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin, host: new URL(origin).host },
+      body: JSON.stringify({ answer, kept }),
+    })
+    expect({ statusCode, answer: await body.json() }).toMatchObject({
+      ...{ statusCode: 200, answer: { operator: 'oidc:alice' } },
+    })
+  })
+
+  it('is for people without a group too, who may then see who they are', async () => {
+    const { answer } = await signIn('carol')
+    expect(answer).toMatchObject({ operator: 'oidc:carol', roles: [] })
+  })
+
+  it('with a secret of the client, sends it', async () => {
+    const secret = 'Wm3-of-the-client-9f31'
+    await using strict = await startSignInIssuer({ people: PEOPLE, secret })
+    await using other = await startOperatedSystem(database, { settings: strict.settings })
+    strict.register(other.gateway.adminUrl)
+    const { url, kept } = await begin(other.gateway.adminUrl)
+    const answer = await strict.answerOf(url, 'alice')
+    expect(await finish({ answer, kept }, other.gateway.adminUrl)).toMatchObject({ status: 200 })
+    expect(JSON.stringify(other.gateway.logs)).not.toContain(secret)
+  })
+
+  it('requests the kind of sign-in that the settings require', async () => {
+    const more = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_SIGN_IN_MAX_AGE_SECONDS: '900' }
+    await using strict = await startOperatedSystem(database, { settings: { ...issuer.settings, ...more } })
+    const { url } = await begin(strict.gateway.adminUrl)
+    expect(new URL(url).search).toContain('acr_values=phr+phrh&max_age=900')
+  })
+})
+
+describe('an answer of the issuer', () => {
+  it('opens no session if its state or nonce is that of another window, or the verifier is', async () => {
+    const other = await begin()
+    for (const name of ['state', 'nonce', 'verifier'] as const) {
+      const { url, kept } = await begin()
+      const answer = await issuer.answerOf(url, 'alice')
+      expect(await finish({ answer, kept: { ...kept, [name]: other.kept[name] } })).toMatchObject(INVALID)
+    }
+  })
+
+  it('does not reach the issuer if its state is wrong', async () => {
+    const [mine, other] = [await begin(), await begin()]
+    const answer = await issuer.answerOf(mine.url, 'alice')
+    issuer.asked.length = 0
+    expect(await finish({ answer, kept: other.kept })).toMatchObject(INVALID)
+    expect(issuer.asked).toEqual([])
+  })
+
+  it('works once, and not after its code has ended', async () => {
+    const { url, kept } = await begin()
+    const answer = await issuer.answerOf(url, 'alice')
+    expect((await finish({ answer, kept })).status).toBe(200)
+    expect(await finish({ answer, kept })).toMatchObject(INVALID)
+    const late = await begin()
+    const lateAnswer = await issuer.answerOf(late.url, 'alice')
+    await issuer.expireCode(new URLSearchParams(lateAnswer).get('code') ?? '')
+    expect(await finish({ answer: lateAnswer, kept: late.kept })).toMatchObject(INVALID)
+  })
+
+  it('that names another issuer is refused (RFC 9207)', async () => {
+    const { url, kept } = await begin()
+    const answer = new URLSearchParams(await issuer.answerOf(url, 'alice'))
+    answer.set('iss', 'https://evil.example')
+    expect(await finish({ answer: String(answer), kept })).toMatchObject(INVALID)
+  })
+
+  it('says that the person refused', async () => {
+    const { status, answer } = await signIn(null)
+    expect({ status, answer }).toMatchObject({ status: 401, answer: { code: 'sign_in_denied' } })
+    const { kept } = await begin()
+    const forged = `error=access_denied&state=${kept.nonce}&iss=${encodeURIComponent(issuer.issuer)}`
+    expect(await finish({ answer: forged, kept })).toMatchObject(INVALID)
+  })
+
+  it.each([
+    ['no object', []],
+    ['an unknown member', { answer: '', also: 1 }],
+    ['without what was kept', { answer: 'code=a' }],
+    ['too long', { answer: 'x'.repeat(9_000) }],
+    ['with short texts', { answer: '', kept: { state: 'a', nonce: 'b', verifier: 'c' } }],
+  ])('is not taken from a body that is %s', async (_, body) => {
+    expect((await post('/finish', body)).status).toBe(400)
+  })
+
+  it('is taken from the page only', async () => {
+    const foreign = [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]
+    for (const path of ['/begin', '/finish']) {
+      for (const headers of foreign) {
+        expect(await post(path, {}, { headers })).toMatchObject({ status: 403, answer: { code: 'cross_site' } })
+      }
+    }
+    const { status, headers } = await system.call('/sign-in/issuer', { method: 'DELETE' })
+    expect([status, headers.get('allow')]).toEqual([405, 'GET'])
+    expect((await system.call('/sign-in/issuer/other')).status).toBe(404)
+  })
+
+  it('is refused after ten from an address, until the next minute', async () => {
+    const { url, kept } = await begin()
+    const answer = await issuer.answerOf(url, 'alice')
+    const wrong = { answer: 'code=a', kept }
+    for (let tries = 0; tries < 10; tries += 1) expect((await finish(wrong)).status).toBe(401)
+    expect(await finish({ answer, kept })).toMatchObject({ status: 429, answer: { code: 'rate_limited' } })
+    expect((await post('/begin', {})).status).toBe(429)
+    now += 60_000
+    expect((await finish({ answer, kept })).status).toBe(200)
+  })
+})
+
+describe('an issuer', () => {
+  it('that gives a token for somebody else than the gateway is a mistake of the settings', async () => {
+    const { OPERATOR_AUDIENCE_PARAMETER: _, ...none } = issuer.settings
+    await using other = await startOperatedSystem(database, { settings: none })
+    issuer.register(origin, other.gateway.adminUrl)
+    const { status, answer } = await signIn('alice', other.gateway.adminUrl)
+    expect({ status, answer }).toMatchObject({ status: 502, answer: { code: 'sign_in_misconfigured' } })
+    expect(JSON.stringify(answer)).toContain('does not accept its access token')
+  })
+
+  it('that does not know the client is a mistake of the settings', async () => {
+    tokenEndpoint = async () => Response.json({ error: 'invalid_client' }, { status: 401 })
+    const { status, answer } = await signIn('alice')
+    expect({ status, answer }).toMatchObject({ status: 502, answer: { code: 'sign_in_misconfigured' } })
+    expect(JSON.stringify(answer)).toContain('invalid_client')
+  })
+
+  it.each([
+    ['breaks off', () => Promise.reject(new TypeError('fetch failed'))],
+    ['takes too long', () => Promise.reject(new DOMException('The operation timed out', 'TimeoutError'))],
+    ['fails', async () => new Response('{}', { status: 500 })],
+    ['answers without end', async () => new Response(new Uint8Array(262_145))],
+  ])('that %s gets 503, and no session is opened', async (_, answer) => {
+    tokenEndpoint = answer
+    expect(await signIn('alice')).toMatchObject({ status: 503, answer: { code: 'sign_in_unavailable' } })
+  })
+
+  it('is asked with an end, and sends nobody elsewhere', async () => {
+    const seen: RequestInit[] = []
+    tokenEndpoint = async (_, init) => {
+      seen.push(init)
+      return new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
+    }
+    expect(await signIn('alice')).toMatchObject(INVALID)
+    expect(seen).toMatchObject([{ redirect: 'manual', signal: expect.any(AbortSignal) }])
+  })
+
+  it('that cannot be reached gets 503 at the begin, and is not asked again at once', async () => {
+    const gone = await startSignInIssuer({ people: PEOPLE })
+    await gone[Symbol.asyncDispose]()
+    await using other = await startOperatedSystem(database, { settings: gone.settings })
+    const failures = () => other.gateway.logs.filter(({ msg }) => msg === 'operator.issuer-failed').length
+    // The gateway asks for the keys at its start.
+    await expect.poll(failures).toBe(1)
+    const at = other.gateway.adminUrl
+    expect(await post('/begin', {}, { at })).toMatchObject({ status: 503, answer: { code: 'sign_in_unavailable' } })
+    expect(await post('/begin', {}, { at })).toMatchObject({ status: 503 })
+    expect(failures()).toBe(2)
+  })
+})
+
+it('no token of the issuer, no code and no verifier is in the log or in the database', async () => {
+  const { url, kept } = await begin()
+  const answer = await issuer.answerOf(url, 'alice')
+  let issued = ''
+  tokenEndpoint = async (input, init) => {
+    const response = await fetch(input, init)
+    issued = await response.text()
+    return new Response(issued, response)
+  }
+  const { answer: session } = await finish({ answer, kept })
+  const { access_token, id_token } = JSON.parse(issued) as Record<string, string>
+  const documents = await Promise.all(
+    (await database.db.collections()).map(async (one) => JSON.stringify(await one.find().toArray())),
+  )
+  const told = JSON.stringify(system.gateway.logs) + documents.join()
+  expect(told).toContain('sign_in.opened')
+  const code = new URLSearchParams(answer).get('code')
+  for (const secret of [access_token, id_token, code, kept.verifier, kept.state, session.token]) {
+    expect(String(secret).length).toBeGreaterThan(20)
+    expect(told).not.toContain(secret)
+  }
+})

@@ -1,0 +1,127 @@
+import { startSignInIssuer } from '@oncehook/gateway/testing/issuer/sign-in-issuer'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, it } from 'vitest'
+import { findBarriers } from '../support/console/find-barriers.ts'
+import { startConsole, type Visit } from '../support/console/open-console.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const issuer = stack.use(await startSignInIssuer({ people: { carol: ['hook-operators'], dave: ['hook-readers'] } }))
+const console = stack.use(await startConsole(issuer.settings))
+issuer.register(console.url)
+
+const host = new URL(issuer.issuer).host
+const button = (page: Page) => page.getByRole('button', { name: `Sign in with ${host}` })
+/** What the browser stores, without where somebody scrolled to. */
+const stored = (page: Page) =>
+  page.evaluate(`JSON.stringify([
+    ...[{ ...localStorage }, Object.keys(sessionStorage).filter((key) => !key.startsWith('tsr-scroll'))],
+    document.cookie,
+  ])`)
+const finishing = (page: Page) =>
+  page.waitForRequest((request) => new URL(request.url()).pathname === '/sign-in/issuer/finish')
+
+/** What the browser complained about, without the way to the issuer, which the user chose. */
+function problemsOf({ problems }: Visit): readonly string[] {
+  return problems.filter((problem) => !problem.startsWith(`a request to ${issuer.issuer}/`))
+}
+
+it('an operator signs in at the issuer, comes back to the same address, and after a reload needs one click', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.goto(`${console.url}/events?state=dead`)
+  await visit.click(button(page))
+  await page.getByRole('link', { name: 'I am carol' }).click()
+  const returning = finishing(page)
+  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  expect(page.url()).toBe(`${console.url}/events?state=dead`)
+  const { answer } = JSON.parse((await returning).postData() ?? '{}') as { answer: string }
+  const code = new URLSearchParams(answer).get('code') ?? ''
+  expect(code).not.toBe('')
+  expect(await stored(page)).toBe('[{},[],""]')
+  expect(visit.clicks()).toBe(1)
+
+  await page.reload()
+  await visit.click(button(page))
+  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  expect(page.url()).toBe(`${console.url}/events?state=dead`)
+  expect([visit.clicks(), problemsOf(visit)]).toEqual([1, []])
+})
+
+it('a session that ends leads to the sign-in, and the address stays; signing out ends the session', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.goto(`${console.url}/providers`)
+  await button(page).click()
+  await page.getByRole('link', { name: 'I am dave' }).click()
+  await page.getByRole('button', { name: 'Sign out oidc:dave' }).waitFor()
+  await console.system.events.db.collection('operator_sessions').deleteMany({})
+  await visit.go('/audit')
+  await button(page).click()
+  await page.getByRole('button', { name: 'Sign out oidc:dave' }).waitFor()
+  expect(page.url()).toBe(`${console.url}/audit`)
+  await page.getByRole('button', { name: 'Sign out oidc:dave' }).click()
+  await button(page).waitFor()
+  expect(await console.system.events.db.collection('operator_sessions').countDocuments()).toBe(0)
+  expect(problemsOf(visit)).toEqual([])
+})
+
+it('a refusal at the issuer is shown, and another attempt is offered', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.goto(`${console.url}/health`)
+  await button(page).click()
+  await page.getByRole('link', { name: 'Refuse' }).click()
+  const alert = page.getByRole('alert')
+  await alert.waitFor()
+  expect(await alert.textContent()).toMatch(/did not sign you in.*sign_in_denied.*Request [0-9a-f-]{36}/)
+  expect([page.url(), await stored(page)]).toEqual([`${console.url}/health`, '[{},[],""]'])
+  await button(page).click()
+  await page.getByRole('link', { name: 'I am carol' }).click()
+  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  expect(page.url()).toBe(`${console.url}/health`)
+})
+
+it('a code that has ended and a state of another window open no session', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.route('**/sign-in/issuer/finish', async (route) => {
+    const { answer } = JSON.parse(route.request().postData() ?? '{}') as { answer: string }
+    await issuer.expireCode(new URLSearchParams(answer).get('code') ?? '')
+    await route.continue()
+  })
+  await page.goto(`${console.url}/events`)
+  await button(page).click()
+  await page.getByRole('link', { name: 'I am carol' }).click()
+  const alert = page.getByRole('alert').filter({ hasText: 'sign_in_answer_invalid' })
+  await alert.waitFor()
+
+  await page.unroute('**/sign-in/issuer/finish')
+  await page.route(`${issuer.issuer}/**`, async (route) => {
+    const back = `${console.url}/sign-in?code=stolen&state=${'a'.repeat(43)}`
+    await route.fulfill({ status: 303, headers: { location: back } })
+  })
+  const returning = finishing(page)
+  await button(page).click()
+  await returning
+  await alert.waitFor()
+  expect([page.url(), problemsOf(visit)]).toEqual([`${console.url}/events`, []])
+})
+
+it('an answer that the window did not ask for goes nowhere', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.goto(`${console.url}/sign-in?code=stolen&state=stolen`)
+  await page.getByRole('alert').getByText('sign_in_answer_invalid').waitFor()
+  expect(page.url()).toBe(`${console.url}/events`)
+  expect(asked).not.toContain('/sign-in/issuer/finish')
+})
+
+it('the sign-in has no barriers', async () => {
+  await using visit = await console.open()
+  await visit.page.goto(console.url)
+  await button(visit.page).waitFor()
+  expect(await findBarriers(visit.page)).toEqual([])
+})
