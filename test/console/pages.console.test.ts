@@ -162,7 +162,7 @@ it('one click shows who did what, and another verifies the chain again', async (
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
-it('an entry of the audit log is shown whole by a click, also where rows have no room for it', async () => {
+it('an entry of the audit log is shown whole by a click, even if rows have no room for it', async () => {
   const reason = 'on a narrow window, too'
   await console.system.operator().events.replay.mutate({ filter: { state: 'dead', provider: 'acme' }, reason })
   await using visit = await console.open({ viewport: { width: 360, height: 760 } })

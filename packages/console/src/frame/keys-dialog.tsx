@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { CloseRow } from '../parts/close-row.tsx'
-import { Modal } from '../parts/modal.tsx'
+import { CloseRow } from '../dialogs/close-row.tsx'
+import { Modal } from '../dialogs/modal.tsx'
 import { texts } from '../texts/texts.ts'
 import { areKeysActive, setKeysActive } from './use-keys.ts'
 

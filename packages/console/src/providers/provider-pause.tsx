@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { ReasonDialog, type ReasonedAction } from '../parts/reason-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 
 type Pause = Answers['providers']['list'][number]['paused']

@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
-import { ReasonDialog } from '../parts/reason-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 
 /** The button that sends a test event of a provider, and the event that was sent last. */

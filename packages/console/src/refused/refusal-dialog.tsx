@@ -1,8 +1,8 @@
 import type { Answers } from '../api/operator-client.ts'
-import { CloseRow } from '../parts/close-row.tsx'
-import { DialogFacts } from '../parts/dialog-facts.tsx'
+import { CloseRow } from '../dialogs/close-row.tsx'
+import { DialogFacts } from '../dialogs/dialog-facts.tsx'
+import { Modal } from '../dialogs/modal.tsx'
 import { Instant } from '../parts/instant.tsx'
-import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts/texts.ts'
 
 /** Everything that is kept about a refused delivery, which does not include its body or signature. */

@@ -94,7 +94,7 @@ describe('a sign-in at the issuer', () => {
     for (const name of ['state', 'nonce', 'verifier'] as const) expect(other[name]).not.toBe(kept[name])
   })
 
-  it('opens a session with the roles of the groups, which ends with the token, and leaves an entry', async () => {
+  it('opens a session with the roles of the groups, which ends with the token, and adds an entry', async () => {
     now = Date.now()
     const { status, headers, answer } = await signIn('bob')
     expect({ status, answer }).toEqual({

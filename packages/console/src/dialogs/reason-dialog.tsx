@@ -1,8 +1,8 @@
 import { useSingleAction } from '../api/use-single-action.ts'
 import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { Modal } from './modal.tsx'
-import { ProblemNotice } from './problem-notice.tsx'
 
 /** An action that needs a reason: what it does, and the call. */
 export interface ReasonedAction {
