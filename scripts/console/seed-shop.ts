@@ -24,15 +24,15 @@ export interface ShopProviders {
 
 const DAY_MS = 86_400_000
 const EFFECTS = ['payment.succeeded', 'payment.failed']
-/** Name, scheme, ids of the secrets (the oldest first), further settings. */
+/** Name, scheme, ids of the secrets (the newest first), further settings. */
 const PLAN: readonly (readonly [string, string, readonly string[], object])[] = [
-  ['stripe', 'stripe', ['2026-05', '2026-11'], { testMode: true }],
+  ['stripe', 'stripe', ['2026-11', '2026-05'], { testMode: true }],
   ['adyen', 'adyen', ['live'], {}],
   ['shopify', 'shopify', ['app'], {}],
   ['subscriptions', 'standard-webhooks', ['2026-09'], { effects: EFFECTS }],
 ]
 
-/** Makes new secrets for the providers of the shop. The first of several secrets ends in six days. */
+/** Makes new secrets for the providers of the shop. Of several secrets, the older ones expire in six days. */
 export async function makeShopProviders(now: number): Promise<ShopProviders> {
   const made = new Map<string, string>()
   const settings: Record<string, { scheme: string; secrets: object[] }> = {}
@@ -41,7 +41,7 @@ export async function makeShopProviders(now: number): Promise<ShopProviders> {
     for (const [index, id] of ids.entries()) {
       const { signWith, value } = await makeDevelopmentSecret(scheme, now)
       made.set(`${name} ${id}`, signWith)
-      const isOld = index < ids.length - 1
+      const isOld = index > 0
       secrets.push({ id, value, ...(isOld ? { notAfter: new Date(now + 6 * DAY_MS).toISOString() } : {}) })
     }
     settings[name] = { scheme, secrets, ...more }

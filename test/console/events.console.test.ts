@@ -147,7 +147,7 @@ describe('the list of events', () => {
     const { page } = visit
     await visit.signIn('/')
     await row(visit, 'evt_once').waitFor()
-    await page.getByLabel('Duplicates').getByText('Repeated with another body (1)').waitFor({ state: 'attached' })
+    await page.getByLabel('Duplicates').getByText('Duplicates with another body (1)').waitFor({ state: 'attached' })
     await page.getByLabel('Duplicates').selectOption('changed')
     await row(visit, 'evt_once').waitFor({ state: 'detached' })
     await row(visit, 'evt_twice').waitFor()

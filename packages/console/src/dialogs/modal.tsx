@@ -17,7 +17,12 @@ export function Modal(props: { readonly title: string; readonly onClose: () => v
       ref={ref}
       aria-labelledby={id}
       onClose={onClose}
-      className="m-auto max-h-[90dvh] w-[min(34rem,94vw)] overflow-auto rounded border border-edge bg-ground p-4 text-ink"
+      // The browser reports a close only after the focus is back. By then, Enter may have opened the next dialog.
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      className="m-auto max-h-[90dvh] w-[min(44rem,94vw)] overflow-auto rounded border border-edge bg-ground p-4 text-ink"
     >
       <h2 id={id} className="mb-3 text-lg font-semibold">
         {title}

@@ -3,6 +3,7 @@ import type { ListedEvent } from '../api/operator-client.ts'
 import { TestTag } from '../event/test-tag.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
+import { LongId } from '../parts/long-id.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts/texts.ts'
 import { type EventSearch, readEventSearch, withFilter } from './event-search.ts'
@@ -12,16 +13,12 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
     id: 'event',
     head: texts.events.event,
     cell: ({ id, eventId, test }) => (
-      <>
-        {test && (
-          <>
-            <TestTag />{' '}
-          </>
-        )}
-        <Link to="/events/$id" params={{ id }} className="font-mono" title={eventId}>
-          {eventId}
+      <span className="flex gap-2">
+        {test && <TestTag />}
+        <Link to="/events/$id" params={{ id }} className="flex min-w-0 font-mono" aria-label={eventId} title={eventId}>
+          <LongId id={eventId} />
         </Link>
-      </>
+      </span>
     ),
   },
   {
@@ -51,7 +48,7 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'type',
     head: texts.events.type,
-    className: 'w-48 hidden md:table-cell',
+    className: 'w-48 hidden xl:table-cell',
     cell: ({ type }) => <span title={type}>{type}</span>,
   },
   {

@@ -19,7 +19,7 @@ export function PageFrame({ title, children }: { readonly title: string; readonl
   }, [isSignedIn])
   return (
     <main id="content" className="mx-auto w-full max-w-[110rem] px-3 pb-10">
-      <h1 ref={heading} tabIndex={-1} className="my-2 text-xl font-semibold break-all">
+      <h1 ref={heading} tabIndex={-1} className="my-2 text-xl font-semibold break-all outline-none">
         {title}
       </h1>
       <AwayNotice />

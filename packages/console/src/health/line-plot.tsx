@@ -21,6 +21,10 @@ export interface LinePlotProps {
 const HEIGHT_PX = 160
 const GRID_PX = 1
 const LINE_PX = 1.5
+const POINT_PX = 5
+const TIMES_PX = 30
+/** Seconds between two times below a plot. They are shown to the minute. */
+const TIME_STEPS = [60, 120, 300, 600, 1_200, 3_600]
 const DARK = '(prefers-color-scheme: dark)'
 
 /** Lines over time. It is a picture: the same numbers must also be shown as text. */
@@ -44,7 +48,7 @@ export function LinePlot({ title, times, lines }: LinePlotProps) {
     plot.current?.setData([[...times], ...lines.map(({ values }) => [...values])])
   }, [times, lines])
   return (
-    <figure className="mt-2">
+    <figure className="mt-2 min-w-0">
       <figcaption>
         {title}
         <ul ref={names} className="flex flex-wrap gap-x-4">
@@ -73,18 +77,32 @@ function openPlot(place: HTMLElement, names: HTMLElement, labels: readonly strin
     ...{ width: place.clientWidth, height: HEIGHT_PX, legend: { show: false }, cursor: { show: false } },
     scales: { y: { range: (_: Plot, __: number, most: number): [number, number] => [0, Math.max(most, 1) * 1.1] } },
     axes: [
-      { ...axis, values: (_: Plot, at: number[]) => at.map((seconds) => texts.time.clock(new Date(seconds * 1_000))) },
+      {
+        ...{ ...axis, size: TIMES_PX, incrs: TIME_STEPS },
+        values: (_: Plot, at: number[]) => at.map((seconds) => texts.time.clock(new Date(seconds * 1_000))),
+      },
       { ...axis, values: (_: Plot, at: number[]) => at.map((value) => texts.number(value)) },
     ],
     series: [
       {},
       ...labels.map((label, index) => ({
-        ...{ label, width: LINE_PX, points: { show: false } },
-        stroke: () => colourOf(names.children.item(index)),
+        ...{ label, width: LINE_PX, stroke: () => colourOf(names.children.item(index)) },
+        // A line needs two values. A single value between gaps is drawn as a point.
+        points: {
+          ...{ show: true, size: POINT_PX, width: 0, filter: findLone },
+          fill: () => colourOf(names.children.item(index)),
+        },
       })),
     ],
   }
   return new Plot(options, [[], ...labels.map(() => [])], place)
+}
+
+/** The indexes of the values of a line that have no value next to them. */
+function findLone({ data }: Plot, line: number): number[] {
+  const values = data[line] ?? []
+  const isGap = (index: number): boolean => (values[index] ?? null) === null
+  return Array.from(values.keys()).filter((index) => !isGap(index) && isGap(index - 1) && isGap(index + 1))
 }
 
 /** Draws the plot again when the width of its element or the theme changes. */

@@ -25,7 +25,10 @@ export function PlainTable(props: {
           {rows.map(({ key, cells }) => (
             <tr key={key} className="border-b border-line align-top max-sm:flex max-sm:flex-wrap">
               {cells.map((cell, place) => (
-                <td key={heads[place]} className="py-1 pr-4">
+                <td
+                  key={heads[place]}
+                  className={`py-1 pr-4 ${place === 0 ? 'max-sm:basis-full max-sm:font-semibold' : ''}`}
+                >
                   {place > 0 && (
                     <span aria-hidden="true" className="text-quiet sm:hidden">
                       {heads[place]}{' '}

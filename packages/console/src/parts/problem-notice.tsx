@@ -13,7 +13,7 @@ export function ProblemNotice({
   return (
     <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
       <p>
-        <strong className="text-bad">{message}</strong> <span>{next}</span>
+        <strong className="text-bad">{texts.problem.sentence(message)}</strong> <span>{next}</span>
       </p>
       <p className="text-quiet">
         <code className="font-mono">{code}</code>

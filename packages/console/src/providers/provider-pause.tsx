@@ -21,9 +21,9 @@ export function ProviderPause({ provider, paused }: { readonly provider: string;
   }
   const { pause, resume, pausedBy, waiting } = texts.providers
   return (
-    <div className="my-1 flex flex-wrap items-center gap-x-4 gap-y-1">
+    <>
       {paused !== null && (
-        <p role="status">
+        <p role="status" className="basis-full">
           <strong className="text-wait">{texts.providers.paused}</strong> <Instant at={paused.since} />{' '}
           {pausedBy(paused.by, paused.reason)} · {waiting(paused.waiting)}
         </p>
@@ -34,7 +34,7 @@ export function ProviderPause({ provider, paused }: { readonly provider: string;
         onClick={() => setAction(paused === null ? pausing(provider) : resuming(provider))}
       />
       {action !== null && <ReasonDialog action={action} onDone={done} onClose={() => setAction(null)} />}
-    </div>
+    </>
   )
 }
 

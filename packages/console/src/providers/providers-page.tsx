@@ -36,13 +36,18 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
     <Section title={name}>
       <p className="my-1 flex flex-wrap gap-x-6">
         <span>
-          {texts.providers.scheme} {scheme}
+          <span className="text-quiet">{texts.providers.scheme}</span> {scheme}
         </span>
         <code className="font-mono">{path}</code>
-        <span>{counts.length === 0 ? texts.providers.noDeliveries : counts.join(' · ')}</span>
+        {counts.length === 0 && <span>{texts.providers.noDeliveries}</span>}
+        {counts.length > 0 && (
+          <span>
+            <span className="text-quiet">{texts.providers.deliveries}</span> {counts.join(' · ')}
+          </span>
+        )}
         {oldestUnsettledSeconds !== null && oldestUnsettledSeconds > 0 && (
           <span>
-            {texts.overview.oldest} {texts.time.seconds(oldestUnsettledSeconds)}
+            <span className="text-quiet">{texts.overview.oldest}</span> {texts.time.seconds(oldestUnsettledSeconds)}
           </span>
         )}
         <Link to="/events" search={{ provider: name }}>
@@ -52,16 +57,14 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
           {texts.pages.refused}
         </Link>
       </p>
-      <ProviderPause provider={name} paused={provider.paused} />
-      <p className="my-1 flex flex-wrap items-center gap-x-4 gap-y-1">
+      <div className="my-2 flex flex-wrap items-center gap-2">
+        <ProviderPause provider={name} paused={provider.paused} />
         <SendTest provider={name} takesTests={provider.takesTests} text={texts.test.send} />
-      </p>
-      <SecretsTable provider={provider} />
-      <p className="mt-2">
         <button type="button" className="button" onClick={() => setIsRotating(true)}>
           {texts.rotation.open}
         </button>
-      </p>
+      </div>
+      <SecretsTable provider={provider} />
       {isRotating && <RotationDialog provider={provider} onClose={() => setIsRotating(false)} />}
     </Section>
   )

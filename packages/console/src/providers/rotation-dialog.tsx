@@ -63,7 +63,7 @@ function Step(props: { readonly text: string; readonly isNow: boolean; readonly 
 function Lines({ text, hint }: { readonly text: string; readonly hint: string }) {
   return (
     <>
-      <pre className="my-1 bg-raised p-2 font-mono break-all whitespace-pre-wrap">{text}</pre>
+      <pre className="my-1 bg-raised p-2 font-mono break-words whitespace-pre-wrap">{text}</pre>
       <p className="text-quiet">{hint}</p>
     </>
   )

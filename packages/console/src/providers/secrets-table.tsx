@@ -27,7 +27,7 @@ export function SecretsTable({ provider: { name, secrets } }: { readonly provide
         return {
           key: one.id,
           cells: [
-            <code key="id" className="font-mono">
+            <code key="id" className="inline-block min-w-[8ch] font-mono">
               {one.id}
             </code>,
             texts.number(one.matches),

@@ -25,7 +25,7 @@ export function SendTest(props: {
     <>
       <GuardedButton text={text} why={reasonAgainst(mayOperate, takesTests)} onClick={() => setOpen(true)} />
       {sent !== null && (
-        <span role="status">
+        <span role="status" className="order-last basis-full">
           {stored}{' '}
           <Link to="/events/$id" params={{ id: sent.id }} className="font-mono break-all">
             {sent.eventId}

@@ -4,6 +4,7 @@ import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
+import { LongId } from '../parts/long-id.tsx'
 import { PagedTable } from '../parts/paged-table.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -21,8 +22,8 @@ const COLUMNS: readonly Column<ReplayRow>[] = [
     id: 'replay',
     head: texts.pages.replay,
     cell: ({ replayId }) => (
-      <Link to="/replays/$id" params={{ id: replayId }} className="font-mono">
-        {replayId}
+      <Link to="/replays/$id" params={{ id: replayId }} className="flex font-mono" aria-label={replayId}>
+        <LongId id={replayId} />
       </Link>
     ),
   },
