@@ -1,5 +1,5 @@
-// Plain JavaScript for any Node >= 20: installs what the lock file asks for when that is missing, then runs the given
-// script under Node 24. Says what it does on stderr only: stdout belongs to the script.
+// Plain JavaScript for any Node >= 20. Installs the packages of the lock file if they are missing or out of date, then
+// runs the given script under Node 24. Prints messages to stderr only, because stdout belongs to the script.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { takeLock } from './processes/process-lock.mjs'
 
-const OLDEST_NODE = [24, 12] // the first whose type stripping is stable
+const OLDEST_NODE = [24, 12] // the first version with stable type stripping
 
-// npm takes half a minute to undo a half-done installation, which nobody needs: the next one begins with a clean folder.
+// npm takes half a minute to undo an incomplete installation. That is not needed, because the next installation starts
+// with a clean folder.
 const ROLLBACK_MS = 1_000
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -44,7 +45,7 @@ function isStale() {
 async function install() {
   say('Installing the dependencies (npm ci; about a minute the first time) …')
   const started = Date.now()
-  // Set by `npm run`; another package manager's would not understand `ci`.
+  // `npm run` sets this. Another package manager may set it too, but does not understand `ci`.
   const npm = basename(process.env.npm_execpath ?? '').startsWith('npm') ? process.env.npm_execpath : undefined
   const chooser = join(root, 'scripts', 'choose-for-node-24.cjs')
   const [command, ...first] = npm ? [process.execPath, '--require', chooser, npm] : ['npm']
@@ -61,7 +62,7 @@ async function install() {
 }
 
 /**
- * The environment without what an outer `npm run --omit=… -w …` put there: it must not steer this installation.
+ * The environment without the variables of an outer `npm run --omit=… -w …`, which must not affect this installation.
  * @param {NodeJS.ProcessEnv} env
  */
 function withoutOuterNpm(env) {
@@ -74,7 +75,7 @@ function withoutOuterNpm(env) {
 async function runUnderNode24(args) {
   const node = findNode24()
   const path = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  // What Node compiled and stripped of types is kept: half the time to start anything. npm ci clears it.
+  // Node caches its compiled, type-stripped code, which halves the time of every start. npm ci clears the cache.
   const cache = process.env.NODE_COMPILE_CACHE || join(root, 'node_modules', '.cache', 'compiled')
   const env = { ...process.env, PATH: path, NODE_COMPILE_CACHE: cache }
   const child = spawn(node, args, { cwd: root, stdio: 'inherit', env })
@@ -85,8 +86,8 @@ async function runUnderNode24(args) {
 }
 
 /**
- * Waits for the child and hands it every signal that would end this process; a child never outlives it, not even when npm is
- * killed outright. With `patienceMs`, a child that was asked to end is killed after that time.
+ * Waits for the child and forwards every signal that would end this process. The child also ends when npm is killed.
+ * With `patienceMs`, a child that was asked to end is killed after that time.
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} [patienceMs]
  * @returns {Promise<{ code?: number | null, signal?: NodeJS.Signals | null, error?: Error, interrupted: boolean }>}
@@ -98,7 +99,7 @@ async function ended(child, patienceMs) {
   const onSignal = (signal) => {
     if (!interrupted && patienceMs !== undefined) setTimeout(() => child.kill('SIGKILL'), patienceMs).unref()
     interrupted = true
-    if (signal !== 'SIGINT' || !terminal) child.kill(signal) // a terminal's Ctrl-C reaches the child by itself
+    if (signal !== 'SIGINT' || !terminal) child.kill(signal) // the terminal sends Ctrl-C to the child too
   }
   const orphaned = setInterval(() => {
     if (process.ppid === parent) return

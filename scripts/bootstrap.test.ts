@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 
-// A clone in miniature: the real bootstrap, a lock file without dependencies, one script to run.
+// A minimal clone: the real bootstrap, a lock file without dependencies, and one script to run.
 async function clone(script: string) {
   const path = await mkdtemp(join(tmpdir(), 'oncehook-clone-'))
   await mkdir(join(path, 'scripts', 'processes'), { recursive: true })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { measureCoverage, readVisits, type Share, type SourceCoverage } from './console/measure-coverage.ts'
 
-// A point below what it is. Raise it when it grows.
+// One point below the current coverage. Raise it when the coverage grows.
 const LEAST_PERCENT = { lines: 94, branches: 75 }
 const MOST_SHOWN = 10
 
@@ -33,7 +33,7 @@ function succeeds(...args: readonly string[]): boolean {
   return spawnSync(process.execPath, args, { cwd: repository, stdio: 'inherit', env }).status === 0
 }
 
-/** Prints the shares and the files that miss most, and sets the exit code if a share is too small. */
+/** Prints the coverage and the files that missed the most lines. Sets the exit code if the coverage is too low. */
 function report(files: readonly SourceCoverage[]): void {
   const missed = ({ lines }: SourceCoverage): number => lines.total - lines.covered
   const least = files.filter((file) => missed(file) > 0).toSorted((a, b) => missed(b) - missed(a))

@@ -5,7 +5,7 @@ import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
 import { makeShopProviders, seedShop } from './console/seed-shop.ts'
 import { takeShots, type WantedShots } from './console/take-shots.ts'
 
-// Without an argument, the pictures of the documents; with a folder, all of them.
+// Without an argument, takes the pictures for the documents. With a folder, takes all pictures.
 const [given] = process.argv.slice(2)
 const folder = resolve(given ?? 'docs/images/console')
 

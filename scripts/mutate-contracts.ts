@@ -4,7 +4,7 @@ import { type Attempt, tryMutations } from './contracts/try-mutations.ts'
 import { findMongod } from './mongod/find-mongod.ts'
 import { startThrowawayMongod } from './mongod/throwaway-mongod.ts'
 
-// Breaks each contract on either side, on copies of the sources: the contract tests must notice, and say with whom.
+// Breaks each contract on both sides, in copies of the sources. The contract tests must notice, and name the consumers.
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const tell = ({ mutation, missed, failures, ms }: Attempt): void => {
   const verdict =

@@ -4,7 +4,7 @@ const EVERY_MS = 10_000
 /** Writes one line for a person. */
 export type Say = (line: string) => void
 
-/** Waits for `work`, and says what is being waited for once that takes over a second, and again every ten seconds. */
+/** Waits for `work`. After a second, says what it is waiting for, and repeats that every ten seconds. */
 export async function withProgress<T>(say: Say, what: string, work: Promise<T>): Promise<T> {
   const started = performance.now()
   const seconds = () => Math.round((performance.now() - started) / 1_000)

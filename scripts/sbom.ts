@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { keepProduction } from './sbom/keep-production.ts'
 
-// Prints the packages that the services run, from the lock file, in CycloneDX format.
+// Writes a list of the packages that the services run, from the lock file, in CycloneDX format.
 const repository = join(import.meta.dirname, '..')
 const file = process.argv[2] ?? join(repository, 'oncehook.cdx.json')
 const flags = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only']

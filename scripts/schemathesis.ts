@@ -6,7 +6,7 @@ import { runSchemathesis } from './schemathesis/run-schemathesis.ts'
 const [cases = '2000', ...args] = process.argv.slice(2)
 const NO_LIMITS = { RATE_LIMIT_API: '0', RATE_LIMIT_FAILED: '0', RATE_LIMIT_PROVIDER: '0' }
 
-// The one version that our configuration is written for.
+// Our configuration is written for the one version that python-tools/schemathesis.txt pins.
 const SCHEMATHESIS = { name: 'schemathesis', command: 'schemathesis' }
 
 const tool = await installPythonTool(SCHEMATHESIS, process.env, console.error)

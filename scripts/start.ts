@@ -4,7 +4,7 @@ import { listenForStop } from './start/stop-signals.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 
-process.stdout.on('error', () => undefined) // `npm start | head`, or a closed terminal: the system stops in order all the same
+process.stdout.on('error', () => undefined) // a closed terminal or `npm start | head` must not break the orderly stop
 process.exit(
   await runSystem({
     repository,

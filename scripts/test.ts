@@ -13,8 +13,8 @@ const SLOW_ROWS: Readonly<Record<string, string>> = {
   'test/container/*.fault.test.ts': 'faults of containers, minutes long: npm test -- test/container',
 }
 
-const checked = args.length === 0 ? await check() : undefined // a filtered run is about tests
-// Rows of faults wait for leases, time-outs and elections: minutes that only CI, or who asks for them, should spend.
+const checked = args.length === 0 ? await check() : undefined // a filtered run only runs tests
+// Fault tests wait for leases, time-outs and elections. That takes minutes, so only CI and filtered runs include them.
 const exclusions = Object.keys(SLOW_ROWS).map((rows) => `--exclude=${rows}`)
 const unhurried = args.length > 0 || Boolean(process.env.CI)
 const tested = unhurried ? await test(args) : addTallies(await test(exclusions), slowRowsSkipped())
@@ -22,7 +22,7 @@ const sum = checked ? addTallies(checked, tested) : tested
 const tally = process.env.CI ? countSkippedAsFailed(sum) : sum
 say(`Took ${Math.round(performance.now() / 1_000)} s`)
 for (const line of describeTally(tally)) say(line)
-process.exit(tally.failed > 0 ? 1 : 0) // a handle that a test left open keeps nobody waiting
+process.exit(tally.failed > 0 ? 1 : 0) // do not wait for handles that a test left open
 
 function slowRowsSkipped(): Tally {
   const reasons = new Map(

@@ -3,10 +3,13 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describeBadCommits } from './commit-form.ts'
 
-/** When the form of commit messages became a rule; earlier commits cannot be changed. A date holds in a shallow clone too. */
+/**
+ * When the form of commit messages became a rule. Earlier commits cannot be changed. A date also works in a shallow
+ * clone.
+ */
 const RULE_SINCE = '2026-11-23T12:45:00Z'
 
-/** Commits that were shared before anybody saw that they break the rule. */
+/** Commits that were shared before anyone noticed that they break the rule. */
 const EXCUSED: readonly string[] = ['a0e4e157a6b228319ef8790c22eccf4c0ee8ad0a']
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -14,7 +17,9 @@ const bad = describeBadCommits(await readCommits())
 for (const line of bad) process.stdout.write(`${line}\n`)
 process.exitCode = bad.length > 0 ? 1 : 0
 
-/** The commits under the rule that this clone has; none in a folder without history, such as a downloaded archive. */
+/**
+ * The commits in this clone that the rule applies to. A folder without history, such as a downloaded archive, has none.
+ */
 async function readCommits() {
   const run = promisify(execFile)
   const inside = await run('git', ['rev-parse', '--show-prefix'], { cwd: repository }).catch(() => undefined)

@@ -4,7 +4,7 @@ export interface Commit {
   readonly message: string
 }
 
-/** How long a subject may be, in characters: what lists of commits show without cutting it. */
+/** The maximum length of a subject, in characters. Lists of commits show this much without cutting it off. */
 const MAX_SUBJECT = 72
 
 const TYPES = ['build', 'chore', 'ci', 'docs', 'feat', 'fix', 'perf', 'refactor', 'revert', 'style', 'test']
@@ -12,8 +12,8 @@ const SUBJECT = new RegExp(`^(?:${TYPES.join('|')})(?:\\([a-z0-9-]+\\))?!?: \\S`
 const TRAILER = /^[A-Za-z-]+-by: \S/
 
 /**
- * What is wrong with the message of a commit; nothing if it has the form that CONTRIBUTING.md asks for. Whether the body says
- * why is for reviewers; here it must have a line that is no trailer, such as `Signed-off-by`.
+ * The problems of a commit message. The list is empty if the message has the form that CONTRIBUTING.md requires. The
+ * body must have a line that is not a trailer (`Signed-off-by` is one). Reviewers check whether the body says why.
  */
 export function commitProblems(message: string): string[] {
   const [subject = '', gap = '', ...body] = message.trimEnd().split('\n')
@@ -27,7 +27,7 @@ export function commitProblems(message: string): string[] {
   return problems
 }
 
-/** One line for each commit that does not have the form, with what is wrong. */
+/** One line for each commit whose message breaks the rule, with the problems. */
 export function describeBadCommits(commits: readonly Commit[]): string[] {
   return commits.flatMap(({ id, message }) => {
     const problems = commitProblems(message)

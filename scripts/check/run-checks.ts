@@ -3,19 +3,22 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Say } from '../progress.ts'
 
-/** One tool that reads the sources and runs nothing of them. */
+/** A tool that reads the sources but does not run them. */
 export interface Check {
   readonly name: string
   readonly command: readonly string[]
 }
 
-/** What a check found. */
+/** The result of a check. */
 export interface CheckResult {
   readonly name: string
   readonly passed: boolean
 }
 
-/** Lint and format, types, dead code, the messages of commits. With `fix`, lint and format are repaired where that is safe. */
+/**
+ * Checks lint rules, format, types, dead code and commit messages. With `fix`, lint and format problems are fixed where
+ * that is safe.
+ */
 export function checks({ fix }: { fix: boolean }): readonly Check[] {
   return [
     {

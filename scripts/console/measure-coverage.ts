@@ -6,7 +6,7 @@ import { parseAst } from 'rolldown/parseAst'
 import { z } from 'zod'
 import { type CountedRange, mergeRanges } from './merge-ranges.ts'
 
-/** What Chromium has counted of one script during one visit. */
+/** Chromium's counts for one script during one visit. */
 export interface VisitedScript {
   readonly url: string
   readonly functions: readonly { readonly ranges: readonly CountedRange[] }[]
@@ -32,9 +32,11 @@ const sourceMap = z.looseObject({
 
 const HINT = /\b(?:istanbul|[cv]8|node:coverage)(?=\s+ignore\b)/g
 
-/** Measures how much of each source of a built script ran in any of the visits. The map lies beside the script. */
+/**
+ * Measures how much of each source of a built script ran in any of the visits. The source map is next to the script.
+ */
 export async function measureCoverage(file: string, visits: readonly VisitedScript[]): Promise<SourceCoverage[]> {
-  // A library may ask to be left out, which would leave out the whole script.
+  // A library may ask to be excluded. That would exclude the whole script, so such hints are overwritten.
   const code = (await readFile(file, 'utf8')).replaceAll(HINT, (hint) => '-'.repeat(hint.length))
   const runs = visits
     .filter(({ url }) => basename(url) === basename(file))
@@ -58,7 +60,7 @@ function shareOf(counts: readonly number[]): Share {
   return { covered: counts.filter((count) => count > 0).length, total: counts.length }
 }
 
-/** The visits that a folder holds as JSON. */
+/** Reads visits from JSON files in a folder. */
 export async function readVisits(folder: string, names: readonly string[]): Promise<VisitedScript[]> {
   const range = z.object({ startOffset: z.number(), endOffset: z.number(), count: z.number() })
   const visit = z.array(z.object({ url: z.string(), functions: z.array(z.object({ ranges: z.array(range) })) }))

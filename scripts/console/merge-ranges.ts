@@ -1,4 +1,4 @@
-/** Characters of a script, and how often Chromium ran them. Ranges lie within each other, never across. */
+/** A range of characters in a script, and how often Chromium ran it. Ranges may be nested, but never overlap partly. */
 export interface CountedRange {
   readonly startOffset: number
   readonly endOffset: number
@@ -6,8 +6,8 @@ export interface CountedRange {
 }
 
 /**
- * Merges what several runs of one script of this length have counted: the characters that no run has reached, as ranges with
- * the count 0 inside one with the count 1.
+ * Merges the counts of several runs of a script of this length. The result is one range with the count 1, followed by
+ * the ranges inside it that no run has reached, with the count 0.
  */
 export function mergeRanges(length: number, runs: readonly (readonly CountedRange[])[]): CountedRange[] {
   const reached = new Uint8Array(length)
@@ -22,7 +22,7 @@ export function mergeRanges(length: number, runs: readonly (readonly CountedRang
   return merged
 }
 
-/** The characters that one run has reached: of a range inside another one, the inner count is right. */
+/** The characters that one run has reached. Where ranges are nested, the innermost count applies. */
 function reachedBy(length: number, run: readonly CountedRange[]): Uint8Array {
   const reached = new Uint8Array(length)
   const outerFirst = run.toSorted((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset)

@@ -7,7 +7,7 @@ import { createPaymentProvider, type PaymentProvider } from '@oncehook/simulator
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { type Collection, type Document, type Filter, ObjectId, type WithId } from 'mongodb'
 
-/** Ids of what the pictures show. */
+/** Ids of the records that the pictures show. */
 export interface SeededShop {
   /** A dead event after several attempts, with a replay. */
   readonly deadEvent: string
@@ -17,7 +17,7 @@ export interface SeededShop {
 
 /** How each provider of the shop signs: the settings for the gateway, and the secrets by their ids. */
 export interface ShopProviders {
-  /** As `PROVIDERS`. */
+  /** In the form of `PROVIDERS`. */
   readonly settings: Readonly<Record<string, { readonly scheme: string }>>
   secretOf(provider: string, id: string): string
 }
@@ -32,7 +32,7 @@ const PLAN: readonly (readonly [string, string, readonly string[], object])[] = 
   ['subscriptions', 'standard-webhooks', ['2026-09'], { effects: EFFECTS }],
 ]
 
-/** Makes new secrets for the providers of the shop. Of several secrets, the older ones expire in six days. */
+/** Makes new secrets for the providers of the shop. If a provider has several, the older ones expire in six days. */
 export async function makeShopProviders(now: number): Promise<ShopProviders> {
   const made = new Map<string, string>()
   const settings: Record<string, { scheme: string; secrets: object[] }> = {}
@@ -52,14 +52,14 @@ export async function makeShopProviders(now: number): Promise<ShopProviders> {
 interface Payment {
   readonly provider: string
   readonly secret: string
-  /** What the provider says was paid, in minor units. Default: what the order costs. */
+  /** The paid amount that the provider reports, in minor units. Default: the price of the order. */
   readonly amount?: number
   readonly type?: string
-  /** Default: a new order over a random amount. */
+  /** Default: a new order with a random price. */
   readonly orderId?: string
 }
 
-/** Sends the deliveries of a lively hour to a system, and does what its operators would do. */
+/** Sends the deliveries of a busy hour to a system, and does what its operators would do. */
 export async function seedShop(system: OperatedSystem, providers: ShopProviders): Promise<SeededShop> {
   const shop = openShop(system, providers)
   for (let round = 0; round < 9; round += 1) {
@@ -100,10 +100,10 @@ function openShop(system: OperatedSystem, { settings, secretOf }: ShopProviders)
   })
   return {
     providerOf,
-    /** Creates an order after its payment, under the id that the payment gave. */
+    /** Creates an order after its payment, with the id from the payment. */
     createLate: (id: string, unitAmount: number) =>
       orders.put.mutate({ id, order: makeOrder(unitAmount), ifNoneMatch: '*' }),
-    /** Pays an order by one delivery, which can be repeated, and waits until it is stored. */
+    /** Pays an order with one delivery, which can be repeated. Waits until the delivery is stored. */
     async pay({ provider, secret, amount, type = 'payment.succeeded', orderId }: Payment) {
       const price = randomInt(9, 240) * 100 - 5
       const paid = orderId ?? (await orders.create.mutate({ order: makeOrder(price) })).order.id
@@ -127,7 +127,7 @@ function openShop(system: OperatedSystem, { settings, secretOf }: ShopProviders)
 
 const LATE_MS = 11 * 60_000
 
-/** Deliveries that are not authentic: by a stranger, changed on the way, and far too late. */
+/** Sends deliveries that are not authentic: from a stranger, changed on the way, and far too late. */
 async function refuse({ providerOf, pay }: Shop): Promise<void> {
   const { message } = await pay({ provider: 'stripe', secret: '2026-11' })
   const { signWith: stranger } = await makeDevelopmentSecret('stripe', Date.now())
@@ -140,7 +140,7 @@ async function refuse({ providerOf, pay }: Shop): Promise<void> {
   await providerOf('adyen', forger).deliver(item.message)
 }
 
-/** As if the receipt of one customer could not be delivered. */
+/** Makes the receipt of one customer look as if it could not be delivered. */
 async function parkReceipt({ events }: OperatedSystem): Promise<void> {
   const orders = events.db.client.db(`${events.dbName}_fulfilment`).collection('orders')
   await found(orders, { 'receipts.0.state': 'sent' })
@@ -151,7 +151,7 @@ async function parkReceipt({ events }: OperatedSystem): Promise<void> {
   if (second !== undefined) await orders.updateOne({ _id: second._id }, { $set })
 }
 
-/** What fails, and what the operators do about it. */
+/** Makes events fail, and does what operators would do about them. */
 async function operate(system: OperatedSystem, { pay, createLate }: Shop): Promise<SeededShop> {
   const [alice, bob] = [system.operator('alice'), system.operator('bob')]
   const { events } = system

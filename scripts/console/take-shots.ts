@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import type { ConsoleUnderTest, Visit } from '../../test/support/console/open-console.ts'
 import type { SeededShop } from './seed-shop.ts'
 
-/** A page, and what shows that all of it is there. */
+/** A page, and the text that shows that it has loaded completely. */
 interface Sight {
   readonly name: string
   readonly path: (shop: SeededShop) => string
@@ -43,7 +43,7 @@ const SIZES = {
 } as const
 const THEMES = ['light', 'dark'] as const
 
-/** Which pictures are written: by name, theme and size. */
+/** Whether a picture is written, by name, theme and size. */
 export type WantedShots = (name: string, theme: (typeof THEMES)[number], size: keyof typeof SIZES) => boolean
 
 /** Writes pictures of the pages of a system into a folder, as WebP. Resolves to the paths of the files. */
@@ -81,7 +81,7 @@ async function open({ page, go }: Visit, { path, sign, press }: Sight, shop: See
   await page.getByRole('dialog').waitFor()
 }
 
-/** A picture of the window. Playwright itself writes no WebP. */
+/** Takes a picture of the window. Playwright itself cannot write WebP. */
 async function shoot(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 70 })

@@ -3,7 +3,7 @@ import type { DescribedProcedure, FulfilmentDescription } from './describe-fulfi
 import { findUnpromised } from './find-unpromised.ts'
 import type { RecordedCall, RecordedCalls } from './recorded-calls.ts'
 
-/** What a release left behind: how fulfilment was, and what its consumers counted on. */
+/** What a release recorded: a description of fulfilment, and the calls that its consumers relied on. */
 export interface Release {
   readonly version: string
   readonly description: FulfilmentDescription
@@ -13,13 +13,13 @@ export interface Release {
 /** Fulfilment as it is now. */
 export interface Current {
   readonly description: FulfilmentDescription
-  /** Why a procedure does not take an input, or null when it does. */
+  /** Why a procedure does not accept an input, or null if it does. */
   readonly inputProblem: (procedure: string, input: unknown) => string | null
 }
 
 /**
- * Says, a line each, what fulfilment as it is now breaks for callers of a release: first what they are known to ask,
- * with the consumer's name, then what the schemas promised to any caller.
+ * Lists what the current fulfilment breaks for callers of a release, one line each. The recorded calls come first, with
+ * the consumer's name. Then come the promises that the schemas made to any caller.
  */
 export function checkRelease(release: Release, current: Current): string[] {
   const known = release.consumers.flatMap(({ consumer, calls }) =>
@@ -45,7 +45,7 @@ function callProblems(call: RecordedCall, { description, inputProblem }: Current
   return [...inputProblems(call, inputProblem), ...answerProblems(call, procedure, description)]
 }
 
-/** An input that was refused for what it is may be taken now, and refused still. */
+/** Checks only inputs that were accepted. An input that was refused may be accepted now, or still be refused. */
 function inputProblems(call: RecordedCall, inputProblem: Current['inputProblem']): string[] {
   if (call.data === undefined) return []
   const problem = inputProblem(call.procedure, call.input)

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isOfType, type JsonSchema, listedValues, type Variant, variantsOf } from './json-schema.ts'
 
-/** Which way values go: callers of before write inputs that we read, and read outputs that we write. */
+/** The direction of values. Callers of the old version write inputs that we read, and read outputs that we write. */
 export type Direction = 'input' | 'output'
 
-/** A change of a schema that somebody of before does not survive: where, and what. */
+/** A change of a schema that breaks callers of the old version: where it is, and what it is. */
 export interface Break {
   readonly path: string
   readonly problem: string
@@ -14,14 +14,14 @@ interface Pair<Schema = Variant> {
   readonly direction: Direction
   /** What the writer may write. */
   readonly writes: Schema
-  /** What the reader takes. */
+  /** What the reader accepts. */
   readonly reads: Schema
   readonly path: string
 }
 
 /**
- * Finds what a change of a schema breaks. An input may become more generous, an output more exact, and an output may
- * gain properties, because readers ignore those they do not know; every other change is named.
+ * Finds what a change of a schema breaks. An input may become less strict. An output may become stricter, and may gain
+ * properties, because readers ignore properties that they do not know. Every other change is reported.
  */
 export function compareSchemas(direction: Direction, before: JsonSchema, now: JsonSchema): Break[] {
   const [writes, reads] = direction === 'input' ? [before, now] : [now, before]
@@ -34,7 +34,7 @@ function compare({ direction, writes, reads, path }: Pair<JsonSchema>): Break[] 
     const candidates = readable.map((candidate) =>
       compareVariants({ direction, writes: variant, reads: candidate, path }),
     )
-    // Of several alternatives, the closest one explains most.
+    // Of several alternatives, the closest one explains the break best.
     return candidates.toSorted((a, b) => a.length - b.length || rank(a) - rank(b))[0] ?? []
   })
 }
@@ -127,7 +127,7 @@ function isTaken({ properties = {}, additionalProperties = true }: Variant, name
   return Object.hasOwn(properties, name) || additionalProperties !== false
 }
 
-/** What arrays and records hold. */
+/** Compares the items of arrays, and the names and values of records. */
 function inside({ direction, writes, reads, path }: Pair): Break[] {
   const pairs = [
     { writes: writes.items, reads: reads.items, path: `${path}[]` },

@@ -14,7 +14,7 @@ export interface DescribedProcedure {
   readonly output: JsonSchema
 }
 
-/** All that callers of fulfilment may count on: its procedures, and what its codes of refusal mean. */
+/** Everything that callers of fulfilment may rely on: its procedures, and the meaning of its error codes. */
 export interface FulfilmentDescription {
   readonly procedures: Readonly<Record<string, DescribedProcedure>>
   readonly errors: Readonly<Record<string, { readonly status: number; readonly retry: string }>>
@@ -46,14 +46,14 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       delete jsonSchema.description
-      // Readers take a currency as it comes: the list grows with ISO 4217.
+      // Readers accept any currency, because the list grows with ISO 4217.
       if (io === 'output' && zodSchema === orderContentSchema.shape.currency) delete jsonSchema.enum
     },
   })
   return json as JsonSchema
 }
 
-/** These check the order themselves, after the conditions and the keys. */
+/** Whether a procedure validates the order itself, after the conditions and the keys. */
 function takesOrder(name: string): boolean {
   return name === 'orders.create' || name === 'orders.put'
 }
@@ -73,7 +73,7 @@ function describeErrors(): FulfilmentDescription['errors'] {
   return Object.fromEntries(sorted.map(({ code, status, retry }) => [code, { status, retry }]))
 }
 
-/** Why a procedure does not take an input, or null when it does. */
+/** Why a procedure does not accept an input, or null if it does. */
 export function inputProblem(name: string, input: unknown): string | null {
   const schema = procedures.find(([known]) => known === name)?.[1]._def.inputs[0]
   const parsed = schema?.safeParse(input)

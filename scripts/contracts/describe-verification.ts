@@ -1,4 +1,4 @@
-/** One thing in which an answer differs from the one a contract holds; the words are Pact's. */
+/** One difference between an answer and the contract, in Pact's terms. */
 interface Mismatch {
   readonly type: string
   readonly mismatch?: string
@@ -6,7 +6,7 @@ interface Mismatch {
   readonly key?: string
 }
 
-/** What Pact says of a failed verification. */
+/** Pact's report of a failed verification. */
 interface VerificationResult {
   readonly errors: readonly {
     readonly interaction: string
@@ -15,8 +15,8 @@ interface VerificationResult {
 }
 
 /**
- * Says in a line each what a failed verification found: the interaction, and what was answered otherwise. What is no
- * result of a verification is one separate line.
+ * Describes a failed verification. Each line names an interaction and how the answer differed. An error that is not the
+ * result of a verification becomes a single line.
  */
 export function describeVerification(error: unknown): string[] {
   const message = error instanceof Error ? error.message : String(error)

@@ -3,15 +3,15 @@ import type { Break } from './compare-schemas.ts'
 import { isOfType, type JsonSchema, listedValues, typeOf, type Variant, variantsOf } from './json-schema.ts'
 
 /**
- * Finds the parts of a recorded answer that a schema no longer promises: properties that it does not know, values of another type,
- * values that it does not list. Properties that the schema adds do no harm.
+ * Finds the parts of a recorded answer that a schema no longer promises: unknown properties, values of another type,
+ * and values that it does not list. Properties that the schema adds do no harm.
  */
 export function findUnpromised(recorded: unknown, schema: JsonSchema, path = '$'): Break[] {
   const candidates = variantsOf(schema).map((variant) => findInVariant(recorded, variant, path))
   return candidates.toSorted((a, b) => a.length - b.length || depth(b) - depth(a))[0] ?? []
 }
 
-/** Of two alternatives, the one that fits further down explains more. */
+/** The alternative that fits to a greater depth explains the break better. */
 function depth([first]: readonly Break[]): number {
   return first?.path.length ?? 0
 }

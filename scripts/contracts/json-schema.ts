@@ -1,4 +1,4 @@
-/** The part of JSON Schema 2020-12 that the schemas of procedures are written in. */
+/** The part of JSON Schema 2020-12 that the schemas of procedures use. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly const?: unknown
@@ -20,7 +20,7 @@ export interface JsonSchema {
   readonly maxProperties?: number
 }
 
-/** A schema without alternatives: its values are of one type, or of any. */
+/** A schema without alternatives: its values have one type, or any type. */
 export interface Variant extends Omit<JsonSchema, 'anyOf'> {
   readonly type?: string
 }
@@ -32,19 +32,19 @@ export function variantsOf({ anyOf, type, ...rest }: JsonSchema): readonly Varia
   return type.map((one) => ({ ...rest, type: one }))
 }
 
-/** The values that a schema lists, or null where it does not list them. */
+/** The values that a schema lists, or null if it does not list them. */
 export function listedValues({ const: constant, enum: values }: Variant): readonly unknown[] | null {
   return values ?? (constant === undefined ? null : [constant])
 }
 
-/** What a type of JSON is called in a schema; whole numbers are `integer`. */
+/** The name that a schema uses for the type of a JSON value. Whole numbers are `integer`. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Whether values of one type are values of another. */
+/** Whether values of one type are also values of the wanted type. */
 export function isOfType(type: string | undefined, wanted: string | undefined): boolean {
   return wanted === undefined || type === wanted || (type === 'integer' && wanted === 'number')
 }

@@ -6,14 +6,14 @@ import { type Mutation, mutate } from './mutations.ts'
 /** A copy of the sources in a separate folder, which tests may break. */
 export interface SourceCopy extends AsyncDisposable {
   readonly folder: string
-  /** Breaks the copy for the time of an attempt, and restores it afterwards. */
+  /** Breaks the copy during an attempt, and restores it afterwards. */
   withMutation<T>(mutation: Mutation, attempt: () => Promise<T>): Promise<T>
 }
 
 const COPIED = ['packages', 'contracts', 'scripts', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 const OURS = '@oncehook'
 
-/** Copies what the contract tests need. Dependencies are linked; our own packages are those of the copy. */
+/** Copies the files that the contract tests need. Dependencies are linked. Our own packages come from the copy. */
 export async function copySources(repository: string): Promise<SourceCopy> {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-mutated-'))
   const filter = (path: string): boolean => basename(path) !== 'node_modules'

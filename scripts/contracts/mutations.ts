@@ -1,17 +1,17 @@
 /** A change of the sources that breaks a contract. A test must fail, and name the consumers that it breaks. */
 export interface Mutation {
-  /** What is broken, as a sentence without an end. */
+  /** What is broken, as a sentence without a full stop. */
   readonly breaks: string
-  /** What the failure must say of it. */
+  /** A text that the failure must contain. */
   readonly tells: string
   readonly file: string
   /** A text that occurs once in the file, and its replacement. */
   readonly find: string
   readonly replace: string
-  /** The file of the contract test that must fail, and which of its tests. */
+  /** The file of the contract test that must fail. `only` selects some of its tests. */
   readonly test: string
   readonly only?: string
-  /** Whom the failure must name. */
+  /** The consumers that the failure must name. */
   readonly consumers: readonly string[]
 }
 
@@ -22,10 +22,10 @@ const FULFILMENT = 'packages/fulfilment/src'
 const GATEWAY = 'packages/gateway/src'
 const KERNEL = 'packages/kernel/src'
 const SIGNING = 'packages/webhooks/src/signing'
-// What was released verifies the same again as long as nothing differs, and costs the time twice.
+// Skips the released contracts. They repeat the same checks while nothing differs, and would double the time.
 const PRESENT = 'answers as (?!releases)'
 
-/** Changes of fulfilment, which the gateway asks. */
+/** Changes of fulfilment, which the gateway calls. */
 const ofFulfilment: readonly Change[] = [
   {
     breaks: 'a member of an order is renamed',
@@ -128,7 +128,7 @@ const ofFulfilment: readonly Change[] = [
   },
 ]
 
-/** Changes of fulfilment that only who remembers the release before can see. */
+/** Changes of fulfilment that only a comparison with the previous release can find. */
 const sinceRelease: readonly Change[] = [
   {
     breaks: 'fewer events fit into a call than before',
@@ -146,7 +146,7 @@ const sinceRelease: readonly Change[] = [
   },
 ]
 
-/** Changes of the gateway, which asks fulfilment. */
+/** Changes of the gateway, which calls fulfilment. */
 const ofGateway: readonly Change[] = [
   {
     breaks: 'the gateway drops its token',
@@ -197,7 +197,7 @@ const ofOrders: readonly Change[] = [
   },
 ]
 
-/** Changes of the gateway, to which providers deliver. */
+/** Changes of the gateway as the receiver of deliveries from providers. */
 const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'the answer to a delivery is renamed',
@@ -237,7 +237,7 @@ const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   },
 ]
 
-/** Changes of those who deliver. */
+/** Changes of the senders of deliveries. */
 const ofSenders: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a sender renames the header of its signature',
@@ -257,7 +257,7 @@ const ofSenders: readonly (Change & Partial<Mutation>)[] = [
   },
 ]
 
-/** Everything that is tried. */
+/** All mutations that are tried. */
 export const MUTATIONS: readonly Mutation[] = [
   ...ofFulfilment.map((change) => ({
     ...{ test: 'test/contract/gateway-fulfilment.provider.test.ts', only: PRESENT, consumers: ['gateway'] },
@@ -286,8 +286,8 @@ export const MUTATIONS: readonly Mutation[] = [
 ]
 
 /**
- * The source with the mutation in it.
- * @throws when the text to be replaced is not there exactly once: then the mutation is out of date
+ * Returns the source with the mutation.
+ * @throws if the text to replace does not occur exactly once, because then the mutation is out of date
  */
 export function mutate(source: string, { breaks, file, find, replace }: Mutation): string {
   const times = source.split(find).length - 1

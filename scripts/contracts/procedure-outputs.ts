@@ -28,8 +28,8 @@ const receiptSchema = z.strictObject({
 })
 
 /**
- * What each procedure of fulfilment answers. The compiler holds these to the procedures' own types; nothing is parsed
- * with them at run time, for an answer must not fail after its call took effect.
+ * The output of each procedure of fulfilment. The compiler checks these schemas against the procedures' own types.
+ * Nothing is parsed with them at run time, because an answer must not fail after its call took effect.
  */
 export const procedureOutputs = {
   'orders.get': orderSchema,
@@ -68,12 +68,12 @@ export const procedureOutputs = {
   readonly [Name in ProcedureName]: z.ZodType<OutputOf<Name>>
 }
 
-/** The name of a procedure of fulfilment, with its router's in front. */
+/** The name of a procedure of fulfilment, with the name of its router as a prefix. */
 export type ProcedureName = {
   [Group in keyof Routers & string]: `${Group}.${keyof Routers[Group] & string}`
 }[keyof Routers & string]
 
-/** What a procedure answers, by its name. */
+/** The output of the procedure with this name. */
 export type OutputOf<Name extends string> = Name extends `${infer Group}.${infer Procedure}`
   ? Routers extends { readonly [G in Group]: { readonly [P in Procedure]: Answering<infer Output> } }
     ? Output

@@ -1,16 +1,16 @@
-/** A call of a procedure as a contract holds it. */
+/** A call of a procedure, as a contract records it. */
 export interface RecordedCall {
   readonly does: string
   readonly procedure: string
   readonly kind: string
   readonly input: unknown
   readonly status: number
-  /** What the answer holds: the data, or why the call is refused. */
+  /** The content of the answer: the data, or why the call is refused. */
   readonly data?: unknown
   readonly refusal?: { readonly reason: string; readonly httpStatus: number; readonly retry: string }
 }
 
-/** The calls that one consumer counts on. */
+/** The calls that one consumer relies on. */
 export interface RecordedCalls {
   readonly consumer: string
   readonly calls: readonly RecordedCall[]
@@ -33,7 +33,7 @@ interface PactOfCalls {
   }[]
 }
 
-/** Reads the calls out of a pact with fulfilment. */
+/** Reads the calls from a pact with fulfilment. */
 export function readRecordedCalls(pact: unknown): RecordedCalls {
   const { consumer, interactions } = pact as PactOfCalls
   return {
@@ -50,7 +50,7 @@ export function readRecordedCalls(pact: unknown): RecordedCalls {
   }
 }
 
-/** A query is an object of lists, or one text. */
+/** A query is an object of lists, or a string. */
 function inputOf(query: unknown): string {
   const search = typeof query === 'string' ? query : new URLSearchParams(flat(query)).toString()
   return new URLSearchParams(search).get('input') ?? '{}'

@@ -7,19 +7,19 @@ import { readRecordedCalls } from './recorded-calls.ts'
 
 const DESCRIPTION = 'fulfilment.json'
 
-/** The contracts in the folder of contracts, by the names of their files. */
+/** The file names of the contracts in a folder. */
 export function contractNames(folder: string): string[] {
   return globSync('*-{gateway,fulfilment}.json', { cwd: folder }).toSorted()
 }
 
-/** The names of the releases that were recorded. */
+/** The names of the recorded releases. */
 export async function releaseNames(contracts: string): Promise<string[]> {
   return (await readdir(join(contracts, 'releases'))).toSorted()
 }
 
 /**
- * Records what consumers count on now as that of a release: the contracts, and a description of fulfilment.
- * @throws when the release was recorded before, for its callers do not change any more
+ * Records what consumers rely on in a release: the contracts, and a description of fulfilment.
+ * @throws if the release was recorded before, because its callers no longer change
  */
 export async function recordRelease(contracts: string, version: string): Promise<void> {
   const folder = join(contracts, 'releases', version)
@@ -29,7 +29,7 @@ export async function recordRelease(contracts: string, version: string): Promise
   for (const name of contractNames(contracts)) await cp(join(contracts, name), join(folder, name))
 }
 
-/** Reads what a release left behind. */
+/** Reads what a release recorded. */
 export async function readRelease(contracts: string, version: string): Promise<Release> {
   const folder = join(contracts, 'releases', version)
   const description = (await readJson(join(folder, DESCRIPTION))) as FulfilmentDescription

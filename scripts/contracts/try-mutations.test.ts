@@ -7,7 +7,7 @@ import { tryMutations } from './try-mutations.ts'
 
 const DEPENDENCIES = resolve(import.meta.dirname, '../../node_modules')
 
-/** Runs until it is ended, and says that it does. */
+/** A test that runs until it is ended, and writes a file to show that it runs. */
 const ENDLESS = `
 import { writeFileSync } from 'node:fs'
 import { it } from 'vitest'
@@ -16,7 +16,7 @@ it('continues', { timeout: 600_000 }, async () => {
   await new Promise((resolve) => setTimeout(resolve, 600_000))
 })`
 
-/** Fails without any mutation, once the other runs. */
+/** A test that fails without any mutation, as soon as the other test runs. */
 const UNSOUND = `
 import { existsSync } from 'node:fs'
 import { it } from 'vitest'

@@ -13,7 +13,7 @@ export interface Attempt {
   readonly ms: number
 }
 
-/** What tests are run with. Aborted, they end. */
+/** What the tests run with. They end when `signal` is aborted. */
 interface Run {
   readonly env: NodeJS.ProcessEnv
   readonly signal: AbortSignal
@@ -46,12 +46,12 @@ interface TestReport {
 
 const ENOUGH_MS = 180_000
 
-/** vitest's workers outlive it when it is ended by a signal, unless they hear of it. */
+/** Ends vitest's workers together with vitest. Otherwise they would survive when a signal ends vitest. */
 const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`
 
 const CONTRACT_TESTS = ['gateway-fulfilment', 'webhook-gateway', 'releases'].map((name) => `test/contract/${name}`)
 
-/** What is to be tried, where, and how many at once. */
+/** Which mutations to try, in which repository, and how many at the same time. */
 export interface Trial {
   readonly repository: string
   readonly mutations: readonly Mutation[]
@@ -62,8 +62,9 @@ export interface Trial {
 }
 
 /**
- * Tries mutations on copies of the sources. When this settles or fails, all processes have ended and the copies are removed.
- * @throws when the contract tests fail without any
+ * Tries mutations on copies of the sources. When the returned promise settles, all processes have ended and the copies
+ * are removed.
+ * @throws if the contract tests fail without a mutation
  */
 export async function tryMutations({ repository, mutations, parallel, env, tell }: Trial): Promise<Attempt[]> {
   const attempts: Attempt[] = []
@@ -94,7 +95,7 @@ async function demandSound({ folder }: SourceCopy, run: Run): Promise<void> {
 
 /**
  * Runs tests in a folder and returns the messages of those that failed.
- * @throws when no test ran, or the run was aborted
+ * @throws if no test ran, or if the run was aborted
  */
 async function runTests(folder: string, args: readonly string[], { env, signal }: Run): Promise<string[]> {
   signal.throwIfAborted()

@@ -8,7 +8,7 @@ const repository = resolve(import.meta.dirname, '../..')
 describe('generatedFiles', () => {
   it.each(generatedFiles(repository))('$path is what npm run fix writes', async ({ path, content }) => {
     const text = readFileSync(join(repository, path), 'utf8')
-    // The formatter has its own mind about the lines of JSON.
+    // The formatter may break the lines of JSON differently.
     const read = path.endsWith('.json') ? (json: string): unknown => JSON.parse(json) : (same: string) => same
     expect(read(text)).toEqual(read(await content()))
   })

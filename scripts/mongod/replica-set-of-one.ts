@@ -4,13 +4,13 @@ import { isListening } from '../ports/port.ts'
 import { unlessAborted } from '../processes/unless-aborted.ts'
 import { REPLICA_SET } from './mongod-arguments.ts'
 
-/** A server that is to become a replica set of one. */
+/** A server to turn into a replica set of one. */
 export interface SingleMember {
-  /** Host and port at which it is reached from here. */
+  /** Host and port for connections from here. */
   readonly address: string
-  /** Host and port under which it knows itself, where that differs (a container's mapped port). */
+  /** Host and port in its own configuration, if they differ (a container's mapped port). */
   readonly member?: string
-  /** Its process, where that is known: another server that answers at the address is left alone. */
+  /** Its process id, if known. Another server that answers at the address is left alone. */
   readonly pid?: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
@@ -20,9 +20,9 @@ const ALREADY_INITIALIZED = 23
 const INVALID_REPLICA_SET_CONFIG = 93
 
 /**
- * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
- * port is configured again. A server that closes a connection, as it does when its state changes, is asked again. Throws
- * when all of it takes longer than `timeoutMs`, or when another server has the address.
+ * Waits until the server is a writable primary. Initializes new data, and reconfigures data that was configured with
+ * another port. A server closes connections when its state changes, so commands are repeated after network errors.
+ * Throws if all of this takes longer than `timeoutMs`, or if another server has the address.
  */
 export async function becomePrimary({
   address,
@@ -57,7 +57,7 @@ export async function becomePrimary({
   }
 }
 
-/** Returns true once the member has its new address, if it needed one. */
+/** Gives the member its new address, if it needs one. Returns whether it did. */
 async function moveMember(run: (command: Document) => Promise<Document>, member: string): Promise<boolean> {
   const status = await run({ replSetGetStatus: 1 }).catch((error: unknown) => error)
   if (!(status instanceof MongoServerError && status.code === INVALID_REPLICA_SET_CONFIG)) return false

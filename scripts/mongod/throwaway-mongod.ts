@@ -2,26 +2,26 @@ import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import type { FoundMongod } from './find-mongod.ts'
 import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from './mongod-arguments.ts'
 
-/** A server that vanishes with its data when it is disposed of, and when this process dies. */
+/** A server that is removed with its data when it is disposed of, and when this process dies. */
 export interface ThrowawayMongod extends AsyncDisposable {
   /** Connection string of the replica set, without a database. */
   readonly uri: string
   readonly pid: number
 }
 
-/** What a server is for, where that is not a test. */
+/** The settings of a server that is not for a test. */
 export interface ThrowawayPurpose {
-  /** Its flags; those of a small server with fail points (`enableTestCommands`) otherwise. */
+  /** Its flags. Default: those of a small server with fail points (`enableTestCommands`). */
   readonly flags?: readonly string[]
-  /** An empty folder for its data; one in the system's temporary folder otherwise. */
+  /** An empty folder for its data. Default: one in the system's temporary folder. */
   readonly dbPath?: string
 }
 
-// A quiet machine needs a second.
+// An idle machine needs one second.
 const READY_MS = 60_000
 
 /**
- * Starts a real replica set of one on a port chosen by the system, loopback only. Ready when it is primary.
+ * Starts a real replica set of one on a port that the system chooses, on loopback only. It is ready when it is primary.
  */
 export async function startThrowawayMongod(
   { binary, version }: FoundMongod,

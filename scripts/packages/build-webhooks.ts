@@ -5,16 +5,16 @@ import { readManifest } from './manifest.ts'
 import { writePackage } from './write-package.ts'
 import { writeTypes } from './write-types.ts'
 
-// Installed beside it, so that their fixes arrive without a new version of ours. Both would double the size.
+// These are dependencies, so their fixes arrive without a new version of ours. Bundling both would double the size.
 const DEPENDENCIES = { jose: '^6.2.17', zod: '^4.6.7' }
 
-/** One way into the package. */
+/** An entry point of the package. */
 interface Entry {
   /** As in `exports`: `.` or `./fetch`. */
   readonly subpath: string
   /** The name of its files. */
   readonly name: string
-  /** Its source, from the folder of the workspace. */
+  /** Its source, relative to the folder of the workspace. */
   readonly path: string
 }
 
@@ -61,7 +61,9 @@ function conditionsOf(path: string): object {
   }
 }
 
-/** Writes what an entry exports, in both formats. The names are spelled out, as tools read them without running the code. */
+/**
+ * Writes the exports of an entry in both formats. It lists the names, because tools read them without running the code.
+ */
 async function writeEntry(source: string, file: string): Promise<void> {
   const exported: object = await import(source)
   const names = Object.keys(exported)

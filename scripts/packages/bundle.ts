@@ -6,13 +6,14 @@ export interface BundleSource {
   readonly code: string
   /** Where the imports of that code are resolved. */
   readonly folder: string
-  /** Packages that are installed beside it. */
+  /** Packages that are not bundled, but installed as dependencies. */
   readonly external?: readonly string[]
 }
 
 /**
- * Writes JavaScript for Node.js 20 and later with everything that the code imports, except the modules of Node.js.
- * @returns the folders of the packages of others that are in it
+ * Writes JavaScript for Node.js 20 and later that contains everything the code imports, except the modules of Node.js
+ * and the external packages.
+ * @returns the folders of the third-party packages that it contains
  */
 export async function bundle(
   { code, folder, external = [] }: BundleSource,

@@ -7,7 +7,7 @@ const manifest = z.object({
   exports: z.record(z.string(), z.string()),
 })
 
-/** What is read of the `package.json` of a workspace. */
+/** The fields that are read from the `package.json` of a workspace. */
 export type Manifest = z.output<typeof manifest>
 
 /** Reads the `package.json` of a folder. */

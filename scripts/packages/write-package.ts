@@ -2,9 +2,9 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Manifest, readManifest } from './manifest.ts'
 
-/** What a published package has beside its code. */
+/** What a published package contains besides its code. */
 export interface PublishedPackage {
-  /** The workspace that it is made of. */
+  /** The workspace that it is made from. */
   readonly source: string
   /** Where it is built. */
   readonly folder: string
@@ -14,7 +14,7 @@ export interface PublishedPackage {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Writes `package.json`, the README, the licence, and the licences of the code of others. */
+/** Writes `package.json`, the README, the licence, and the licences of third-party code. */
 export async function writePackage(repository: string, published: PublishedPackage): Promise<void> {
   const { source, folder, contained, fields } = published
   const { name, version, description, license }: Manifest = await readManifest(source)

@@ -6,16 +6,16 @@ import { promisify } from 'node:util'
 
 /** Which types are written, and where. */
 export interface TypesOutput {
-  /** The names of the entries, and their sources from the folder `packages`. */
+  /** The names of the entries, and their sources relative to the folder `packages`. */
   readonly entries: ReadonlyMap<string, string>
   readonly folder: string
-  /** The last entry, if what only it needs is to have no comments. */
+  /** The name of the last entry, if the modules that only it needs should have no comments. */
   readonly terse?: string
 }
 
 /**
- * Writes the types of the entries for both formats, with only the modules that they need. Declarations that are marked as
- * internal are left out.
+ * Writes the types of the entries for both formats, with only the modules that they need. Declarations that are marked
+ * as internal are left out.
  */
 export async function writeTypes(repository: string, { entries, folder, terse }: TypesOutput): Promise<void> {
   const emitted = await mkdtemp(join(tmpdir(), 'oncehook-types-'))
@@ -46,12 +46,12 @@ async function writeEntries(entries: TypesOutput['entries'], folder: string): Pr
   }
 }
 
-/** Indents by tabs, as a third of the declarations is space. */
+/** Indents with tabs, because a third of the declarations is whitespace. */
 function shorten(text: string): string {
   return text.replaceAll(/^(?: {4})+/gm, (space) => '\t'.repeat(space.length / 4))
 }
 
-/** The declarations of a module with the names that its imports have in the package, and the modules that it imports. */
+/** Reads the declarations of a module and the list of its imports. The imports get their names in the package. */
 async function readTypes(
   emitted: string,
   module: string,
@@ -73,7 +73,7 @@ function withoutComments(text: string): string {
   return shorten(text.replaceAll(/^ *\/\*\*.*?\*\/\n/gms, ''))
 }
 
-/** The module that an import means, from the folder `packages`. */
+/** The module that an import refers to, relative to the folder `packages`. */
 function resolveModule(module: string, from: string): string {
   if (from.startsWith('.')) return join(module, '..', from)
   const [, name, path] = /^@oncehook\/(\w+)\/(.+)$/.exec(from) ?? []
@@ -97,7 +97,7 @@ async function emit(repository: string, { sources, folder }: Emission): Promise<
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true },
       ...{ outDir: folder, rootDir: packages, typeRoots: [join(repository, 'node_modules/@types')] },
     },
-    // Nothing is emitted for a workspace that is only imported.
+    // Included, because nothing is emitted for a workspace that is only imported.
     include: [join(packages, 'kernel/src/*.ts')],
     exclude: [join(packages, '**/*.test.ts')],
     files: sources.map((source) => join(packages, source)),

@@ -4,8 +4,8 @@ import { born } from './process-lock.mjs'
 const POLL_MS = 25
 
 /**
- * Asks a process, child or not, to end by SIGTERM and waits until it is gone; after `graceMs`, or at once when `hurry` is
- * aborted, it is killed. Returns whether it ended without being killed.
+ * Sends SIGTERM to a process, child or not, and waits until it has ended. Kills it after `graceMs`, or as soon as
+ * `hurry` is aborted. Returns whether it ended without being killed.
  */
 export async function endProcess(pid: number, graceMs: number, hurry?: AbortSignal): Promise<boolean> {
   const impatient = AbortSignal.any([AbortSignal.timeout(graceMs), ...(hurry ? [hurry] : [])])

@@ -1,5 +1,5 @@
-// Plain JavaScript for any Node >= 20: bootstrap.mjs needs it before Node 24 is there, and before a library such as
-// `proper-lockfile` is installed.
+// Plain JavaScript for any Node >= 20: bootstrap.mjs needs it before Node 24 or a library such as `proper-lockfile` is
+// installed.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -11,10 +11,10 @@ import { dirname } from 'node:path'
  */
 
 /**
- * Takes the lock at `path`, a file that names the process which holds it. A lock whose process has died is taken over.
- * Never waits.
+ * Takes the lock at `path`, a file that names the process that has the lock. If that process has died, takes the lock
+ * from it. Never waits.
  * @param {string} path
- * @returns {{ release: () => void, takenOver: boolean } | { heldBy: number }} the lock, or the number of the living process
+ * @returns {{ release: () => void, takenOver: boolean } | { heldBy: number }} the lock, or the id of the live process
  *   that has it
  */
 export function takeLock(path) {
@@ -36,7 +36,7 @@ export function takeLock(path) {
 }
 
 /**
- * Whether the process that wrote this holder still lives.
+ * Whether the process that wrote this lock is still running.
  * @param {Holder} holder
  */
 function isAlive(holder) {
@@ -45,7 +45,7 @@ function isAlive(holder) {
 }
 
 /**
- * When the process with this number began, in a form that only serves comparison; undefined when there is none.
+ * The start time of the process with this id, in a form that is only for comparison. Undefined if there is none.
  * @param {number} pid
  * @returns {string | undefined}
  */
@@ -56,7 +56,7 @@ export function born(pid) {
     }
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
-      .split(' ') // the name may hold spaces
+      .split(' ') // the name may contain spaces
     return fields[0] === 'Z' ? undefined : fields[19] // proc(5): state, and starttime, which is field 22
   } catch {
     return undefined
@@ -85,7 +85,7 @@ function readHolder(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    if (error instanceof SyntaxError) return { pid: 0, born: undefined } // written by nobody we know: as good as dead
+    if (error instanceof SyntaxError) return { pid: 0, born: undefined } // not written by us: treat it as dead
     return undefined
   }
 }
@@ -102,6 +102,6 @@ function removeStale(path, stale) {
     return // another process was quicker
   }
   const moved = readHolder(aside)
-  if (moved && moved.pid !== stale.pid) linked(aside, path) // what we moved was a new lock already: give it back
+  if (moved && moved.pid !== stale.pid) linked(aside, path) // we moved a new lock: restore it
   rmSync(aside, { force: true })
 }

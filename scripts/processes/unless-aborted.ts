@@ -1,4 +1,4 @@
-/** The outcome of `work`, or the signal's reason as an error as soon as the signal is aborted; the work itself continues. */
+/** Returns the outcome of `work`. Throws the signal's reason as soon as the signal is aborted. The work continues. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()

@@ -8,24 +8,25 @@ import { cacheFolder } from '../mongod/provision-mongod.mjs'
 import { type Say, withProgress } from '../progress.ts'
 
 /**
- * A tool of the Python Package Index. Its version, and each package that it needs with its hashes, are in `<name>.txt` of
- * this folder.
+ * A tool from the Python Package Index. `<name>.txt` in this folder pins its version, and every package that it needs
+ * with its hashes.
  */
 export interface PythonTool {
   readonly name: string
-  /** The command that it brings. */
+  /** The command that it provides. */
   readonly command: string
 }
 
-/** A command that is there, and what its environment needs. */
+/** An installed command, and the environment that it needs. */
 export interface InstalledTool {
   readonly command: string
   readonly env: NodeJS.ProcessEnv
 }
 
 /**
- * Installs a tool by pip into our cache when it is not there yet; pip refuses what has another hash than the pinned ones. A
- * separate folder and no virtual environment: Debian's Python cannot make one without another package.
+ * Installs a tool with pip into our cache if it is not there yet. pip refuses packages whose hashes are not pinned. The
+ * tool has a separate folder instead of a virtual environment, because Debian's Python cannot make one without an extra
+ * package.
  */
 export async function installPythonTool(tool: PythonTool, env: NodeJS.ProcessEnv, say: Say): Promise<InstalledTool> {
   const requirements = join(import.meta.dirname, `${tool.name}.txt`)
@@ -36,13 +37,16 @@ export async function installPythonTool(tool: PythonTool, env: NodeJS.ProcessEnv
   return { command: join(target, 'bin', tool.command), env: { ...env, PYTHONPATH: target } }
 }
 
-/** Installs what a file of requirements pins, wheels only: the set-up program of a package would run here. */
+/**
+ * Installs the packages that a requirements file pins. Only wheels are allowed: other packages would run their setup
+ * program here.
+ */
 export async function installFrom(requirements: string, target: string): Promise<void> {
   await mkdir(join(target, '..'), { recursive: true })
   const part = await mkdtemp(`${target}-part-`)
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', part]
   const pinned = ['--require-hashes', '--only-binary=:all:', '--requirement', requirements]
   await promisify(execFile)('python3', [...pip, ...pinned])
-  // It always arrives complete; a faster process installed the same.
+  // The folder always appears complete. If the rename fails, a faster process has installed the same.
   await rename(part, target).catch(() => rm(part, { recursive: true }))
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { recordRelease } from '../contracts/release-files.ts'
 import { prepareRelease } from './prepare-release.ts'
 
-// Later versions are held to the contracts that a release records.
+// Later versions are checked against the contracts that a release records.
 const repository = resolve(import.meta.dirname, '../..')
 const version = await prepareRelease(repository, new Date().toISOString().slice(0, 10))
 await promisify(execFile)('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: repository })

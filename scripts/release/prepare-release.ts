@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { readChangesets } from '@changesets/read'
 import { addSection, type Bump, type Change, changelogSection } from './changelog-section.ts'
 
-/** Files that name the present version, beside each `package.json`. */
+/** Files that contain the current version, besides each `package.json`. */
 export const FILES_WITH_VERSION: readonly string[] = [
   'README.md',
   'docker/README.md',
@@ -20,8 +20,8 @@ export const FILES_WITH_VERSION: readonly string[] = [
 const BUMPS: readonly Bump[] = ['major', 'minor', 'patch']
 
 /**
- * Takes the changesets of a repository over into the versions of its packages, the files that name the version, and
- * CHANGELOG.md. Resolves with the new version. The lock file and the recorded contracts are left to the caller.
+ * Applies the changesets of a repository to the versions of its packages, the files that name the version, and
+ * CHANGELOG.md. Resolves to the new version. The caller must update the lock file and record the contracts.
  * @throws if there is no changeset
  */
 export async function prepareRelease(repository: string, date: string): Promise<string> {
@@ -32,7 +32,7 @@ export async function prepareRelease(repository: string, date: string): Promise<
   await promisify(execFile)(process.execPath, [program, 'version'], { cwd: repository })
   const version = await versionOf(join(repository, 'packages/kernel/package.json'))
   const named = before.replaceAll('.', '\\.')
-  // The root is no package of the workspace: changesets leaves it alone.
+  // changesets does not change the root, because the root is not a package of the workspace.
   const own = new RegExp(`(?<="(?:version|@oncehook/[a-z]+)": ")${named}(?=")`, 'g')
   await change(join(repository, 'package.json'), (text) => text.replaceAll(own, version))
   const whole = new RegExp(`(?<![\\d.])${named}(?!\\.?\\d)`, 'g')
@@ -42,7 +42,7 @@ export async function prepareRelease(repository: string, date: string): Promise<
   return version
 }
 
-/** The unreleased changes. One that names several packages counts by the largest of its bumps. */
+/** The unreleased changes. If a change names several packages, the largest bump counts. */
 async function readChanges(repository: string): Promise<Change[]> {
   const changesets = await readChangesets(repository)
   return changesets.flatMap(({ summary, releases }) => {

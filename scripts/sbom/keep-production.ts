@@ -1,11 +1,11 @@
-/** A list of packages as `npm sbom` makes it (CycloneDX), as far as it is read here. */
+/** The parts of a package list from `npm sbom` (CycloneDX) that are read here. */
 export interface PackageList {
   /** Each is named `<package>@<version>`. */
   readonly components: readonly { readonly 'bom-ref': string }[]
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[]
 }
 
-/** The lock file, as far as it is read here: a package for each place where one is installed. */
+/** The parts of the lock file that are read here. It has one entry for each place where a package is installed. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
@@ -20,8 +20,8 @@ interface LockedPackage {
 const PLACE = 'node_modules/'
 
 /**
- * Leaves out of a list what only development needs, by the lock file. `npm sbom --omit=dev` would also leave out each
- * package that development needs too, the database driver among them.
+ * Removes the packages that only development needs, according to the lock file. `npm sbom --omit=dev` would also remove
+ * packages that both the services and development need, such as the database driver.
  */
 export function keepProduction<List extends PackageList>(list: List, { packages }: LockFile): List {
   const needed = Object.entries(packages).filter(([, one]) => !one.dev && !one.optional && !one.devOptional)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** What a scan came to. */
+/** The result of a scan. */
 export interface ScanResult {
   readonly lines: readonly string[]
-  /** 1 for a weakness that must be fixed, or for a scan that was required and could not be made. */
+  /** 1 if a weakness must be fixed, or if a required scan was not possible. */
   readonly exitCode: 0 | 1
 }
 
@@ -14,7 +14,10 @@ const reportShape = z.object({
 })
 const refusalShape = z.object({ message: z.string() })
 
-/** Decides about what `npm audit --json` printed. Where the registry has no advisories, the scan is skipped with its reason. */
+/**
+ * Evaluates the output of `npm audit --json`. If the registry has no advisories, the scan is skipped, and the reason is
+ * reported.
+ */
 export function checkAudit(output: string, isRequired: boolean): ScanResult {
   const parsed = parse(output)
   const report = reportShape.safeParse(parsed)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InstalledTool } from '../python-tools/install-python-tool.ts'
 
-/** A running system, and what it takes to be let in. */
+/** A running system, and the credentials for it. */
 export interface ApiUnderTest {
   readonly url: string
   readonly token: string
@@ -13,15 +13,15 @@ export interface ApiUnderTest {
   readonly webhookSecret: string
 }
 
-/** How much is asked for. */
+/** How much to test. */
 export interface Amount {
-  /** How many cases at least. */
+  /** The minimum number of cases. */
   readonly cases: number
   /** Further arguments of `schemathesis run`. */
   readonly args: readonly string[]
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface ApiReport {
   readonly exitCode: number
   readonly cases: number
@@ -30,7 +30,10 @@ export interface ApiReport {
 const CONFIGURATION = join(import.meta.dirname, 'schemathesis.toml')
 const HOOKS = join(import.meta.dirname, 'hooks.py')
 
-/** Runs schemathesis against the document of a running system, all checks on; it writes to our standard output. */
+/**
+ * Runs schemathesis with our configuration against the OpenAPI document of a running system. It writes to our standard
+ * output.
+ */
 export async function runSchemathesis(tool: InstalledTool, api: ApiUnderTest, amount: Amount): Promise<ApiReport> {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-schemathesis-'))
   const report = join(folder, 'report.json')
@@ -52,7 +55,7 @@ export async function runSchemathesis(tool: InstalledTool, api: ApiUnderTest, am
         ...amount.args,
       ],
       {
-        // Its caches fall into the working folder.
+        // schemathesis writes its caches to the working folder.
         cwd: folder,
         env: {
           ...tool.env,
@@ -71,7 +74,9 @@ export async function runSchemathesis(tool: InstalledTool, api: ApiUnderTest, am
   }
 }
 
-/** The cases per operation for a total number of cases. The cases that the schema itself requires come on top. */
+/**
+ * The number of cases per operation, for a total number of cases. The cases that the schema itself requires are extra.
+ */
 async function casesForEach(document: string, cases: number): Promise<number> {
   const { paths } = (await (await fetch(document)).json()) as { paths: Record<string, object> }
   const operations = Object.values(paths).reduce((sum, item) => sum + Object.keys(item).length, 0)

@@ -14,7 +14,7 @@ export interface DataFolder {
   readonly mongoPort: string
 }
 
-/** Makes the data folder, readable by its owner only: `.data` in the repository, or `ONCEHOOK_DATA`. */
+/** Makes the data folder, which only its owner can read: `.data` in the repository, or `ONCEHOOK_DATA`. */
 export function openDataFolder(repository: string, env: NodeJS.ProcessEnv): DataFolder {
   const path = resolve(repository, env.ONCEHOOK_DATA || '.data')
   const logs = join(path, 'logs')

@@ -9,7 +9,7 @@ import type { DataFolder } from './data-folder.ts'
 /** The MongoDB of a running system. */
 export interface Database {
   readonly uri: string
-  /** How it is shown to the user: an address of theirs may hold a password. */
+  /** How it is shown to the user. The user's own address is not shown, because it may contain a password. */
   readonly shown: string
   /** Aborted with a reason if our own server ends unexpectedly. */
   readonly ended: AbortSignal

@@ -4,7 +4,7 @@ import { isSet, type SystemSettings } from './service-environments.ts'
 
 /** What a start prints about the running system. */
 export interface SystemDescription {
-  /** The content of `running.json`, by which the command line finds the system. */
+  /** The content of `running.json`. The command line reads that file to find the system. */
   readonly running: Readonly<Record<string, string | number | null>>
   /** The lines for the terminal: addresses, one line to paste, then one that begins with `Ready`. */
   readonly lines: readonly string[]
@@ -12,13 +12,15 @@ export interface SystemDescription {
 
 /** What a start found out about the running system. */
 export interface FoundParts {
-  /** MongoDB, as it is shown. */
+  /** How MongoDB is shown. */
   readonly mongo: string
   /** The link that signs in once. Null if the gateway made none. */
   readonly link: string | null
 }
 
-/** Describes a system that is ready. Names files that hold secrets, and shows none but the code that works once. */
+/**
+ * Describes a system that is ready. Names the files that contain secrets, but shows no secret except the one-time code.
+ */
 export function describeSystem({ env, data, addresses }: SystemSettings, found: FoundParts): SystemDescription {
   const { gateway, admin, fulfilment } = addresses
   const receipts = receiptsFile(env, data.receipts)
@@ -58,7 +60,10 @@ function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv
   return `${link} (signs in once, within 10 minutes)`
 }
 
-/** Names its order and its event, so that pasted again it delivers the same event: answered alike, nothing changes. */
+/**
+ * Names its order and its event. If the line is pasted again, it delivers the same event, gets the same answer, and
+ * changes nothing.
+ */
 function pastedLine(): string {
   const name = randomBytes(4).toString('hex')
   return `npm run oncehook -- send --ensure-order ord_${name} --event-id evt_${name}`

@@ -9,7 +9,7 @@ interface DevelopmentProvider {
   readonly secrets: readonly { readonly id: string; readonly value: string }[]
 }
 
-/** The secrets of one machine's own system: of use nowhere else, and never printed. */
+/** The secrets of the system on one machine. They work nowhere else and are never printed. */
 export interface DevelopmentSecrets {
   readonly serviceTokenSecret: string
   /** Principal -> bearer token for `/api/orders`. */
@@ -20,7 +20,7 @@ export interface DevelopmentSecrets {
   readonly providers: Readonly<Record<string, DevelopmentProvider>>
 }
 
-/** Makes a new set out of random bytes. */
+/** Makes new secrets from random bytes. */
 export function makeDevelopmentSecrets(randomBytes: (count: number) => Buffer): DevelopmentSecrets {
   const token = () => randomBytes(32).toString('base64url')
   const secret = (value: string) => [{ id: 'development', value }]
@@ -48,12 +48,12 @@ export function readDevelopmentSecrets(path: string, randomBytes: (count: number
     const missing = Object.keys(made).filter((name) => kept[name as keyof DevelopmentSecrets] === undefined)
     if (missing.length === 0) return completed(path, { kept: kept as DevelopmentSecrets, made })
   } catch {
-    // Reported below: a message of the parser would quote the file.
+    // Reported below, because the parser's message would quote the file.
   }
   throw new Error(`${path} was not written by npm start: move it away, and the next start creates new secrets`)
 }
 
-/** What a start of an earlier version has left, with the settings that the same providers need today. */
+/** Completes the secrets that an earlier version wrote, with the settings that the same providers need now. */
 function completed(
   path: string,
   { kept, made }: { readonly kept: DevelopmentSecrets; readonly made: DevelopmentSecrets },

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../ports/port.ts'
 import { type Say, withProgress } from '../progress.ts'
 
-/** Where one listener of the system is. */
+/** The address of one listener of the system. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
-  /** How it is reached from this machine. */
+  /** Its URL on this machine. */
   readonly url: string
 }
 
@@ -17,17 +17,17 @@ export interface ListenAddresses {
   readonly fulfilment: ListenAddress
 }
 
-/** How ports are asked for. */
+/** What the choice of ports depends on. */
 export interface PortRequest {
   readonly env: NodeJS.ProcessEnv
   readonly say: Say
-  /** The last start was killed, so its services may be about to stop: worth a wait. */
+  /** The last start was killed. Its services may still be stopping, so it is worth waiting for a port. */
   readonly afterKill: boolean
 }
 
 const AFTER_KILL_MS = 12_000
 
-/** Finds out where the services will listen, and throws a sentence for the user when a port is wrong or taken. */
+/** Chooses where the services will listen. Throws a message for the user if a port is invalid or taken. */
 export async function chooseAddresses(request: PortRequest): Promise<ListenAddresses> {
   const gateway = await choose('GATEWAY', 8080, request)
   const admin = await choose('ADMIN', 8081, request)

@@ -127,7 +127,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     system.child.kill('SIGINT')
     expect(await system.exit).toBe(0)
     const [begin, ...rest] = system.lines.slice(system.lines.findIndex((line) => line.startsWith('Stopping')))
-    // What takes over a second is announced; on a busy machine that may be anything.
+    // Steps that take over a second are announced. On a busy machine, that may be any step.
     const end = rest.filter((line) => !/ …( \d+ s)?$/.test(line))
     expect([begin, ...end]).toEqual([
       expect.stringContaining('Stopping the gateway, then fulfilment, then MongoDB'),

@@ -21,7 +21,7 @@ import { createSignInLink } from './sign-in-link.ts'
 import type { StopSignals } from './stop-signals.ts'
 import { writePrivateFile } from './write-private-file.ts'
 
-/** What `npm start` is given. */
+/** The options of `npm start`. */
 export interface SystemOptions {
   readonly repository: string
   readonly env: NodeJS.ProcessEnv
@@ -37,12 +37,13 @@ interface Part {
   readonly stop: (graceMs: number, hurry: AbortSignal) => Promise<boolean>
 }
 
-// Milliseconds after the request to stop, by which a part is gone, in the order of stopping; all within ten seconds.
+// When each part must have ended, in milliseconds after the request to stop. The parts stop in this order, all within
+// ten seconds.
 const GONE_BY_MS: Readonly<Record<string, number>> = { 'the gateway': 5_000, fulfilment: 7_000, MongoDB: 9_500 }
 
 /**
- * Runs the whole system until it is asked to stop or a part of it ends, and stops what it started in order: gateway,
- * fulfilment, MongoDB. Answers the exit code: 0 when it was asked to stop and all went in order.
+ * Runs the whole system until it is asked to stop or a part of it ends. Then stops what it started, in this order:
+ * gateway, fulfilment, MongoDB. Returns the exit code: 0 if it was asked to stop and every part stopped in order.
  */
 export async function runSystem(options: SystemOptions): Promise<number> {
   const { say, signals } = options

@@ -2,9 +2,9 @@ import type { DataFolder } from './data-folder.ts'
 import type { DevelopmentSecrets } from './development-secrets.ts'
 import type { ListenAddress, ListenAddresses } from './listen-addresses.ts'
 
-/** What the environments of the services are made of. */
+/** The values that the environments of the services are made from. */
 export interface SystemSettings {
-  /** The user's own environment, which wins over every default. */
+  /** The user's own environment, which overrides every default. */
   readonly env: NodeJS.ProcessEnv
   readonly secrets: DevelopmentSecrets
   readonly data: DataFolder
@@ -14,12 +14,15 @@ export interface SystemSettings {
 
 type Environment = Record<string, string>
 
-/** The environment variable by which the gateway gets the development secret of a provider. */
+/** The environment variable that gives the gateway the development secret of a provider. */
 function providerSecretVariable(provider: string): string {
   return `ONCEHOOK_${provider.toUpperCase()}_SECRET`
 }
 
-/** `PROVIDERS` as the file of a development system holds it: secrets by reference, so that it can be edited and shown. */
+/**
+ * `PROVIDERS`, as the file of a development system contains it. Secrets are references, so the file can be edited and
+ * shown.
+ */
 export function toProvidersFile({ providers }: DevelopmentSecrets): Record<string, unknown> {
   const entries = Object.entries(providers).map(([name, settings]) => {
     const secrets = settings.secrets.map(({ id }) => ({ id, value: { env: providerSecretVariable(name) } }))
@@ -28,7 +31,7 @@ export function toProvidersFile({ providers }: DevelopmentSecrets): Record<strin
   return Object.fromEntries(entries)
 }
 
-/** The environment of the gateway: what the user set, and a default for whatever a development system needs beside it. */
+/** The environment of the gateway: the user's settings, and defaults for all else that a development system needs. */
 export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv {
   const { secrets, data, mongoUri, addresses } = settings
   const providerSecrets = Object.entries(secrets.providers).map(([name, { secrets: list }]) => [
@@ -45,7 +48,7 @@ export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv 
     ...Object.fromEntries(providerSecrets),
     ...place('GATEWAY', addresses.gateway),
     ...place('ADMIN', addresses.admin),
-    // Test events may do what real ones do only where nobody else can send one.
+    // Test events may have the effects of real ones only where nobody else can send one.
     ...(isOwn(settings) ? { TEST_EVENTS: 'apply' } : {}),
   })
 }
@@ -54,7 +57,7 @@ function isOwn({ env, addresses: { gateway, admin } }: SystemSettings): boolean 
   return env.NODE_ENV !== 'production' && [gateway, admin].every(({ host }) => host === '127.0.0.1')
 }
 
-/** The environment of fulfilment, in the same way. Receipts go to a file of the data folder. */
+/** The environment of fulfilment, built in the same way. Receipts are written to a file in the data folder. */
 export function fulfilmentEnvironment(settings: SystemSettings): NodeJS.ProcessEnv {
   const { data, mongoUri, addresses } = settings
   return withDefaults(settings.env, {
@@ -70,7 +73,7 @@ function serviceTokenKey({ env, secrets }: SystemSettings): Environment {
   return isSet(env, 'SERVICE_TOKEN_SECRETS') ? {} : { SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret }
 }
 
-/** Whether the user set this setting, itself or by `NAME_FILE`. */
+/** Whether the user set this setting, directly or with `NAME_FILE`. */
 export function isSet(env: NodeJS.ProcessEnv, name: string): boolean {
   return Boolean(env[name]) || Boolean(env[`${name}_FILE`])
 }
@@ -81,5 +84,5 @@ function place(service: string, { host, port }: ListenAddress): Environment {
 
 function withDefaults(env: NodeJS.ProcessEnv, defaults: Environment): NodeJS.ProcessEnv {
   const missing = Object.entries(defaults).filter(([name]) => !isSet(env, name) || name.endsWith('_PORT'))
-  return { ...env, ...Object.fromEntries(missing) } // a port that the user left to the system (0) is known by now
+  return { ...env, ...Object.fromEntries(missing) } // if the user set port 0, the actual port is known by now
 }

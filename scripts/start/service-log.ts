@@ -2,13 +2,15 @@ import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readSync, 
 import { StringDecoder } from 'node:string_decoder'
 import type { Say } from '../progress.ts'
 
-/** Where the lines of a service go, and how much of them is kept and shown. */
+/** Where the lines of a service are written, and how many are kept and shown. */
 export interface ServiceLogOptions {
   readonly service: string
   readonly path: string
-  /** Gets warnings and errors, in a form for people. */
+  /** Receives warnings and errors, in a form for people. */
   readonly say: Say
-  /** The file is set aside once as `<path>.1` when it has this many bytes, so twice as many are kept. */
+  /**
+   * When the file has more bytes than this, its content is moved to `<path>.1`. So about twice as many bytes are kept.
+   */
   readonly maxBytes?: number
   readonly now?: () => number
 }
@@ -19,12 +21,12 @@ const WINDOW_MS = 10_000
 const POLL_MS = 100
 
 /**
- * A bounded file that a service prints into directly, new at each start. It needs no reader: the service neither waits for
- * this process nor breaks when it dies. Warnings and errors are shown on the terminal: at most twenty in ten seconds, then
- * how many more there were.
+ * A log file of limited size that a service writes to directly. Each start begins a new file. The file needs no reader:
+ * the service neither waits for this process nor breaks when it dies. The terminal shows warnings and errors: at most
+ * twenty in ten seconds, then the number of the others.
  */
 export class ServiceLog {
-  /** For the standard streams of the service. */
+  /** The file descriptor for the standard streams of the service. */
   readonly fd: number
   readonly #options: ServiceLogOptions
   readonly #maxBytes: number
@@ -42,11 +44,11 @@ export class ServiceLog {
     this.#maxBytes = options.maxBytes ?? MAX_BYTES
     this.#now = options.now ?? Date.now
     if (statSync(options.path, { throwIfNoEntry: false })) renameSync(options.path, `${options.path}.1`)
-    this.fd = openSync(options.path, 'a+', 0o600) // appending: after a truncation the service goes on at the beginning
+    this.fd = openSync(options.path, 'a+', 0o600) // append: after a truncation, writing continues at the start
     this.#timer = setInterval(() => this.poll(), POLL_MS).unref()
   }
 
-  /** Reads what was added since the last time. Called automatically ten times per second. */
+  /** Reads what was added since the last call. A timer calls it ten times per second. */
   poll(): void {
     const { size } = fstatSync(this.fd)
     const chunk = Buffer.alloc(Math.max(0, size - this.#position))
@@ -58,7 +60,7 @@ export class ServiceLog {
     if (size > this.#maxBytes) this.#setAside()
   }
 
-  /** Shows what is left and was held back, and closes the file. */
+  /** Shows the last lines and the number of hidden lines, and closes the file. */
   end(): void {
     clearInterval(this.#timer)
     this.poll()
@@ -67,7 +69,7 @@ export class ServiceLog {
     closeSync(this.fd)
   }
 
-  /** A line that the service prints between the two steps is lost: the price of not standing between it and its file. */
+  /** Loses a line that the service prints between the two steps: the cost of letting the service write directly. */
   #setAside(): void {
     copyFileSync(this.#options.path, `${this.#options.path}.1`)
     ftruncateSync(this.fd, 0)
@@ -94,8 +96,8 @@ export class ServiceLog {
 }
 
 /**
- * What a person should see of a line that a service printed: warnings and errors as `<level> <name> <fields>`, lines that
- * are no JSON (a crash) as they are, undefined for the rest.
+ * What a person should see of a line that a service printed. Warnings and errors become `<level> <name> <fields>`.
+ * Lines that are not JSON (a crash) stay as they are. Undefined for all other lines.
  */
 export function describeLogLine(line: string): string | undefined {
   if (line.trim() === '') return undefined

@@ -11,9 +11,9 @@ import type { Say } from '../progress.ts'
 import { SERVICE_FLAGS } from './node-flags.ts'
 import { ServiceLog } from './service-log.ts'
 
-/** How a service is run. */
+/** The settings of a service process. */
 export interface ServiceOptions {
-  /** As a sentence names it. */
+  /** The name that messages use. */
   readonly name: string
   /** Path of its `main.ts`. */
   readonly script: string
@@ -26,11 +26,11 @@ export interface ServiceOptions {
 
 /** A service that was started, ready or not. */
 export interface ServiceProcess {
-  /** Aborted with a sentence when the process ends, for whatever reason. */
+  /** Aborted with a message when the process ends, for any reason. */
   readonly ended: AbortSignal
-  /** Waits for readiness; throws the reason when the service ends before, takes over a minute, or is called off. */
+  /** Waits until the service is ready. Throws the reason if it ends first, takes over a minute, or is called off. */
   ready(calledOff: AbortSignal): Promise<void>
-  /** SIGTERM, and SIGKILL after `graceMs` or when `hurry` is aborted. Answers whether SIGTERM was enough. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs` or when `hurry` is aborted. Returns whether SIGTERM was enough. */
   stop(graceMs: number, hurry: AbortSignal): Promise<boolean>
 }
 
@@ -38,8 +38,8 @@ const READY_TIMEOUT_MS = 60_000
 const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-parent.mjs')).href
 
 /**
- * Starts a service as a process in its own group, so that a terminal's Ctrl-C does not reach it before its turn. It stops
- * automatically when this process dies.
+ * Starts a service in a separate process group, so a terminal's Ctrl-C does not reach it before its turn. The service
+ * stops automatically when this process dies.
  */
 export function startService(options: ServiceOptions): ServiceProcess {
   const { name, script, env, logFile, say } = options
@@ -82,7 +82,7 @@ async function untilReady({ name, readyUrl, logFile }: ServiceOptions, over: Abo
 }
 
 async function probe(url: string): Promise<string> {
-  // Whose certificate it is does not matter here: the listener is our own child's.
+  // Any certificate is accepted, because the listener is our own child process.
   const options = { rejectUnauthorized: false, signal: AbortSignal.timeout(2_000) }
   const asking = url.startsWith('https:') ? getSecure(url, options) : get(url, options)
   try {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 
-/** Where a link is asked for, and for whom. */
+/** Where to request a link, and for which operator. */
 export interface LinkRequest {
   readonly adminUrl: string
   /** The token of an operator. */
@@ -15,8 +15,9 @@ const TRIES = 100
 const answerSchema = z.object({ result: z.object({ data: z.object({ code: z.string() }) }) })
 
 /**
- * A link that opens the operator's page, signed in. It works once, within 10 minutes. Null if the gateway makes none; that
- * must not stop a start. The operator API opens a moment after the gateway is ready, so it is asked again until then.
+ * Creates a link that opens the operator's page, signed in. The link works once, within 10 minutes. Returns null if the
+ * gateway creates none, because that must not stop a start. The operator API opens a moment after the gateway is ready,
+ * so the request is repeated until then.
  */
 export async function createSignInLink({ adminUrl, token, fetch }: LinkRequest): Promise<string | null> {
   const init = {

@@ -1,8 +1,8 @@
-/** What a person, a supervisor or the death of the parent asks of a running system. */
+/** Requests to stop a running system, from a person, a supervisor or the death of the parent. */
 export interface StopSignals {
   /** Aborted at the first request to stop. */
   readonly stop: AbortSignal
-  /** Aborted at the second one. */
+  /** Aborted at the second request. */
   readonly hurry: AbortSignal
 }
 
@@ -10,7 +10,7 @@ export interface StopSignals {
 const SAME_REQUEST_MS = 300
 const PARENT_POLL_MS = 500
 
-/** Listens to SIGINT, SIGTERM and SIGHUP, and watches the parent: an `npm start` that is killed takes the system along. */
+/** Listens to SIGINT, SIGTERM and SIGHUP, and watches the parent: if `npm start` is killed, the system stops too. */
 export function listenForStop(): StopSignals {
   const stop = new AbortController()
   const hurry = new AbortController()

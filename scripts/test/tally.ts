@@ -7,16 +7,16 @@ export interface Tally {
   readonly skipped: number
   /** Why tests were skipped -> how many for that reason. */
   readonly reasons: ReadonlyMap<string, number>
-  /** Why tests that were skipped count as failed -> how many for that reason. Default: none do. */
+  /** Why skipped tests count as failed -> how many for that reason. Default: none do. */
   readonly refused?: ReadonlyMap<string, number>
 }
 
-/** How the reason begins of a test that CI may skip too: what it needs is in no registry that this machine reaches. */
+/** Even CI may skip a test whose reason begins like this: no registry that this machine reaches has what it needs. */
 export const NOT_TO_BE_HAD = 'not to be had here: '
 
 /**
- * Counts what vitest ran. A file or a group that broke outside of its tests counts as one failed, as does each error that
- * belongs to no test: none of them may hide behind tests that passed.
+ * Counts the tests that vitest ran. A file or group that failed outside its tests counts as one failed test. So does
+ * each error that belongs to no test. Passed tests cannot hide such failures.
  */
 export function countTests(modules: readonly TestModule[], strayErrors: number): Tally {
   const count = { passed: 0, failed: strayErrors, skipped: 0 }
@@ -26,7 +26,7 @@ export function countTests(modules: readonly TestModule[], strayErrors: number):
     count.failed += groups.filter((group) => group.errors().length > 0).length
     for (const test of module.children.allTests()) {
       const result = test.result()
-      count[result.state === 'pending' ? 'failed' : result.state] += 1 // pending: the run ended before it did
+      count[result.state === 'pending' ? 'failed' : result.state] += 1 // pending: the run ended before the test did
       if (result.state !== 'skipped') continue
       const reason = result.note ?? reasonOf(test)
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
@@ -35,7 +35,7 @@ export function countTests(modules: readonly TestModule[], strayErrors: number):
   return { ...count, reasons }
 }
 
-/** Why a test was skipped that gives no reason itself. */
+/** Why a test was skipped, if it gives no reason itself. */
 function reasonOf({ options }: TestCase): string {
   return options.mode === 'run' ? 'what prepares it failed' : 'marked so in the source'
 }
@@ -47,7 +47,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
   return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, reasons }
 }
 
-/** A tally by the rule of CI, where whatever cannot run has failed, unless nothing on the machine can change that. */
+/** The tally in CI: a skipped test counts as failed, unless nothing on the machine can provide what it needs. */
 export function countSkippedAsFailed(tally: Tally): Tally {
   const isExcused = ([reason]: readonly [string, number]): boolean => reason.startsWith(NOT_TO_BE_HAD)
   const reasons = new Map([...tally.reasons].filter(isExcused))
@@ -56,7 +56,7 @@ export function countSkippedAsFailed(tally: Tally): Tally {
   return { ...tally, failed: tally.failed + tally.skipped - skipped, skipped, reasons, refused }
 }
 
-/** The closing lines: why anything was skipped, then the counts alone on the last line. */
+/** The closing lines: the reasons for skipped tests, then the counts alone on the last line. */
 export function describeTally({ passed, failed, skipped, reasons, refused = new Map() }: Tally): string[] {
   return [
     ...describeReasons('Failed, because CI is set and nothing may be skipped:', refused),
