@@ -13,16 +13,16 @@ export interface OpenSetup extends Setup, AsyncDisposable {
   readonly mongodVersion: string
 }
 
-/** The place of a setup. */
+/** Where and how to open a setup. */
 export interface SetupPlace {
-  /** Emptied before; the logs of the receivers stay in it afterwards. */
+  /** It is emptied first. The logs of the receivers remain in it afterwards. */
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
   readonly say: (line: string) => void
   readonly nodeFlags: readonly string[]
 }
 
-/** Starts the one MongoDB that all rows of a run share; one run at a time. */
+/** Starts the MongoDB that all rows of a run share. Only one run is possible at a time. */
 export async function openSetup({ folder, env, say, nodeFlags }: SetupPlace): Promise<OpenSetup> {
   await using open = new AsyncDisposableStack()
   const lock = takeLock(`${folder}.lock`)

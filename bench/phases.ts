@@ -11,12 +11,12 @@ import { SETTLE_ROW } from './rows/settle.ts'
 import { START_ROW } from './rows/start.ts'
 import { STEADY_RATE_ROW } from './rows/steady-rate.ts'
 
-/** Rows whose trials are taken in turn, round after round. */
+/** Rows whose trials run in turn, round after round. */
 export interface Phase {
   readonly rows: readonly Row[]
-  /** Quiet rounds that are wanted; none: this form leaves the phase out. */
+  /** The number of quiet rounds to measure. If it is 0, this form leaves the phase out. */
   readonly rounds: PerForm
-  /** No round begins that would end later, measured by the one before. */
+  /** No round begins if it would end after this time, assuming that it takes as long as the previous one. */
   readonly minutes: PerForm
 }
 
@@ -26,7 +26,7 @@ interface PerForm {
   readonly full: number
 }
 
-/** All rows, in the order in which they are measured: what stores much comes last. */
+/** All rows, in the order in which they are measured. Those that store much data come last. */
 export const PHASES: readonly Phase[] = [
   {
     rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
@@ -37,7 +37,7 @@ export const PHASES: readonly Phase[] = [
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 1.1 } },
   { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.2 } },
-  // Its first round fills the store, and the others take a quarter of that.
+  // The first round fills the store. Each of the others takes a quarter of that time.
   { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.8 } },
   { rows: [MEMORY_ROW], rounds: { short: 0, full: 1 }, minutes: { short: 0.5, full: 3.5 } },
 ]

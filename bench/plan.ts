@@ -6,7 +6,7 @@ import type { Effort, Trial } from './trial.ts'
 /** A phase as it will be run. */
 export interface PlannedPhase {
   readonly rows: readonly Row[]
-  /** Each once, in order, whatever number of rows needs it. */
+  /** Each trial once, in order, even if several rows need it. */
   readonly trials: readonly Trial[]
   readonly rounds: number
   readonly budgetMs: number
@@ -21,7 +21,7 @@ export interface Plan {
   readonly publishes: boolean
 }
 
-/** What was asked for cannot be done; the message says what can. */
+/** The requested run is not possible. The message says what is possible. */
 export class PlanError extends Error {
   override readonly name = 'PlanError'
 }
@@ -32,7 +32,7 @@ const USAGE =
 
 const SHORT: Effort = {
   connections: 128,
-  // Within the first seconds under load V8 still compiles, and the row would measure how much code there is.
+  // V8 still compiles in the first seconds under load. Without a warm-up, the row would measure the amount of code.
   warmUpMs: 6_000,
   measureMs: 2_500,
   stepMs: 1_000,
@@ -54,7 +54,7 @@ const FULL: Effort = {
 const MINUTE_MS = 60_000
 
 /**
- * Reads the arguments of the command line. Rows that are named are run even where the short form leaves them out.
+ * Reads the arguments of the command line. Rows that are named run even if the short form leaves them out.
  * @throws PlanError
  */
 export function readPlan(args: readonly string[], phases: readonly Phase[]): Plan {
@@ -73,7 +73,7 @@ export function readPlan(args: readonly string[], phases: readonly Phase[]): Pla
   return { form, effort, phases: withinMinutes(planned, minutes), publishes }
 }
 
-/** What a reader of the figures must know of the effort, where it is less than the goals speak of. */
+/** Notes for readers of the figures, if the effort is less than the goals assume. */
 export function effortNotes({ form, effort }: Plan): string[] {
   if (form === 'full') return []
   const { backlog, few, many, accepts } = effort
@@ -116,7 +116,7 @@ function positive(text: string | undefined, { most, whole }: { most: number; who
 interface Wishes {
   readonly form: 'short' | 'full'
   readonly wanted: readonly string[]
-  /** Whether rows were asked for by name. */
+  /** Whether the arguments name rows. */
   readonly named: boolean
   readonly rounds: number | undefined
 }

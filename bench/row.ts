@@ -1,12 +1,12 @@
 import type { Figures, Trial } from './trial.ts'
 
-/** Reads a figure of a trial as one round took it; NaN where it was not taken. */
+/** Reads a trial's figure in one round; NaN if the round did not measure it. */
 type Reader = (trial: Trial, figure: keyof Figures) => number
 
-/** What a figure must come to. */
+/** The value that a figure must reach. */
 export interface Goal extends Bound {
   readonly what: string
-  /** What it is compared with. */
+  /** What the figure is compared with. */
   readonly against: string
   /** The figure of one round. */
   readonly figure: (read: Reader) => number
@@ -19,22 +19,22 @@ export interface Goal extends Bound {
 /** `times` and `share`: ratios, shown with two and three digits. */
 export type Unit = 'times' | 'share' | '/s' | 'MiB'
 
-/** One claim of the comparison: the trials that it needs and the goals that they are held against. */
+/** One claim of the comparison: the trials that it needs, and the goals for their figures. */
 export interface Row {
-  /** By which it is chosen on the command line. */
+  /** The name that selects it on the command line. */
   readonly name: string
   readonly trials: readonly Trial[]
-  /** Trials that show more and that no goal needs; left out of the short form. */
+  /** Additional trials that no goal needs. The short form leaves them out. */
   readonly more?: readonly Trial[]
   readonly goals: readonly Goal[]
 }
 
-/** A row without trials that only show more. */
+/** A row without additional trials. */
 export function row(name: string, trials: readonly Trial[], ...goals: readonly Goal[]): Row {
   return { name, trials, goals }
 }
 
-/** What a goal asks for: the target is for now, the aim for later. */
+/** The bounds of a goal: the target is for now, the aim for later. */
 interface Bound {
   readonly target?: number
   readonly aim?: number

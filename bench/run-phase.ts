@@ -8,9 +8,9 @@ import type { Effort, Measurement, Trial } from './trial.ts'
 export interface PhaseResult {
   readonly phase: PlannedPhase
   readonly rounds: readonly Round[]
-  /** Measurements that were disturbed and taken again: their figures do not count, what they lost does. */
+  /** Measurements that were disturbed and repeated. Their figures do not count, but the events that they lost do. */
   readonly repeated: readonly Measurement[]
-  /** Trials that could not be brought to an end, one sentence each. */
+  /** Trials that could not be completed, one sentence each. */
   readonly broken: readonly string[]
 }
 
@@ -32,10 +32,10 @@ const ATTEMPTS = 3
 const SHARE_FOR_REPEATING = 0.25
 
 /**
- * Runs rounds, in each of them every trial once, so that whatever changes on the machine with time meets all trials
- * alike. A measurement that strangers disturbed is taken again at once, at most twice. Ends when enough rounds were
- * quiet, or when another one would go beyond the time of the phase. A trial that fails is missing in its round, and the
- * others continue.
+ * Runs every trial once per round, so that changes of the machine over time affect all trials equally. A measurement
+ * that unrelated processes disturbed is repeated immediately, at most twice. The phase ends when enough rounds were
+ * quiet, or when another round would exceed the time of the phase. A trial that fails is missing from its round, and
+ * the others continue.
  */
 export async function runPhase(run: PhaseRun): Promise<PhaseResult> {
   const { phase } = run
@@ -67,7 +67,7 @@ interface TrialInRound extends PhaseRun {
   readonly trial: Trial
   readonly round: number
   readonly mayRepeat: () => boolean
-  /** Takes what went wrong. */
+  /** Failures are added here. */
   readonly broken: string[]
 }
 

@@ -4,37 +4,37 @@ import type { Goal, Row } from './row.ts'
 import type { PhaseResult, Round } from './run-phase.ts'
 import type { CurvePoint, Figures, Measurement, Trial } from './trial.ts'
 
-/** What a goal came to. */
+/** The result of a goal. */
 export interface GoalResult {
   readonly goal: Goal
-  /** Over the rounds that count; null where no round took the figure. */
+  /** Over the rounds that count; null if no round measured the figure. */
   readonly value: Spread | null
   readonly verdict: 'aim' | 'reached' | 'missed' | 'not measured'
 }
 
-/** What a trial came to over the rounds that count. */
+/** The results of a trial over the rounds that count. */
 export interface TrialSummary {
   readonly trial: Trial
   readonly figures: Readonly<Partial<Record<keyof Figures, Spread>>>
-  /** Medians at each rate, for trials that went through rates. */
+  /** Medians at each rate, for trials that try several rates. */
   readonly curve: readonly CurvePoint[]
 }
 
-/** What a run says in the end. */
+/** The summary of a run. */
 export interface Summary {
   readonly goals: readonly GoalResult[]
   readonly trials: readonly TrialSummary[]
-  /** Events that were acknowledged and not found afterwards, in everything that was run. */
+  /** Events of the whole run that were acknowledged but not found afterwards. */
   readonly lost: number
-  /** Trials that could not be brought to an end. */
+  /** Trials that could not be completed. */
   readonly broken: readonly string[]
-  /** Which rounds count, one sentence a phase. */
+  /** Which rounds count, one sentence per phase. */
   readonly basis: readonly string[]
 }
 
 const FEWEST_QUIET = 3
 
-/** Sums up the quiet rounds of each phase, or all of them where too few were quiet, and compares them with the goals. */
+/** Sums up the quiet rounds of each phase, or all if too few were quiet, and compares them with the goals. */
 export function summarize(results: readonly PhaseResult[]): Summary {
   const quiet = quietRounds(results.flatMap(({ rounds }) => rounds))
   let taken = 0

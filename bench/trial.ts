@@ -3,18 +3,18 @@ import type { Setup } from './receivers/receiver.ts'
 
 /** How much is done in each trial. Times are milliseconds. */
 export interface Effort {
-  /** Connections of a load, where the trial does not say otherwise. */
+  /** Connections of a load, unless the trial sets another number. */
   readonly connections: number
   readonly warmUpMs: number
   readonly measureMs: number
-  /** How long each rate of the search for the highest one is kept up. */
+  /** How long the search for the highest rate tries each rate. */
   readonly stepMs: number
   /** Events that wait when fulfilment comes back. */
   readonly backlog: number
-  /** Records that are stored before the rate with few and with many of them is compared. */
+  /** The two numbers of stored records whose accept rates are compared. */
   readonly few: number
   readonly many: number
-  /** Accepts after which the memory of the gateway is looked at. */
+  /** The number of accepts after which the gateway's memory is measured. */
   readonly accepts: number
 }
 
@@ -29,7 +29,7 @@ export interface TrialRun {
 
 /** The figures that trials take; each trial takes some of them. */
 export interface Figures {
-  /** Events that were acknowledged and are kept (with their effect, where that is promised), a second. */
+  /** Events per second that were acknowledged and are kept (with their effect, if that is promised). */
   readonly perSecond?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
@@ -43,7 +43,7 @@ export interface Figures {
   readonly peakMib?: number
   /** The highest rate of an open load with p99 under 100 ms and nothing failed. */
   readonly highestPerSecond?: number
-  /** p99 before something happened; `p99Ms` is then the one while it did. */
+  /** p99 before a disturbance. `p99Ms` is then the p99 during it. */
   readonly calmP99Ms?: number
   /** From the beginning of the process to its first durable 200: with an empty database, and with its own. */
   readonly firstStartMs?: number
@@ -59,10 +59,10 @@ export interface CurvePoint {
   readonly failed: number
 }
 
-/** What a trial came to. */
+/** The result of a trial. */
 export interface Outcome {
   readonly figures: Figures
-  /** Acknowledged and not found afterwards, in all loads of the trial: each one is a broken promise. */
+  /** Events of all loads that were acknowledged but not found afterwards. Each one is a broken promise. */
   readonly lost: number
   /** Deliveries that were not answered 200, by status or by what happened instead. */
   readonly failed: Readonly<Record<string, number>>
@@ -72,7 +72,7 @@ export interface Outcome {
 
 /** One thing that each round measures once. */
 export interface Trial {
-  /** Under which its results are kept. */
+  /** The name under which its results are stored. */
   readonly name: string
   readonly title: string
   run(given: TrialRun): Promise<Outcome>

@@ -91,7 +91,7 @@ const BATCH = 200
 const body = Buffer.alloc(1_024, '{"id":"evt_0001","type":"payment.succeeded"} ')
 const key = createSecretKey(Buffer.from(SECRET))
 
-/** What nobody can do without: the HMAC of the body with a key made ready, compared in constant time. */
+/** The unavoidable minimum: the HMAC of the body with a prepared key, compared in constant time. */
 function prepareBare(): () => void {
   const expected = createHmac('sha256', key).update(body).digest()
   return () => {
@@ -99,7 +99,7 @@ function prepareBare(): () => void {
   }
 }
 
-/** The whole verification of a delivery as it comes off the wire, with the headers that such have. */
+/** The full verification of a delivery as it comes off the wire, with typical headers. */
 function prepare({ settings, headers }: Scheme): () => void {
   const mac = (...parts: (string | Buffer)[]): Buffer => {
     const hmac = createHmac('sha256', SECRET)
@@ -126,10 +126,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN
 }
 
-/** The most that a verification should cost, in bare MACs. */
+/** The highest cost that a verification should have, in bare MACs. */
 const GOAL = 1.3
 
-/** Each scheme beside the bare MAC, in turn within every round; the median of the ratios counts. */
+/** Measures each scheme and the bare MAC in turn within every round. The median of the ratios counts. */
 function measure(): void {
   const ratios: number[] = []
   const bare = prepareBare()
@@ -138,7 +138,7 @@ function measure(): void {
     nanosecondsOf(run)
     nanosecondsOf(bare)
     const rounds = Array.from({ length: ROUNDS }, (_, round) => {
-      // Who goes first changes, so that neither has the warmer cache.
+      // The order alternates, so that neither has the warmer cache.
       if (round % 2 === 0) return { bare: nanosecondsOf(bare), run: nanosecondsOf(run) }
       const own = nanosecondsOf(run)
       return { bare: nanosecondsOf(bare), run: own }

@@ -12,7 +12,7 @@ interface Import {
   readonly later: boolean
 }
 
-/** What the sources of a folder import; tests and what serves tests may reach further. */
+/** The imports of the sources of a folder. Tests and their helpers are left out, because they may import more. */
 function importsOf(folder: string): Import[] {
   const files = globSync(`${folder}/**/*.{ts,tsx}`, { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
   return files.flatMap((file) => {
@@ -112,7 +112,7 @@ describe('an update command', () => {
   })
 })
 
-/** The text before the `{` of the object around a place of a text. */
+/** The text before the `{` of the object that surrounds a position in a text. */
 function beforeObject(text: string, place: number): string {
   let depth = 0
   for (let index = place - 1; index >= 0; index -= 1) {
@@ -151,7 +151,7 @@ describe('the network', () => {
   })
 })
 
-/** The file of ours that an import means; undefined for a package of others. */
+/** Our own file that an import refers to; undefined for an external package. */
 function sourceOf(file: string, from: string): string | undefined {
   if (from.startsWith('.')) return join(file, '..', from)
   if (from.startsWith('@oncehook/kernel/')) return `packages/kernel/src/${from.slice(17)}.ts`
@@ -167,7 +167,7 @@ const { exports: ENTRIES } = JSON.parse(readFileSync(join(repository, 'packages/
 }
 
 describe('a start of the gateway', () => {
-  /** The packages and our files that come with a file, in however many steps. */
+  /** The packages and our own files that a file imports, directly or indirectly. */
   function behind(first: string): { readonly files: Set<string>; readonly packages: Set<string> } {
     const all = ['gateway', 'webhooks', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
     const [files, packages] = [new Set([first]), new Set<string>()]

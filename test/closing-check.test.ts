@@ -9,7 +9,7 @@ import { LeaseWatch } from './support/stack/lease-watch.ts'
 import type { EventRecord, OrderRecord, ReceiptLine } from './support/stack/records.ts'
 import { until } from './support/until.ts'
 
-/** A run in which nothing went wrong, and what a test may change of it before it is checked. */
+/** A run in which nothing went wrong. A test may change parts of it before the check. */
 interface Run {
   readonly client: MongoClient
   readonly events: Collection<EventRecord>
@@ -19,7 +19,7 @@ interface Run {
   readonly problems: string[]
   readonly overdue: string[]
   evidence: RowEvidence
-  /** What is done after the check has read the events for the first time. */
+  /** Runs after the check has read the events for the first time. */
   meanwhile: () => Promise<unknown>
 }
 
@@ -51,7 +51,7 @@ function orderOf(_id: string, eventIds: readonly string[]): OrderRecord {
   }
 }
 
-/** Plants something in a run, checks it, and answers what is reported. */
+/** Changes a run, checks it, and returns the reported problems. */
 async function report(plant: (run: Run) => unknown): Promise<string[]> {
   await using database = await testDatabase(process.env)
   const options = { monitorCommands: true }

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 const text = readFileSync(resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
 
-/** Name -> default as the document gives it, a text; undefined where it gives none. */
+/** Name -> default in the document, as text; undefined if the document has none. */
 function documented(heading: string): Record<string, string | undefined> {
   const [section = ''] = text.slice(text.indexOf(`## ${heading}\n`)).split('\n## ')
   const rows = Array.from(section.matchAll(/^\| (`.+?`) \| (.*?) ?\| .+ \|$/gm), ([, names = '', values = '']) => ({

@@ -15,7 +15,7 @@ function decimalOf(currency: string): string {
   return point === digits.length ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The currencies that a part counts in another unit. */
+/** The currencies whose unit a part gets wrong. */
 function wrong(isRight: (currency: string) => boolean): string[] {
   return CURRENCIES.filter((currency) => !isRight(currency))
 }

@@ -12,10 +12,10 @@ import { type InstalledTool, installPythonTool } from '../scripts/python-tools/i
 const repository = resolve(import.meta.dirname, '..')
 const folder = join(repository, 'docker/kubernetes')
 const files = globSync('*.yaml', { cwd: folder }).filter((name) => name !== 'kustomization.yaml')
-// Of the Gateway API, whose schemas neither a plain cluster nor the validator has.
+// This file is for the Gateway API. Neither a plain cluster nor the validator has its schemas.
 const ROUTE = 'http-route.yaml'
 
-// It carries the schemas of every version that it knows, so that no cluster and no network is asked.
+// It contains the schemas of every version that it knows, so it needs no cluster and no network.
 const VALIDATOR = { name: 'kubernetes-validate', command: 'kubernetes-validate' }
 const VERSIONS = ['1.30.0', '1.37.0']
 

@@ -13,7 +13,7 @@ interface Kind {
 
 const SERVICES: Record<string, string> = { gateway: 'gateway', fulfilment: 'fulfilment', kernel: 'both' }
 
-/** Calls whose event is not written out where they are. */
+/** Calls whose event is not written in the call itself. */
 const CHOSEN_ELSEWHERE: Record<string, readonly string[]> = {
   'packages/gateway/src/http/webhooks/log-delivery.ts': ['webhook.recorded', 'webhook.duplicate'],
   'packages/gateway/src/gateway.ts': ['secret.shared', 'secret.weak'],
@@ -58,7 +58,7 @@ function writtenKinds(): { kinds: Map<string, Kind>; unnamed: string[] } {
   return { kinds, unnamed }
 }
 
-/** Which services write a line, as the document says it. */
+/** The services that write a line, in the words of the document. */
 function nameServices(services: ReadonlySet<string>): string {
   const [first = '', ...others] = services
   return others.length > 0 ? 'both' : first

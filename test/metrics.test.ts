@@ -74,7 +74,7 @@ async function makeTraffic(): Promise<void> {
   await system.until(id, ({ state, mismatches }) => state === 'done' && mismatches === 1)
   await fetch(`${system.gateway.url}/api/orders`)
   await reviveAndClose()
-  // What is counted is counted after it is written.
+  // The services count after they write.
   await until(
     () => scrape(system.fulfilment.url),
     (metrics) => metrics.includes('oncehook_receipt_attempts_total{state="sent"} 1'),

@@ -34,7 +34,7 @@ const paid: PaymentEvent = {
   occurredAt: NOW,
 }
 
-/** A delivery that is right, for us and for a library. */
+/** A valid delivery, for us and for a library. */
 interface Both {
   readonly provider: Provider
   readonly delivery: Delivery
@@ -48,7 +48,7 @@ function toSent({ rawBody, rawHeaders, query }: Delivery, rest: Pick<Sent, 'secr
   return { body: rawBody.toString(), headers: new Headers(pairs), query, ...rest }
 }
 
-/** What the simulator sends, at `now`, whatever body. */
+/** The delivery that the simulator sends at `now`, with any body. */
 async function simulate(scheme: string, { now = NOW, body }: { now?: number; body?: Buffer } = {}): Promise<Both> {
   const { signer, secret, settings, request } = await simulateProvider(scheme, place)
   const asked = request(paid, now)
@@ -64,11 +64,11 @@ async function accepts({ provider }: Pick<Both, 'provider'>, delivery: Delivery,
   return 'secretId' in (await provider.verify(delivery, now, fetch))
 }
 
-// Some libraries ask the clock of the process.
+// Some libraries read the clock of the process.
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }))
 afterAll(() => void vi.useRealTimers())
 
-/** A change that what a scheme signs does not outlive. */
+/** Changes the part of a body that the scheme signs. */
 function tamper(scheme: string, body: string): string {
   if (scheme === 'adyen') return body.replace('OncehookECOM', 'OncehookECON').replace('TestMerchant', 'TestMerchanu')
   return scheme === 'twilio' && !body.startsWith('{') ? `${body}&More=1` : `${body} `
@@ -82,7 +82,7 @@ describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name,
       expect(await library.verify(sent)).toBe(true)
       expect(await accepts({ provider }, delivery)).toBe(true)
       if (scheme === 'mercadopago') {
-        // It signs the id in the query, and nothing of the body.
+        // This scheme signs the id in the query, and nothing of the body.
         expect(await library.verify({ ...sent, query: 'data.id=1&type=payment' })).toBe(false)
         expect(await accepts({ provider }, { ...delivery, query: 'data.id=1&type=payment' })).toBe(false)
         return
@@ -130,7 +130,7 @@ describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name,
   },
 )
 
-/** The libraries of Standard Webhooks know v1 only, and one of them no other names of the headers. */
+/** The libraries of Standard Webhooks know v1 only, and one of them knows only one family of header names. */
 function isKnownTo(name: string, secret: string, headers: readonly string[]): boolean {
   if (name !== 'standardwebhooks' && name !== 'svix') return true
   return !secret.startsWith('whpk_') && (name === 'svix' || headers.includes('webhook-id'))
@@ -241,7 +241,7 @@ describe.each(SIGNERS)('what %s signs', (_, scheme, sign) => {
   })
 })
 
-/** A library lets through what it should not: what is sent then, made of a delivery that is right. */
+/** A delivery that a library wrongly accepts, made from a valid one. */
 interface Hole {
   readonly name: string
   readonly what: string

@@ -30,7 +30,7 @@ const { orders } = fulfilmentClient(system.fulfilment)
 const operator = system.operator()
 const content = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'book', quantity: 2, unitAmount: 150 }] }
 
-/** The data folder of an `npm start` whose system is the one of this test. */
+/** The data folder of an `npm start` that runs the system of this test. */
 function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'oncehook-operations-'))
   stack.defer(() => rmSync(folder, { recursive: true }))
@@ -72,7 +72,7 @@ async function failedEvent(): Promise<string> {
   return String(_id)
 }
 
-/** An event in the hands of a process that never ends. */
+/** An event that is claimed by a process that never finishes it. */
 async function heldEvent(): Promise<string> {
   const leaseUntil = new Date(Date.now() + 3_600_000)
   const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
@@ -80,7 +80,7 @@ async function heldEvent(): Promise<string> {
   return String(held._id)
 }
 
-/** An event that came before its order, which is there now. */
+/** An event that came before its order. The order exists now. */
 async function earlyEvent(): Promise<string> {
   const eventId = randomUUID()
   const orderId = `ord_${randomUUID()}`

@@ -9,7 +9,7 @@ const DOCUMENTS = [
   ...['.github/**/*.{md,yml}', 'docker/**/*.yaml', 'docker/Dockerfile', 'docker/compose/nginx.conf'],
 ]
 
-/** What the program writes is quoted: table cells that other tests compare with the code, generated figures, code, links. */
+/** Quotes of the program: table cells that other tests compare with the code, generated figures, code, links. */
 const QUOTED = [
   /(?<=^\| `[\w-]+` \| \d+ \|)[^|]*/gm,
   /(?<=^\| `\w+` \| (?:counter|gauge|histogram) \|[^|]*\|)[^|]*/gm,
@@ -19,7 +19,7 @@ const QUOTED = [
   /\]\([^)]*\)/g,
 ]
 
-/** The prose of a document, of the same number of lines. */
+/** The prose of a document, with the same number of lines. */
 function proseOf(text: string): string {
   return QUOTED.reduce((prose, quoted) => prose.replaceAll(quoted, (found) => found.replaceAll(/[^\n]+/g, '`')), text)
 }

@@ -18,7 +18,7 @@ const sections: readonly Section[] = text
   .map((body) => ({ scheme: /^`([a-z0-9-]+)`: \S/.exec(body)?.[1] ?? '', body }))
   .filter(({ scheme }) => scheme !== '')
 
-/** A secret that the scheme can read: that of its first vector; empty where the provider has none. */
+/** A secret that the scheme can read: that of its first vector; empty if the provider has none. */
 function secretOf(scheme: string): string {
   const first = readVectorFiles().find((file) => file.scheme === scheme)?.cases[0]
   if (first === undefined) throw new Error(`There are no vectors of ${scheme}`)

@@ -83,7 +83,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
     expect(read.facts).not.toHaveProperty('unreadable')
     const isNamed = !(scheme === 'shopify' && event === failed)
     if (isNamed) expect(read.objectId).toBe(signer.paymentIdOf?.(event) ?? event.paymentId)
-    // The same event, delivered again, is the same event here; another payment is another.
+    // A redelivered event is the same event here. Another payment is another event.
     expect((await receive(provider, toDelivery(signDelivery(signer, request(event, NOW + 1_000))))).id).toBe(read.id)
     if (settings.fetch !== undefined) return expect(api.asked).not.toEqual([])
     const other = { ...event, id: 'evt_9', paymentId: 'pay_9', orderId: 'ord_9' }
@@ -114,7 +114,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
 
   it('is refused under another secret', async () => {
     const { settings } = await simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
-    if (settings.scheme === 'mollie-classic') return // it has none: only what its API says counts
+    if (settings.scheme === 'mollie-classic') return // it has none: only the answer of its API counts
     const other = await simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
     const delivery = toDelivery(signDelivery(other.signer, other.request(paid, NOW)))
     expect(await readProvider(settings).verify(delivery, NOW, fetch)).toHaveProperty('refused')

@@ -44,7 +44,7 @@ it('no folder has too many files besides tests, except those whose README gives 
   expect(large.filter((folder) => !givesReason(folder)).toSorted()).toEqual([])
 })
 
-/** Whether the README of a folder says why it holds more files than others may. That of `src` is the README of its package. */
+/** Whether a folder's README says why the folder has more files than allowed. That of `src` is the package's README. */
 function givesReason(folder: string): boolean {
   const readme = join(repository, basename(folder) === 'src' ? dirname(folder) : folder, 'README.md')
   return existsSync(readme) && REASON.test(readFileSync(readme, 'utf8'))
@@ -58,7 +58,7 @@ function wayOfAWebhook(): string[] {
   return [...new Set(named)].filter((file) => !file.startsWith('dispatch/')).map(sourceOf)
 }
 
-/** The file that a README means by a path which begins in a package, or with the name of the package. */
+/** The file that a path in a README names. The path begins inside a package, or with the name of the package. */
 function sourceOf(named: string): string {
   const places = ['packages/gateway/src', 'packages/webhooks/src']
   const [first = '', ...rest] = named.split('/')

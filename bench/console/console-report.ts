@@ -3,13 +3,13 @@ import { textTable } from '../report/tables.ts'
 import type { Offered } from './console-system.ts'
 import type { Visit, VisitPhase } from './visit.ts'
 
-/** One round: a visit, and the deliveries that were offered meanwhile. */
+/** One round: a visit to the page, and the deliveries that were sent during it. */
 export interface ConsoleRound {
   readonly visit: Visit
   readonly offered: Offered
 }
 
-/** A figure of every round, and the most that it should be. */
+/** One figure: its value in every round, and its upper limit. */
 interface Line {
   readonly what: string
   readonly unit: '' | ' ms' | ' MiB' | '/s'
@@ -23,7 +23,7 @@ const LONG_TASK_MS = 200
 const PHASES: readonly VisitPhase[] = ['opening', 'filtering', 'following']
 const HEADING = ['what', 'target', 'median (least to most)', ''] as const
 
-/** The report of at least one round, a table for a terminal. The target holds for the worst round. */
+/** Formats at least one round as a table for a terminal. A target is reached only if the worst round reaches it. */
 export function consoleReport(rounds: readonly ConsoleRound[]): string[] {
   return textTable([HEADING, ...linesOf(rounds).map(toCells)])
 }

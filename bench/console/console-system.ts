@@ -15,15 +15,15 @@ const CONNECTIONS = 64
 const GRACE_MS = 5_000
 const FROM_THE_MIDDLE = 0.5
 
-/** What a load on the system came to. */
+/** The result of a load on the system. */
 export interface Offered {
   readonly accepted: number
   readonly perSecond: number
 }
 
-/** A load that is signed and waits. */
+/** A load that is signed and ready to send. */
 interface ReadyLoad {
-  /** Offers it until it is cut or all is sent. */
+  /** Sends it until it is cut or everything is sent. */
   send(): Promise<Offered>
   cut(): void
 }
@@ -35,11 +35,11 @@ export interface ConsoleSystem extends AsyncDisposable {
   readonly known: EventDocument
   /** A link that signs in once. */
   signInLink(): Promise<string>
-  /** Makes the orders and the deliveries of a load of this many seconds. */
+  /** Creates the orders and signs the deliveries of a load of this many seconds. */
   prepare(perSecond: number, seconds: number): Promise<ReadyLoad>
 }
 
-/** Starts the system and stores this many events: settled ones of the last 80 days, as the gateway would have stored them. */
+/** Starts the system and stores this many settled events of the last 80 days, as the gateway would store them. */
 export async function startConsoleSystem(
   setup: Setup,
   { events, signal }: { readonly events: number; readonly signal: AbortSignal },
@@ -55,7 +55,7 @@ export async function startConsoleSystem(
   const sender = stack.use(await startSender(signal))
   const change = (event: EventDocument, index: number) => mixedEvent(event, { index, count: events })
   await fillStored(db, { template, count: events, change })
-  // What filling left to be written belongs to no measurement.
+  // Flush what filling has left to write, so that it does not disturb a measurement.
   await setup.database('admin').command({ fsync: 1 })
   const adminUrl = `http://127.0.0.1:${gateway.env.ADMIN_PORT}`
   const middle = { orderId: `order-${Math.floor(events * FROM_THE_MIDDLE)}` }

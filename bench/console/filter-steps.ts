@@ -2,7 +2,7 @@ import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import type { Page } from 'playwright-core'
 import { BUSY_PROVIDER, SILENT_PROVIDER } from './mixed-events.ts'
 
-/** A filter that somebody chooses on the list of events. */
+/** A filter that a user chooses in the list of events. */
 export interface FilterStep {
   readonly name: string
   readonly choose: (page: Page) => Promise<void>
@@ -13,7 +13,7 @@ export async function showAll(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Clear' }).click()
 }
 
-/** One filter of each kind. The event is an old one: searches for its ids must not come to it by chance. */
+/** One filter of each kind. The event is an old one, so that searches for its ids do not find it early by chance. */
 export function filterSteps(known: EventDocument): readonly FilterStep[] {
   return [
     { name: 'state: done', choose: chooseState('done') },

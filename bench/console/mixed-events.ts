@@ -1,10 +1,10 @@
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { PROVIDER } from '../receivers/oncehook/describe-system.ts'
 
-/** A provider that has sent much. */
+/** A provider with many events. */
 export const BUSY_PROVIDER = PROVIDER
 
-/** A provider that has sent nothing lately: only the oldest thousandth of the events can be its own. */
+/** A provider without recent events: only the oldest thousandth of the events comes from it. */
 export const SILENT_PROVIDER = 'twilio'
 
 const OTHER_PROVIDER = 'adyen'
@@ -12,8 +12,8 @@ const DAY_MS = 86_400_000
 const WHY_DEAD = 'order_unknown'
 
 /**
- * What event `index` of `count` has instead of what a settled payment has, so that a store looks like one in use: nine
- * of ten events are done, others have no effect, are dead or are closed; few were delivered again or changed.
+ * The properties in which event `index` of `count` differs from a settled payment. They make a store look like one in
+ * use: nine of ten events are done, others have no effect, are dead or are closed; few have repeated or changed copies.
  */
 export function mixedEvent(
   { receivedAt }: Pick<EventDocument, 'receivedAt'>,
@@ -28,7 +28,7 @@ function providerOf(index: number, count: number): string {
 }
 
 function stateOf(index: number, receivedAt: Date): Partial<EventDocument> {
-  // 97 is prime: the states come in every mixture with the providers.
+  // 97 is prime, so every state occurs with every provider.
   const place = index % 97
   if (place < 6) return { state: 'unhandled', type: 'charge.updated', outcome: null }
   if (place < 8) return { state: 'dead', reason: WHY_DEAD, outcome: null }

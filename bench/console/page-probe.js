@@ -1,4 +1,4 @@
-// Runs in the page before the page's own script. What it found is read through `window.probe`.
+// Runs in the page before the page's own script. Its findings are read through `window.probe`.
 const found = { firstPaintMs: null, firstRowsMs: null, longTasks: [], messages: 0, skipped: 0, longestGapMs: 0 }
 let phase = 'opening'
 let actedAt = 0
@@ -10,7 +10,7 @@ watch('paint', ({ name, startTime }) => {
 })
 watch('longtask', ({ duration }) => found.longTasks.push({ phase, ms: duration }))
 
-// The instant of the input itself: what the page does before it answers counts too.
+// The time of the input event itself, so that the page's work before it answers counts too.
 for (const type of ['click', 'change', 'submit']) {
   addEventListener(type, ({ timeStamp }) => (actedAt ||= timeStamp), { capture: true })
 }
@@ -19,7 +19,7 @@ const listOf = () => document.querySelector('tbody tr[data-row]')?.closest('tabl
 
 const isLoading = () => [...document.querySelectorAll('[role=status]')].some((one) => one.textContent === 'Loading…')
 
-/** Waits for another list than the one at present, and for the frame that shows it. A search may end without rows. */
+/** Waits for a list other than the current one, and for the frame that shows it. A search may end without rows. */
 const nextList = (mayBeEmpty) =>
   new Promise((resolve) => {
     const before = listOf()
@@ -46,7 +46,7 @@ window.probe = {
   enter(name) {
     phase = name
   },
-  /** The next click, change or submit leads to another list. */
+  /** Call it before a click, change or submit that leads to another list. */
   arm() {
     actedAt = 0
     next = nextList(true)
@@ -56,7 +56,7 @@ window.probe = {
   found: () => found,
 }
 
-// The stream of changes is read a second time, from a copy: the page must not notice.
+// Reads a copy of the stream of changes, so that the page does not notice.
 const ask = window.fetch.bind(window)
 window.fetch = async (input, init) => {
   const answer = await ask(input, init)
@@ -77,6 +77,6 @@ async function readCopy(body) {
       }
     }
   } catch {
-    // The page has left its stream.
+    // The page has closed its stream.
   }
 }

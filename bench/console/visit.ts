@@ -2,23 +2,23 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { type FilterStep, showAll } from './filter-steps.ts'
 
-/** A stretch of a visit: until the first rows, while filters are chosen, while the live list is left alone. */
+/** A phase of a visit: until the first rows, while filters are chosen, while the live list is left alone. */
 export type VisitPhase = 'opening' | 'filtering' | 'following'
 
-/** What the page's own clock says about a visit, in milliseconds. */
+/** The measurements of a visit. Times are in milliseconds, by the page's own clock. */
 export interface Visit {
   readonly firstPaintMs: number
   readonly firstRowsMs: number
-  /** By the name of the filter: from the choice to the frame with its rows. */
+  /** Name of the filter -> time from the choice to the frame with its rows. */
   readonly filterMs: Readonly<Record<string, number>>
-  /** Tasks that kept the page from anything else for more than 50 ms. */
+  /** Tasks that blocked the page for more than 50 ms. */
   readonly longTasks: readonly { readonly phase: VisitPhase; readonly ms: number }[]
   /** Messages of the stream of changes. */
   readonly messages: number
   /** Changes that the stream left out because the page or its connection was too slow. */
   readonly skipped: number
   readonly longestGapMs: number
-  /** Of the script of the page, at the end. */
+  /** The memory of the page's script at the end. */
   readonly heapMib: number
 }
 
@@ -27,7 +27,7 @@ type Found = Omit<Visit, 'filterMs' | 'heapMib'>
 
 /** How to visit the page. */
 export interface VisitPlan {
-  /** Signs in once. */
+  /** A link that signs in once. */
   readonly link: string
   readonly filters: readonly FilterStep[]
   readonly followMs: number
@@ -37,7 +37,7 @@ const PROBE = join(import.meta.dirname, 'page-probe.js')
 const WINDOW = { width: 1_280, height: 800 }
 const MIB = 2 ** 20
 
-/** Opens the page in a fresh window, chooses each filter once, follows the live list, and says how long everything took. */
+/** Opens the page in a new window, chooses each filter once, follows the live list, and returns the measured times. */
 export async function visitPage(browser: Browser, { link, filters, followMs }: VisitPlan): Promise<Visit> {
   await using window = await openWindow(browser)
   const { page, context } = window

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { requestHead, type SignedDelivery, writeRequest } from './signed-deliveries.ts'
 
-/** Which forgeries are to be made. */
+/** Which forged deliveries to make. */
 export interface ForgedBatch {
   readonly url: string
   readonly count: number
@@ -16,8 +16,8 @@ export type ForgedScheme = 'stripe' | 'twilio' | 'adyen'
 const DIFFERENT = 32
 
 /**
- * Makes deliveries that look right and were signed with a key that nobody knows, so that only the whole computation
- * over the whole body shows. 32 different ones in turn: keeping them all would take gigabytes.
+ * Makes deliveries that look right but were signed with a key that nobody knows. Only the full signature check over the
+ * whole body detects them. 32 different ones repeat in turn, because `count` different ones would take gigabytes.
  */
 export function forgeDeliveries({ url, count, bytes, scheme }: ForgedBatch, now: number): SignedDelivery[] {
   const forge = FORGERS[scheme]
@@ -38,7 +38,7 @@ const FORGERS: Readonly<Record<ForgedScheme, (forgery: Forgery) => Buffer>> = {
     const secret = `whsec_${randomBytes(24).toString('base64url')}`
     return writeRequest(requestHead(url), { body: padded('{"padding":"', '"}', bytes), secret, now })
   },
-  /** A form with as many fields as are read at all. */
+  /** A form with the maximum number of fields that is read. */
   twilio({ url, bytes }) {
     const fields = Array.from({ length: 199 }, (_, index) => `field${index}=${randomBytes(8).toString('hex')}&`)
     const body = padded(`${fields.join('')}last=`, '', bytes)
@@ -46,7 +46,7 @@ const FORGERS: Readonly<Record<ForgedScheme, (forgery: Forgery) => Buffer>> = {
     const head = requestHead(url).replace(/content-type: .*/, 'content-type: application/x-www-form-urlencoded')
     return toRequest(`${head}x-twilio-signature: ${signature}\r\n`, body)
   },
-  /** An item beside nearly as many parts as are parsed at all, and a number that no double holds. */
+  /** One item, nearly the maximum number of parts that is parsed, and a number that no double can represent. */
   adyen({ url, bytes }) {
     const item = {
       ...{

@@ -3,7 +3,7 @@ import { readAnswer } from './read-answer.ts'
 
 /** One kept-alive HTTP/1.1 connection, which carries one request at a time. */
 export interface HttpConnection {
-  /** Sends a request and resolves to the status of its answer; rejects when the connection ends before. */
+  /** Sends a request and resolves to the status of its answer; rejects if the connection ends first. */
   exchange(request: Buffer): Promise<number>
   close(): void
 }
@@ -14,8 +14,8 @@ interface Waiter {
 }
 
 /**
- * Creates a connection that opens at the first request, and again at the next one after it broke. As little work as
- * possible: what the sender spends is missing on the side that is measured.
+ * Creates a connection that opens at the first request, and reopens at the next request after it broke. It does as
+ * little work as possible: the side that is measured cannot use processor time that the sender uses.
  */
 export function createHttpConnection({ hostname, port }: URL): HttpConnection {
   let socket: Socket | null = null

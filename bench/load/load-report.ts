@@ -5,27 +5,27 @@ export type LoadPlan = ClosedLoad | OpenLoad
 export interface ClosedLoad {
   readonly kind: 'closed'
   readonly connections: number
-  /** Ends then, or when every delivery is sent. */
+  /** The load ends after this time, or when every delivery is sent. */
   readonly forMs: number
 }
 
-/** Delivery number n is due n intervals after the start, whatever became of those before it. */
+/** Delivery number n is due n intervals after the start, even if earlier ones are late or fail. */
 export interface OpenLoad {
   readonly kind: 'open'
   readonly connections: number
   readonly perSecond: number
-  /** How long answers are waited for after the last delivery was due. */
+  /** How long to wait for answers after the last delivery was due. */
   readonly graceMs: number
 }
 
-/** What a load came to. */
+/** The result of a load. */
 export interface LoadReport {
   /** Milliseconds since 1970 with fractions: the instants of the first delivery and of the last answer. */
   readonly beganAt: number
   readonly endedAt: number
-  /** Ids of the events that were answered 200, one entry an answer. */
+  /** Ids of the events that were answered 200, one entry per answer. */
   readonly acknowledged: readonly string[]
-  /** What was not: deliveries by status, or by `broken` (no answer), `unanswered` and `unsent` (at the end). */
+  /** The number of other deliveries, by status, or by `broken` (no answer), `unanswered` and `unsent` (at the end). */
   readonly failed: Readonly<Record<string, number>>
   readonly latency: LatencySummary
 }

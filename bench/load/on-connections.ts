@@ -4,7 +4,7 @@ import { createHttpConnection, type HttpConnection } from './http-connection.ts'
 export interface Connections {
   readonly url: string
   readonly count: number
-  /** When it is aborted all of them are closed, whatever they carry. */
+  /** Aborting it closes all connections, including those in use. */
   readonly over: AbortSignal
 }
 

@@ -1,4 +1,4 @@
-/** An answer that is there as a whole: its status and how many bytes it takes. */
+/** A complete answer: its status and its length in bytes. */
 export interface Answer {
   readonly status: number
   readonly bytes: number
@@ -9,8 +9,8 @@ export interface Answer {
 const HEAD_END = '\r\n\r\n'
 
 /**
- * Reads the answer at the beginning of `received` (RFC 9112); null: more bytes are needed. Only answers with a
- * Content-Length are understood, which is what the receivers of the benchmark send.
+ * Reads the answer at the beginning of `received` (RFC 9112); null means that more bytes are needed. It understands
+ * only answers with a Content-Length, and the receivers of the benchmark send no others.
  */
 export function readAnswer(received: Buffer): Answer | null {
   const headEnd = received.indexOf(HEAD_END)

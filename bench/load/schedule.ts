@@ -1,9 +1,9 @@
-/** When each delivery of an open load is due: one after the other at equal intervals, from an instant on. */
+/** When each delivery of an open load is due: at equal intervals, beginning at a given instant. */
 export interface Schedule {
   readonly count: number
   /** Milliseconds, on the clock of the start, at which delivery `index` (from 0) is due. */
   dueAt(index: number): number
-  /** How many are due by an instant, that instant included. */
+  /** How many are due at or before an instant. */
   dueBy(instant: number): number
   /** When the last one is due. */
   readonly endsAt: number

@@ -3,21 +3,21 @@ import { onConnections } from './on-connections.ts'
 import type { SignedDelivery } from './signed-deliveries.ts'
 import { Tally } from './tally.ts'
 
-/** A load together with the deliveries it is made of and where they go. */
+/** A load, its deliveries and their destination. */
 export interface Sending<Plan> {
   readonly plan: Plan
   readonly url: string
   readonly deliveries: readonly SignedDelivery[]
-  /** Milliseconds since 1970 with fractions, never going back. */
+  /** Milliseconds since 1970, with fractions. The value never decreases. */
   readonly now: () => number
 }
 
 const GRACE_MS = 15_000
 
 /**
- * Sends over `connections` at once, each the next delivery when the last one is answered, until the time is over or
- * every delivery is sent. It shows how many per second are possible, and nothing about waiting: a receiver that stalls is
- * sent less.
+ * Sends over all connections at once. Each sends its next delivery when the last one is answered, until the time is
+ * over or every delivery is sent. The report shows how many per second are possible, but nothing about waiting, because
+ * a receiver that stalls receives fewer deliveries.
  */
 export async function sendClosed({ plan, url, deliveries, now }: Sending<ClosedLoad>): Promise<LoadReport> {
   const tally = new Tally()

@@ -6,10 +6,10 @@ import type { Sending } from './send-closed.ts'
 import { Tally } from './tally.ts'
 
 /**
- * Sends every delivery at its fixed instant, or as soon after it as a connection is free, and counts its latency from
- * that instant: a receiver that stalls delays all that falls due meanwhile, as it would with a real provider. What is
- * not answered `graceMs` after the end of the schedule has failed, and so has what could not be sent. When `cut` is
- * aborted, what falls due later is left out; what was due before is still sent and counted.
+ * Sends every delivery at its fixed instant, or later as soon as a connection is free. Latency counts from the fixed
+ * instant: a receiver that stalls delays every delivery that falls due meanwhile, as with a real provider. Deliveries
+ * that are unsent or unanswered `graceMs` after the end of the schedule have failed. When `cut` is aborted, deliveries
+ * that fall due later are left out; those that were due before are still sent and counted.
  */
 export async function sendOpen(
   { plan, url, deliveries, now }: Sending<OpenLoad>,

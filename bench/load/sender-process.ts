@@ -5,7 +5,7 @@ import { sendOpen } from './send-open.ts'
 import type { SenderOrder } from './sender.ts'
 import { type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
 
-// A separate process, so that the cost of sending never counts for the side that is measured.
+// A separate process, so that the cost of sending never counts against the side that is measured.
 
 let url = ''
 let deliveries: SignedDelivery[] = []

@@ -16,7 +16,7 @@ export interface Sender extends Disposable {
   sign(batch: DeliveryBatch): Promise<void>
   forge(batch: ForgedBatch): Promise<void>
   send(plan: LoadPlan): Promise<LoadReport>
-  /** Ends an open load that runs: what falls due from now on is not sent. */
+  /** Ends a running open load: deliveries that fall due from now on are not sent. */
   cut(): void
 }
 

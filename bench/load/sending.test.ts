@@ -6,7 +6,7 @@ import { createSchedule } from './schedule.ts'
 import { sendClosed } from './send-closed.ts'
 import { sendOpen } from './send-open.ts'
 
-// No upper bound on any time: what is asserted here holds on the slowest machine.
+// No assertion has an upper bound on a time, so all of them pass on the slowest machine.
 
 type Answer = (response: ServerResponse, number: number) => void
 
@@ -32,7 +32,7 @@ async function serve(answer: Answer) {
   }
 }
 
-/** Answers at once until it has taken `first` deliveries, then lets all that come wait until `ms` have passed. */
+/** Answers at once before delivery number `first`. From then on it holds all answers until `ms` have passed. */
 function stallingOnce(first: number, ms: number): Answer {
   let stalled: Promise<unknown> | undefined
   return (response, number) => {
@@ -55,8 +55,8 @@ describe('sendOpen', () => {
     const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(200), now })
     expect(report.acknowledged).toHaveLength(200)
     expect(report.failed).toEqual({})
-    // 60 of the 200 fall due in the first 300 ms of the stall, and each of them waits for 300 ms more at the least. The
-    // two connections carried two of them; a sender that measures from the instant of sending would see two slow ones.
+    // 60 of the 200 fall due in the first 300 ms of the stall, and each of them waits for at least 300 ms more. The two
+    // connections carried only two of them: a sender that measures from the instant of sending would see two slow ones.
     expect(report.latency.p90).toBeGreaterThanOrEqual(290)
     expect(report.latency.max).toBeGreaterThanOrEqual(590)
   })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 
-/** A delivery as it goes over the wire, made before the clock runs. */
+/** A delivery as it goes over the wire, made before the measurement starts. */
 export interface SignedDelivery {
   readonly eventId: string
   /** The whole HTTP/1.1 request. */
@@ -11,7 +11,7 @@ export interface SignedDelivery {
 /** `unique`: every delivery reports a new event. `repeated`: 19 of 20 repeat an event that was sent before. */
 export type Mix = 'unique' | 'repeated'
 
-/** Which deliveries are to be made. */
+/** Which deliveries to make. */
 export interface DeliveryBatch {
   readonly url: string
   readonly secret: string
@@ -21,7 +21,7 @@ export interface DeliveryBatch {
   readonly orderPrefix: string
 }
 
-/** What every order of a benchmark costs, and every event says was paid. */
+/** The price of every order of a benchmark, and the amount that every event reports as paid. */
 export const PRICE = { amount: 4_200, currency: 'EUR' } as const
 
 const FRESH_EVERY = 20
@@ -33,13 +33,13 @@ export function eventNumberOf(index: number, mix: Mix): number {
   if (mix === 'unique') return index
   const newest = Math.floor(index / FRESH_EVERY)
   if (index % FRESH_EVERY === 0) return newest
-  // 7919 is prime: the picks of one stretch spread over all of them.
+  // 7919 is prime, so consecutive picks spread over all of them.
   return newest - ((index * 7_919) % Math.min(REPEATS_REACH_BACK, newest + 1))
 }
 
 /**
  * Makes and signs payments of `payment_intent.succeeded` as of `now` (milliseconds): each event has its own id and
- * order, and each delivery its own signature. Repetitions have other times, up to 250 s earlier, within the window of 300 s.
+ * order, and each delivery its own signature. Repetitions have times up to 250 s earlier, within the window of 300 s.
  */
 export function signDeliveries(batch: DeliveryBatch, now: number): SignedDelivery[] {
   const head = requestHead(new URL(batch.url))

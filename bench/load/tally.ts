@@ -3,7 +3,7 @@ import type { LatencySummary, LoadReport } from './load-report.ts'
 
 const LONGEST_US = 120_000_000
 
-/** Collects what became of the deliveries of one load. */
+/** Collects the results of the deliveries of one load. */
 export class Tally {
   readonly #histogram: Histogram = build({
     lowestDiscernibleValue: 1,
@@ -13,14 +13,14 @@ export class Tally {
   readonly #acknowledged: string[] = []
   readonly #failed: Record<string, number> = {}
 
-  /** Notes an answer that came `ms` after its delivery was sent or due. */
+  /** Records an answer that came `ms` after its delivery was sent or due. */
   answered({ eventId, status, ms }: { eventId: string; status: number; ms: number }): void {
     this.#histogram.recordValue(Math.min(LONGEST_US, Math.max(1, Math.round(ms * 1_000))))
     if (status === 200) this.#acknowledged.push(eventId)
     else this.failed(String(status), 1)
   }
 
-  /** Notes deliveries without an answer. */
+  /** Records deliveries without an answer. */
   failed(how: string, count: number): void {
     if (count > 0) this.#failed[how] = (this.#failed[how] ?? 0) + count
   }

@@ -24,7 +24,7 @@ export function describeMachine(mongodVersion: string): Machine {
     processor: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     memoryGib: Math.round(totalmem() / 2 ** 30),
-    system: `${type()} ${release().split('-', 1)[0]}`, // what follows is the builder's
+    system: `${type()} ${release().split('-', 1)[0]}`, // the rest is specific to the build
     versions: {
       node: process.versions.node,
       mongod: mongodVersion,

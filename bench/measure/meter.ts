@@ -3,13 +3,13 @@ import { machineBusyMs, processorMs } from './process-usage.ts'
 
 /** The processor time that was spent while a meter ran. */
 export interface Usage {
-  /** Milliseconds, by the names the processes were given. */
+  /** Name of the process -> milliseconds. */
   readonly processes: Readonly<Record<string, number>>
-  /** Share of all the machine's processor time that went to others, 0 to 1. */
+  /** Share of the machine's processor time that other processes used, 0 to 1. */
   readonly foreignShare: number
 }
 
-/** Begins to meter these processes (name -> pid). The result ends the measurement and returns what they used. */
+/** Starts to measure these processes (name -> pid). The result ends the measurement and returns what they used. */
 export function startMeter(pids: Readonly<Record<string, number>>): () => Usage {
   const startedAt = performance.now()
   const machine = machineBusyMs()

@@ -3,21 +3,21 @@ import type { Calibration } from './calibrate.ts'
 /** Shows whether a measurement had the machine to itself. */
 export interface Surroundings {
   readonly calibration: Calibration
-  /** Share of all processor time of the machine that went to strangers while it was measured, 0 to 1. */
+  /** Share of the machine's processor time that unrelated processes used during the measurement, 0 to 1. */
   readonly foreignShare: number
 }
 
-// Beyond these a measurement counts as disturbed.
+// A measurement beyond these limits counts as disturbed.
 const QUIET_LIMITS = { foreignShare: 0.05, processor: 1.2, disk: 2.5 } as const
 
-/** Whether a measurement had the machine to itself, as far as one measurement shows: other processes used almost nothing. */
+/** Whether unrelated processes used almost nothing. A single measurement cannot show more than that. */
 export function isUndisturbed({ foreignShare }: Surroundings): boolean {
   return foreignShare <= QUIET_LIMITS.foreignShare
 }
 
 /**
- * Which rounds were quiet: in each measurement of the round strangers took next to nothing, and fixed work took about
- * as long as it did at the best time of this run.
+ * Which rounds were quiet. In every measurement of a quiet round, unrelated processes used almost nothing, and the
+ * fixed work took about as long as at the best time of this run.
  */
 export function quietRounds(rounds: readonly (readonly Surroundings[])[]): boolean[] {
   const all = rounds.flat().map(({ calibration }) => calibration)

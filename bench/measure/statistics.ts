@@ -1,4 +1,4 @@
-/** A figure that was taken several times. */
+/** The spread of a figure that was measured several times. */
 export interface Spread {
   readonly median: number
   readonly least: number
@@ -10,7 +10,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: medianOf(values), least: Math.min(...values), most: Math.max(...values) }
 }
 
-/** The middle value, or the mean of the two in the middle; NaN of nothing. */
+/** The middle value, or the mean of the two in the middle; NaN if there are no values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
@@ -18,8 +18,8 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /**
- * The spread of a ratio, taken within each round: what slows a whole round down slows both sides of it, and a ratio of
- * two medians would mix rounds that have nothing to do with each other.
+ * The spread of a ratio that is computed within each round. A disturbance of a whole round slows down both sides. A
+ * ratio of two medians would mix unrelated rounds.
  */
 export function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread {
   if (ours.length !== theirs.length) throw new RangeError('A ratio needs both figures of every round')

@@ -1,9 +1,9 @@
 import type { Collection, Filter } from 'mongodb'
 
-/** A stored event as far as the benchmark looks at it. */
+/** The properties of a stored event that the benchmark reads. */
 export interface StoredEvent {
   readonly eventId: string
-  /** The payment, and the order that it pays, as our own records have them. */
+  /** The payment, and the order that it pays. Only our own records have them. */
   readonly objectId?: string
   readonly orderId?: string
 }
@@ -11,8 +11,8 @@ export interface StoredEvent {
 const CHUNK = 10_000
 
 /**
- * Finds the events with these ids among those that the filter lets through: in pieces, for the ids of a million events
- * are more than one command may hold.
+ * Finds the events with these ids among those that match the filter. It asks for them in chunks, because the ids of a
+ * million events are too many for one command.
  */
 export async function findStored(
   collection: Collection<StoredEvent>,

@@ -9,7 +9,7 @@ export interface Setup {
   readonly secret: string
   /** Flags for the Node.js that runs the receiver, such as those of its profiler. */
   readonly nodeFlags: readonly string[]
-  /** Opens a database of the server for looking into it. */
+  /** Opens a database of the server for inspection. */
   readonly database: (name: string) => Db
 }
 
@@ -19,18 +19,18 @@ export interface Receiver extends AsyncDisposable {
   readonly url: string
   /** The process that answers them. */
   readonly receiverPid: number
-  /** The process that gives them their effect, where that is another one. */
+  /** The process that applies their effects, if that is another one. */
   readonly fulfilmentPid?: number | undefined
-  /** Makes what the deliveries to come are about. */
+  /** Creates the orders that the next deliveries pay. */
   prepare?(orderPrefix: string, count: number): Promise<void>
-  /** Resolves when everything that was accepted has had its effect and is marked so. */
+  /** Resolves when every accepted event has had its effect and is marked as settled. */
   settled?(): Promise<void>
-  /** Those of the ids whose promise was kept: found stored, and with their effect where that is promised. */
+  /** Returns the ids whose promise was kept: the event is stored and, if that is promised, has had its effect. */
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
 /** Starts a receiver with its own databases, which have `run` in their names. */
 export type StartReceiver = (setup: Setup, run: string) => Promise<Receiver>
 
-/** A majority of the replica set holds it, and has it in its journal: what every receiver of the benchmark waits for. */
+/** Every receiver that stores events waits until a majority of the replica set has them in its journal. */
 export const DURABLE = { w: 'majority', journal: true } as const

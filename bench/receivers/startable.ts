@@ -6,10 +6,10 @@ import { storedOf } from './oncehook/kept-by-oncehook.ts'
 import { spawnService } from './oncehook/service.ts'
 import type { Setup } from './receiver.ts'
 
-/** A receiver that can be begun again on the database that it has. */
+/** A receiver that can be restarted on its existing database. */
 export interface Startable extends AsyncDisposable {
   readonly url: string
-  /** Begins its process and does not wait for it. */
+  /** Starts its process and does not wait until it is ready. */
   begin(): { readonly pid: number; end(): Promise<void> }
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }

@@ -7,7 +7,7 @@ export const GOAL_HEADING = ['what', 'against', 'target', 'aim', 'measured (leas
 
 const VERDICTS = { aim: 'aim reached', reached: 'reached', missed: 'MISSED', 'not measured': 'not measured' } as const
 
-/** The table of goals, one line of cells each, and last the one that no speed may cost. */
+/** The table of goals, one line of cells per goal. The last line counts lost events, which no speed can excuse. */
 export function goalCells(goals: readonly GoalResult[], lost: number): string[][] {
   const lines = goals.map(({ goal, value, verdict }) => [
     goal.what,

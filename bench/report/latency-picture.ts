@@ -16,8 +16,8 @@ const RATE_STEPS = [250, 500, 1_000, 2_000, 2_500, 5_000]
 const MOST_TICKS = 9
 
 /**
- * Draws latency against rate as an SVG: p99 of every curve over a linear axis of rates and a logarithmic one of
- * milliseconds, hollow where deliveries failed, and the line of 100 ms. Carries no colours of its surroundings.
+ * Draws latency against rate as an SVG: the p99 of every curve, with a linear axis of rates and a logarithmic axis of
+ * milliseconds. Points are hollow where deliveries failed. A line marks 100 ms. All colours are fixed.
  */
 export function drawLatencyPicture(curves: readonly Curve[]): string {
   const points = curves.flatMap((curve) => curve.points)

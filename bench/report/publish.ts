@@ -14,8 +14,8 @@ export function publish(folder: string, figures: string, picture: string | null)
 }
 
 /**
- * Puts figures in the place of those that a document has.
- * @throws Error when it has no place for them
+ * Replaces the figures in a document.
+ * @throws Error if the document has no place for figures
  */
 export function replaceFigures(document: string, figures: string): string {
   const [before, rest] = splitOnce(document, BEGIN)

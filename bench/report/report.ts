@@ -8,24 +8,24 @@ import { trialCells } from './trial-table.ts'
 
 const LEGEND = 'µs: processor time for each event, of all threads of the process; MiB: resident memory of the receiver'
 
-/** What a run says in the end, for a terminal. */
+/** The summary of a run, for a terminal. */
 export function reportLines({ goals, trials, lost, basis, broken }: Summary): string[] {
   const goalLines = textTable([GOAL_HEADING, ...goalCells(goals, lost)])
   return ['', ...textTable(trialCells(trials)), LEGEND, '', ...goalLines, '', ...basis, ...broken.map(asBroken)]
 }
 
-/** What a run was, beside its figures. */
+/** When a run took place, and on which machine. */
 export interface RunAbout {
   readonly at: Date
   readonly machine: Machine
 }
 
-/** The same as a document of Markdown. */
+/** The summary as a Markdown document. */
 export function reportMarkdown(summary: Summary, about: RunAbout): string {
   return `# Benchmark of ${about.at.toISOString().slice(0, 10)}\n\n${reportFigures(summary, about)}\n`
 }
 
-/** The same as Markdown without a heading, with the day, the machine and the versions. */
+/** The summary as Markdown without a heading, with the date, the machine and the versions. */
 export function reportFigures({ goals, trials, lost, basis, broken }: Summary, { at, machine }: RunAbout): string {
   const lines = [
     `Measured on ${at.toISOString().slice(0, 10)}: ${machineSentence(machine)}.`,
@@ -43,7 +43,7 @@ export function reportFigures({ goals, trials, lost, basis, broken }: Summary, {
   return lines.join('\n')
 }
 
-/** The picture of latency against rate; null where no rates were gone through. */
+/** The picture of latency against rate; null if no trial tried several rates. */
 export function reportPicture({ trials }: Summary): string | null {
   const pointsOf = (name: string) => trials.find(({ trial }) => trial.name === name)?.curve ?? []
   const curves: Curve[] = [

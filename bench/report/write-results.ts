@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is kept of a run. */
+/** The results of a run that are stored. */
 export interface Results {
   /** Everything that was measured. */
   readonly json: object

@@ -5,14 +5,14 @@ import { atLeast, atMost, type Row, ratio } from '../row.ts'
 import { createClosedTrial } from '../trials/closed-trial.ts'
 import { createDriverTrial } from '../trials/driver-trial.ts'
 
-/** What the others are compared with. */
+/** The baseline for the other trials. */
 export const NAIVE = createClosedTrial({
   name: 'naive',
   title: 'Express, stripe, awaited insertOne',
   start: startNaive,
 })
 
-/** The gateway alone, everything stored and answered. */
+/** The gateway alone: it stores and answers every delivery. */
 export const ACCEPTING = createClosedTrial({
   name: 'accepting',
   title: 'Oncehook, accepting alone',
@@ -39,7 +39,7 @@ const LOOKING_UP = createClosedTrial({
 
 const BARE = createClosedTrial({ name: 'bare', title: 'node:http with HMAC, no store', start: startBare })
 
-/** How many durable accepts a second, and what they cost the database. */
+/** The number of durable accepts per second, and their cost for the database. */
 export const ACCEPT_ROW: Row = {
   name: 'accept',
   trials: [NAIVE, DRIVER, ACCEPTING],

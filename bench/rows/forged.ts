@@ -7,12 +7,12 @@ const FLOODED = createForgedTrial({
   name: 'flooded',
   title: 'Oncehook, 50/s good, 500/s forged of 256 KiB',
   start: startAccepting,
-  perSecond: 50, // with ten times as many forgeries about what a line of one gigabit a second carries
+  perSecond: 50, // with ten times as many forgeries, about the capacity of a 1 Gbit/s line
   forgedForEach: 10,
   forgedBytes: 262_144,
 })
 
-// The most that is read of these schemes before a signature can be compared.
+// The largest bodies that are read for these schemes before a signature can be compared.
 const COSTLY = { start: startAccepting, perSecond: 50, forgedForEach: 10, forgedBytes: 65_536 }
 
 const FLOODED_BY_FORMS = createForgedTrial({

@@ -15,7 +15,7 @@ const MANY_STORED = createGrowthTrial({
   once: true,
 })
 
-/** Whether a store that has grown takes longer. The short form compares 2 thousand with 50 thousand. */
+/** Whether the gateway accepts more slowly with a grown store. The short form compares 2 thousand with 50 thousand. */
 export const GROWTH_ROW = row('growth', [FEW_STORED, MANY_STORED], {
   what: 'Accept rate with 1 million stored',
   against: 'with 10 thousand',

@@ -3,7 +3,7 @@ import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
 import { atLeast, ratio, row } from '../row.ts'
 import { createHighestRateTrial } from '../trials/highest-rate-trial.ts'
 
-/** Naive under rising rates. */
+/** The naive receiver under rising rates. */
 export const NAIVE_CLIMBING = createHighestRateTrial({
   name: 'naive-highest',
   title: 'naive, rate raised by schedule',
@@ -19,7 +19,7 @@ export const ONCEHOOK_CLIMBING = createHighestRateTrial({
   rates: [500, 1_000, 2_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000, 14_000, 16_000],
 })
 
-/** The highest rate that is borne, and the curve of latency against rate on the way there. */
+/** The highest sustained rate, and the curve of latency against rate up to it. */
 export const HIGHEST_RATE_ROW = row(
   'highest-rate',
   [NAIVE_CLIMBING, ONCEHOOK_CLIMBING],

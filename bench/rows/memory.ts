@@ -8,7 +8,7 @@ const AFTER_A_MILLION = createMemoryTrial({
   start: startAccepting,
 })
 
-/** Whether the gateway grows with what it has accepted. The short form looks after 50 thousand. */
+/** Whether the gateway's memory grows with the number of accepts. The short form checks after 50 thousand. */
 export const MEMORY_ROW = row('memory', [AFTER_A_MILLION], {
   what: 'Memory of the gateway after 1 million accepts',
   against: 'absolute',

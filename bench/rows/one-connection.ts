@@ -17,7 +17,7 @@ const ONCEHOOK_ALONE = createClosedTrial({
   connections: 1,
 })
 
-/** What one delivery waits when it is alone: mostly for the disk. */
+/** How long one delivery waits when it is alone. It waits mostly for the disk. */
 export const ONE_CONNECTION_ROW = row('one-connection', [NAIVE_ALONE, ONCEHOOK_ALONE], {
   what: 'p50 with one connection',
   against: 'naive',

@@ -9,7 +9,7 @@ const PAYING = createClosedTrial({
   start: startPaying,
 })
 
-/** The whole way: the clock stops when every event is settled and its order paid. */
+/** From delivery to payment: the clock stops when every event is settled and its order is paid. */
 export const SETTLE_ROW = row('settle', [NAIVE, PAYING], {
   what: 'Accept, apply and settle together, events/s',
   against: "naive's accepts alone",

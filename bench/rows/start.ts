@@ -11,7 +11,7 @@ const ONCEHOOK_STARTING = createStartTrial({
   open: openGateway,
 })
 
-/** How long deliveries are refused when a receiver is begun. */
+/** How long deliveries are refused while a receiver starts. */
 export const START_ROW = row(
   'start',
   [NAIVE_STARTING, ONCEHOOK_STARTING],

@@ -19,7 +19,7 @@ const ONCEHOOK_STEADY = createOpenTrial({
   perSecond,
 })
 
-/** How long deliveries wait that come at a fixed rate. */
+/** How long deliveries wait when they come at a fixed rate. */
 export const STEADY_RATE_ROW = row('steady-rate', [NAIVE_STEADY, ONCEHOOK_STEADY], {
   what: 'p99 at 2,000/s, open loop',
   against: 'naive',

@@ -3,7 +3,7 @@ import type { Receiver } from '../receivers/receiver.ts'
 import type { Outcome } from '../trial.ts'
 import type { Drive, Driven } from './drive.ts'
 
-/** What the measured load of a trial came to; every load of the drive is looked up in the database. */
+/** The outcome of a trial's measured load. Lost events are counted over every load of the drive. */
 export async function assess(drive: Drive, receiver: Receiver, measured: Driven): Promise<Outcome> {
   const { report, seconds, usage } = measured
   const peakMib = peakResidentMib(receiver.receiverPid)

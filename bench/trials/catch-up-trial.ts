@@ -6,7 +6,7 @@ import { waitUntilSettled } from '../receivers/oncehook/wait-until-settled.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive } from './drive.ts'
 
-/** What is accepted meanwhile, by schedule. */
+/** A trial, and the rate at which deliveries arrive during it. */
 export interface CatchUpTrial {
   readonly name: string
   readonly title: string
@@ -17,12 +17,12 @@ const POLL_MS = 50
 const BACKLOG_FOR_MS = 120_000
 const LONGEST_MS = 60_000
 const GRACE_MS = 15_000
-// The last ones are those that were tried while fulfilment was unavailable, and wait for their next attempt.
+// The last events were tried while fulfilment was unavailable, and still wait for their next attempt.
 const CAUGHT_UP = 0.99
 
 /**
- * Lets events wait while fulfilment is unavailable, starts it again, and measures how many a second are settled until 99 of 100
- * are, while deliveries continue; and how long those wait, before (without fulfilment) and meanwhile.
+ * Lets events wait while fulfilment is unavailable and starts it again while deliveries continue. Measures how many
+ * events per second are settled until 99 of 100 are, and how long deliveries wait before the restart and after it.
  */
 export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Trial {
   return {
@@ -59,7 +59,7 @@ export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Tr
   }
 }
 
-/** Answers an id above those of the backlog and below all later ones. */
+/** Fills the backlog. Returns an id above its ids and below all later ones. */
 async function fillBacklog(drive: Drive, { run, effort }: TrialRun): Promise<ObjectId> {
   const plan = { kind: 'closed', connections: effort.connections, forMs: BACKLOG_FOR_MS } as const
   const { report } = await drive.load({ orderPrefix: `${run}-backlog-`, count: effort.backlog, plan })
@@ -74,7 +74,7 @@ function eventsOf({ gatewayDb }: Interrupted): Collection<EventDocument> {
 
 async function untilFirstSettled(receiver: Interrupted): Promise<void> {
   const deadline = performance.now() + LONGEST_MS
-  // What is settled has a date of expiry, and an index knows those that have one.
+  // Settled events have an expiry date, and an index covers the events that have one.
   while ((await eventsOf(receiver).findOne({ expireAt: { $gt: new Date(0) } })) === null) {
     if (performance.now() > deadline) throw new Error('Nothing was settled after fulfilment had come back')
     await sleep(POLL_MS)
@@ -91,8 +91,8 @@ async function untilCaughtUp(receiver: Interrupted, boundary: ObjectId, backlog:
 }
 
 /**
- * Events settled a second, by the database's clock, from the first until 99 of 100 are, those that came meanwhile
- * included: the order in which they are settled does not count.
+ * Events settled per second, by their stored times, from the first one until 99 of 100 are settled. Events that arrived
+ * meanwhile are included, because the order in which events are settled does not matter.
  */
 async function rateOf(events: Collection<EventDocument>): Promise<number> {
   const times = await events

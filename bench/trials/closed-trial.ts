@@ -3,13 +3,13 @@ import type { Trial } from '../trial.ts'
 import { assess } from './assess.ts'
 import { type TrialSubject, warmedTrial } from './warmed-trial.ts'
 
-/** A closed load: what is sent to whom, and over how many connections where not over those of the effort. */
+/** A closed load: the receiver, the mix of deliveries, and the number of connections if the effort's does not apply. */
 export interface ClosedTrial extends TrialSubject {
   readonly mix?: Mix
   readonly connections?: number
 }
 
-// More than can be sent in the time, so that time ends the load: signing them all costs seconds.
+// Sign more than can be sent, so that time ends the load; but not many more, because signing takes seconds.
 const HEADROOM = 2
 const MOST_ON_ONE_CONNECTION = 2_000
 
@@ -17,7 +17,7 @@ const MOST_ON_ONE_CONNECTION = 2_000
 export function createClosedTrial({ mix = 'unique', connections, ...subject }: ClosedTrial): Trial {
   return warmedTrial(subject, async ({ receiver, drive, warmRate, given: { run, effort } }) => {
     const rate = connections === undefined ? warmRate : Math.min(warmRate, connections * MOST_ON_ONE_CONNECTION)
-    // Repetitions are cheaper than what the warm-up sent.
+    // Repetitions are cheaper than the deliveries of the warm-up.
     const headroom = mix === 'repeated' ? HEADROOM * 2 : HEADROOM
     const measured = await drive.load({
       orderPrefix: `${run}-`,

@@ -5,7 +5,7 @@ import { startMeter, type Usage } from '../measure/meter.ts'
 import type { Receiver, Setup } from '../receivers/receiver.ts'
 import type { TrialRun } from '../trial.ts'
 
-/** What is sent to a receiver. */
+/** The deliveries to send to a receiver, and how to send them. */
 interface Load {
   readonly orderPrefix: string
   readonly count: number
@@ -13,38 +13,38 @@ interface Load {
   readonly plan: LoadPlan
 }
 
-/** What a load came to, with what it cost. */
+/** The result of a load, and its cost. */
 export interface Driven {
   readonly report: LoadReport
-  /** From the first delivery to the last answer, or until all had its effect where that is promised. */
+  /** From the first delivery to the last answer or, if effects are promised, until every event has had its effect. */
   readonly seconds: number
   readonly usage: Usage
 }
 
-/** A load that is made and signed and waits to be sent. */
+/** A load that is signed and ready to send. */
 interface ReadyLoad {
   /** Sends it; the clock and the meter run from the first delivery on. */
   send(): Promise<Driven>
-  /** Ends an open load early: what falls due from now on is left out. */
+  /** Ends an open load early: deliveries that fall due from now on are left out. */
   cut(): void
 }
 
 /** A receiver under load, and everything that it has acknowledged. */
 export interface Drive extends Disposable {
-  /** Makes what the load is about and signs it. */
+  /** Creates the orders of a load and signs its deliveries. */
   ready(load: Load): Promise<ReadyLoad>
-  /** The same, and sends it. */
+  /** Prepares a load and sends it. */
   load(load: Load): Promise<Driven>
-  /** How many of all that were acknowledged so far are not kept. */
+  /** The number of events that were acknowledged so far but are not kept. */
   countLost(): Promise<number>
 }
 
-/** A drive with what it works on. */
+/** The parts of a drive. */
 export interface DriveParts {
   readonly setup: Setup
   readonly receiver: Receiver
   readonly signal: AbortSignal
-  /** Other processes of this benchmark that work meanwhile, and so are no strangers. */
+  /** Other processes of this benchmark that run meanwhile. Their time does not count as foreign. */
   readonly others?: Readonly<Record<string, number>>
 }
 
@@ -97,7 +97,7 @@ async function send({ setup, receiver, others }: DriveParts, sender: Sender, pla
 
 const WARM_UP_DELIVERIES = 12_000
 
-/** Lets a receiver get warm on many connections, and answers how many a second it took. */
+/** Warms up a receiver on many connections, and returns how many deliveries per second it accepted. */
 export async function warmUp(drive: Drive, { run, effort }: TrialRun): Promise<number> {
   const plan = { kind: 'closed', connections: effort.connections, forMs: effort.warmUpMs } as const
   const { report, seconds } = await drive.load({ orderPrefix: `${run}-warm-`, count: WARM_UP_DELIVERIES, plan })

@@ -14,7 +14,7 @@ export interface ForgedTrial {
   readonly perSecond: number
   readonly forgedForEach: number
   readonly forgedBytes: number
-  /** Whose deliveries are forged; they go to the provider of that name. Default: those of the provider that sends the good ones. */
+  /** The scheme of the forgeries, which go to the provider of that name. Default: that of the good deliveries. */
   readonly forged?: Exclude<ForgedScheme, 'stripe'>
 }
 
@@ -22,7 +22,7 @@ const GRACE_MS = 15_000
 const FLOOD_CONNECTIONS = 64
 const FLOOD_AHEAD_MS = 500
 
-/** Measures what good deliveries wait without and with a flood of large forged ones; both are sent by schedule. */
+/** Measures how long good deliveries wait without and with a flood of large forged ones. Both are sent by schedule. */
 export function createForgedTrial(trial: ForgedTrial): Trial {
   const { name, title, start } = trial
   return {
@@ -66,7 +66,7 @@ function sendGood(
   })
 }
 
-/** Begins before the good deliveries are counted and ends after them. */
+/** The flood begins before the good deliveries are counted and ends after them. */
 function floodPlan(trial: ForgedTrial): OpenLoad {
   const perSecond = trial.perSecond * trial.forgedForEach
   return { kind: 'open', connections: FLOOD_CONNECTIONS, perSecond, graceMs: GRACE_MS }

@@ -6,7 +6,7 @@ import type { Effort, Trial, TrialRun } from '../trial.ts'
 import { assess } from './assess.ts'
 import { startDrive, warmUp } from './drive.ts'
 
-/** How many records are there, and whether the store is made once for all rounds: filling a large one takes a minute. */
+/** The number of stored records, and whether all rounds share one store. Filling a large one takes a minute. */
 export interface GrowthTrial {
   readonly name: string
   readonly title: string
@@ -14,7 +14,7 @@ export interface GrowthTrial {
   readonly once: boolean
 }
 
-// More than can be sent in the time, so that time ends the load.
+// Sign more deliveries than can be sent in the time, so that time ends the load.
 const HEADROOM = 2
 
 /** Measures how many deliveries per second the gateway accepts if this number of records is already stored. */

@@ -2,26 +2,26 @@ import type { CurvePoint, Trial, TrialRun } from '../trial.ts'
 import type { Drive } from './drive.ts'
 import { type TrialSubject, warmedTrial } from './warmed-trial.ts'
 
-/** Rates that are tried, from the lowest on. */
+/** The rates to try, lowest first. */
 export interface HighestRateTrial extends TrialSubject {
   readonly rates: readonly number[]
 }
 
-/** A rate counts as borne when 99 of 100 deliveries are answered in less, and none fails. */
+/** A rate counts as sustained if 99 of 100 deliveries are answered in less than this and none fails. */
 const BEARABLE_P99_MS = 100
 
 const GRACE_MS = 3_000
 
 /**
- * Raises the rate of an open load until the receiver bears it no more: twice in a row, for one hiccup of the machine is
- * no limit. Every rate that was tried is a point of the curve of latency against rate.
+ * Raises the rate of an open load until the receiver fails twice at the same rate, because one hiccup of the machine is
+ * not a limit. Every rate that was tried is a point of the curve of latency against rate.
  */
 export function createHighestRateTrial({ rates, ...subject }: HighestRateTrial): Trial {
   return warmedTrial(subject, async ({ drive, given }) => {
     const { curve, foreignShare } = await climb(drive, given, rates)
     const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
     return {
-      // None at all: then no ratio can be taken either.
+      // Without a sustained rate, no ratio can be computed.
       figures: borne.length === 0 ? {} : { highestPerSecond: Math.max(...borne) },
       lost: await drive.countLost(),
       failed: {},
@@ -31,7 +31,7 @@ export function createHighestRateTrial({ rates, ...subject }: HighestRateTrial):
   })
 }
 
-/** Whether a receiver bears the rate of this point. */
+/** Whether the receiver sustained the rate of this point. */
 function isBorne({ p99Ms, failed }: CurvePoint): boolean {
   return failed === 0 && p99Ms < BEARABLE_P99_MS
 }

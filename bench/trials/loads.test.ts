@@ -8,7 +8,7 @@ import { createClosedTrial } from './closed-trial.ts'
 import { createForgedTrial } from './forged-trial.ts'
 import { createHighestRateTrial } from './highest-rate-trial.ts'
 
-// Receivers without a database: what is tested is what the trials make of them, not how fast they are.
+// Receivers without a database: these tests check what the trials report about them, not how fast they are.
 
 const client = new MongoClient('mongodb://127.0.0.1:1')
 const setup: Setup = {

@@ -6,14 +6,14 @@ import { startDrive } from './drive.ts'
 const BATCH = 25_000
 const BATCH_FOR_MS = 60_000
 
-/** The receiver whose memory is looked at. */
+/** The receiver whose memory is measured. */
 interface MemoryTrial {
   readonly name: string
   readonly title: string
   readonly start: StartReceiver
 }
 
-/** Looks at the memory of a receiver after it has accepted very many deliveries, as fast as it takes them. */
+/** Measures the memory of a receiver after it has accepted very many deliveries as fast as it can. */
 export function createMemoryTrial({ name, title, start }: MemoryTrial): Trial {
   return {
     name,

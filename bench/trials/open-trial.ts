@@ -9,7 +9,7 @@ export interface OpenTrial extends TrialSubject {
 
 const GRACE_MS = 15_000
 
-/** Measures how long deliveries wait when they come at fixed instants, whatever becomes of those before. */
+/** Measures how long deliveries wait when they come at fixed instants, even if earlier ones are late or fail. */
 export function createOpenTrial({ perSecond, ...subject }: OpenTrial): Trial {
   return warmedTrial(subject, async ({ receiver, drive, given: { run, effort } }) => {
     const measured = await drive.load({

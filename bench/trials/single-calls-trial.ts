@@ -18,8 +18,8 @@ const SHARE_OF_BACKLOG = 0.1
 const NEW_ORDER = formatEntityTag(1)
 
 /**
- * What one would write to hand events on: one call of fulfilment for each event, `inFlight` at a time. The version
- * is known, nothing is read from a store before and nothing is marked as done afterwards, which is in its favour.
+ * A simple way to dispatch events: one call of fulfilment for each event, `inFlight` at a time. It has advantages: the
+ * version is known, nothing is read from a store before, and nothing is marked as done afterwards.
  */
 export function createSingleCallsTrial({
   name,

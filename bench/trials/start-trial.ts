@@ -9,7 +9,7 @@ import type { Trial } from '../trial.ts'
 const POLL_MS = 5
 const PATIENCE_MS = 30_000
 
-/** Measures the time from the beginning of a process to its first 200: with an empty database, then begun again. */
+/** Measures the time from the start of a process to its first 200: with an empty database, then after a restart. */
 export function createStartTrial({
   name,
   title,

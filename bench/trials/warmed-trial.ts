@@ -2,7 +2,7 @@ import type { Receiver, StartReceiver } from '../receivers/receiver.ts'
 import type { Outcome, Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive, warmUp } from './drive.ts'
 
-/** Which receiver a trial is about. */
+/** The receiver that a trial measures. */
 export interface TrialSubject {
   readonly name: string
   readonly title: string
@@ -13,7 +13,7 @@ export interface TrialSubject {
 interface Warmed {
   readonly receiver: Receiver
   readonly drive: Drive
-  /** Deliveries a second while it was warmed up. */
+  /** Deliveries per second during the warm-up. */
   readonly warmRate: number
   readonly given: TrialRun
 }

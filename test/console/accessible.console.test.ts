@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-/** Pays an order, and does as if its receipt could not be delivered. */
+/** Pays an order, and changes its record as if its receipt could not be delivered. */
 async function parkReceipt(orderId: string): Promise<void> {
   const { events, deliver } = console.system
   await deliver(paymentEvent('evt_parked', { orderId }))
@@ -35,7 +35,7 @@ async function parkReceipt(orderId: string): Promise<void> {
   await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
 }
 
-/** Pages as somebody sees them: the address, and what shows that all is there. */
+/** Pages as a user sees them: the address, and the sign that everything is loaded. */
 const PAGES: readonly (readonly [name: string, path: () => string, sign: string])[] = [
   ['events', () => '/events', 'evt_dead'],
   ['no-events', () => '/events?provider=nobody', 'No event matches these filters'],
@@ -78,7 +78,7 @@ it.each(WIDTHS)('no page has an accessibility problem or is too wide for %d px, 
   expect([...faults, ...visit.problems]).toEqual([])
 })
 
-/** Dialogs: the page, the button that opens one, and what shows that all is there. */
+/** Dialogs: the page, the button that opens one, and the sign that everything is loaded. */
 const DIALOGS: readonly (readonly [path: () => string, button: string, sign: string])[] = [
   [() => `/events/${deadId}`, 'Replay…', '1 event will be due again.'],
   [() => `/events/${deadId}`, 'Close…', 'Close the event'],

@@ -164,7 +164,7 @@ describe('clicks for each task', () => {
     await giveReason(visit, 'the amount is right now')
     await button(visit, 'Replay 1 event').click()
     await visit.page.getByText('finished').waitFor()
-    // Dead again, so that the next test does not count it while it is tried.
+    // Wait until it is dead again, so that the next test does not count it during an attempt.
     const { replays } = await console.system.until(
       'evt_replayed',
       (record) => record.replays?.length === 1 && record.state === 'dead',

@@ -12,7 +12,7 @@ issuer.register(console.url)
 
 const host = new URL(issuer.issuer).host
 const button = (page: Page) => page.getByRole('button', { name: `Sign in with ${host}` })
-/** What the browser stores, without where somebody scrolled to. */
+/** The browser's storage, without scroll positions. */
 const stored = (page: Page) =>
   page.evaluate(`JSON.stringify([
     ...[{ ...localStorage }, Object.keys(sessionStorage).filter((key) => !key.startsWith('tsr-scroll'))],
@@ -21,7 +21,7 @@ const stored = (page: Page) =>
 const finishing = (page: Page) =>
   page.waitForRequest((request) => new URL(request.url()).pathname === '/sign-in/issuer/finish')
 
-/** What the browser complained about, without the way to the issuer, which the user chose. */
+/** The browser's complaints, without those about the navigation to the issuer, which the user chose. */
 function problemsOf({ problems }: Visit): readonly string[] {
   return problems.filter((problem) => !problem.startsWith(`a request to ${issuer.issuer}/`))
 }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-// What a screen reader would call what has the focus, without the key that a button names.
+// The name that a screen reader would read for the focused element, without the key that a button names.
 const NAME = `(() => {
   const focused = document.activeElement
   const label = focused.getAttribute('aria-label') ?? focused.labels?.[0]?.textContent ?? focused.textContent
@@ -19,7 +19,7 @@ const nameOfFocused = ({ page }: Visit): Promise<string> => page.evaluate<string
 
 const MOST_TABS = 80
 
-/** Presses Tab until this has the focus. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(visit: Visit, name: string): Promise<void> {
   for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
     if ((await nameOfFocused(visit)) === name) return

@@ -22,7 +22,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 const status = ({ page }: Visit, text: string) => page.getByRole('status').getByText(text)
 
-/** A message of the stream that says how many changes are missing. */
+/** A message of the stream with the number of changes that are missing. */
 const message = (id: number, skipped: number): string =>
   `id: ${id}\ndata: ${JSON.stringify({ items: [], counts: [], lagging: skipped > 0, skipped })}\n\n`
 
@@ -33,7 +33,7 @@ function openMany(token: string): Promise<Response>[] {
   return Array.from({ length: MOST_OF_ONE }, open)
 }
 
-// The first test: nobody else follows the events of this gateway.
+// This is the first test, so nobody else follows the events of this gateway.
 it('says when too many pages are live already, and becomes live when they have closed', async () => {
   const readers = await Promise.all(Object.values(CROWD).flatMap(openMany))
   await using visit = await console.open()
@@ -99,7 +99,7 @@ it('changes that are not shown are counted, and rows that somebody reads stay un
   await visit.signIn('/')
   await page.getByText('100 events, and older ones').waitFor()
   await page.keyboard.press('End')
-  // Near the end of the page. The browser scrolls gradually, so on the way there are other rows.
+  // This event is near the end of the page. The browser scrolls gradually, so it shows other rows on the way.
   const eventId = `evt_${STORED - 90}`
   await row(visit, eventId).waitFor()
   isScrolled.resolve()

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-/** Addresses that anybody can make, and what shows that their page is there. */
+/** Addresses that anybody can make, and the sign that their page is loaded. */
 const ADDRESSES: readonly (readonly [address: string, sign: string])[] = [
   ['/events?reason=NAME', 'No event matches these filters'],
   ['/events?provider=NAME&order=NAME', 'No event matches these filters'],

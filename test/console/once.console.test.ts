@@ -21,7 +21,7 @@ const CANCEL_TWICE = `(() => {
   for (const _ of [1, 2]) button.click()
 })()`
 
-/** What a procedure is asked for from now on. Counts of events, which change nothing, are left out. */
+/** The requests to a procedure from now on. Counts of events are left out, because they change nothing. */
 function listenFor(page: Page, procedure: string): string[] {
   const asked: string[] = []
   page.on('request', (request) => {

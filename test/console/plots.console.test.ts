@@ -23,7 +23,7 @@ async function showAnswers(page: Page): Promise<void> {
   await page.route(ANSWERS, (route) => route.fulfill({ json: { result: { data: { points } } } }))
 }
 
-/** How many colours a plot has, beside none. */
+/** The number of colours in a plot, not counting `none`. */
 const coloursOf = (page: Page): Promise<unknown> =>
   page.evaluate(`Array.from(document.querySelectorAll('figure canvas'), (canvas) => {
     const copy = document.createElement('canvas')

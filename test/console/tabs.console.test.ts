@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-// Chromium without windows takes every tab for visible.
+// Headless Chromium treats every tab as visible.
 const HIDE = `(() => {
   Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' })
   document.dispatchEvent(new Event('visibilitychange'))

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { countClicks } from '../support/console/count-clicks.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
-// Only its API proves what happened, so the gateway cannot sign for it.
+// Only the API of this scheme proves what happened, so the gateway cannot sign for it.
 const asked = { scheme: 'mollie-classic', fetch: { baseUrl: 'http://127.0.0.1:9', token: 'test_0123456789abcdefghij' } }
 
 /** Gives the reason and sends. The field has the focus already. */

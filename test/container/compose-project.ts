@@ -13,7 +13,7 @@ const FOLDER = resolve(import.meta.dirname, '../../docker')
 
 /** What is special about a project. */
 export interface ComposeOptions {
-  /** Beside `compose.yaml`, of the folder `docker`. */
+  /** Further compose files of the folder `docker`, in addition to `compose.yaml`. */
   readonly overrides?: readonly string[]
   /** Replaces `docker/own`: path -> content. */
   readonly own?: Readonly<Record<string, string>>
@@ -22,7 +22,7 @@ export interface ComposeOptions {
 /** The compose file, started under a unique name. Disposing of it removes containers, networks and volumes. */
 export class ComposeProject implements AsyncDisposable {
   readonly name: string
-  /** Of the proxy: `http://host:port`. */
+  /** The address of the proxy: `http://host:port`. */
   readonly clearUrl: string
   readonly #url: string
   readonly #command: readonly string[]
@@ -95,7 +95,7 @@ export class ComposeProject implements AsyncDisposable {
     return lines(await runDocker('ps', '--quiet', ...filters.flatMap((filter) => ['--filter', filter])))
   }
 
-  /** A file of a container, such as a secret that was made for it. */
+  /** Returns a file of a container, such as a secret that was made for it. */
   async read(service: string, path: string): Promise<string> {
     const [container = ''] = await this.containers(service)
     return runDocker('exec', container, 'node', '-p', `require('fs').readFileSync('${path}', 'utf8')`)
@@ -107,7 +107,7 @@ export class ComposeProject implements AsyncDisposable {
     return { url: this.#url, certificate: await runDocker('exec', proxy, 'cat', '/run/proxy/certificate.pem') }
   }
 
-  /** What the engine has of this project: containers, networks and volumes. */
+  /** Everything of this project that the engine still has: containers, networks and volumes. */
   async remains(): Promise<string[]> {
     const filter = ['--quiet', '--filter', `label=com.docker.compose.project=${this.name}`]
     const found = [
@@ -130,7 +130,7 @@ export class ComposeProject implements AsyncDisposable {
     for (const [path, content] of Object.entries(own)) await writeFile(join(this.#folder, 'own', path), content)
   }
 
-  /** So that what a killed run leaves is found. */
+  /** Adds labels, so that the remains of a killed run are found. */
   async #label(): Promise<void> {
     const services = [
       'certificate',

@@ -27,14 +27,14 @@ const shared = shareStack({
   gateways: 2,
   fulfilments: 2,
   mongos: 3,
-  // It loses patience with a frozen gateway sooner than most providers do.
+  // This provider gives up on a frozen gateway sooner than most providers do.
   source: { perSecond: 60, timeoutMs: 4_000 },
 })
 
 /** What happens to a container under load. */
 interface Strike {
   readonly strike: (victim: ContainerUnderTest) => Promise<unknown>
-  /** What the engine says of it then. */
+  /** The state that the engine reports then. */
   readonly state: string
   readonly heal: (victim: ContainerUnderTest) => Promise<void>
 }
@@ -52,7 +52,7 @@ const victims: Readonly<Record<'gateway' | 'fulfilment', Victim>> = {
   fulfilment: async ({ fulfilments: [first] }) => first?.container ?? expect.unreachable(),
 }
 
-/** Strikes under load, expects the others to continue, repairs, and expects one effect of everything that was accepted. */
+/** Strikes under load, expects the others to continue, repairs, and expects one effect of every accepted event. */
 async function endure(context: TestContext, victimOf: Victim, { strike, state, heal }: Strike): Promise<void> {
   const { stack, source } = await shared(context)
   const phases = new Phases(PHASES, () => describeStack(stack, source))
@@ -88,7 +88,7 @@ describe.each(Object.entries(victims))('a %s under load', LIMIT, (_, victim) => 
 })
 
 describe('the primary of three MongoDB nodes under load', LIMIT, () => {
-  /** Another node has to become primary before the victim is repaired. */
+  /** A strike after which another node has to become primary before the victim is repaired. */
   const replaced = (strike: Strike, stack: ContainerStack): Strike => ({
     ...strike,
     async heal(victim) {

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const PAYMENTS = 5
 const LATENCY = { latencyMs: 300 }
-/** Bodies with so much blank space behind them take a while at a few KB a second. */
+/** Bodies with this much trailing whitespace take a while at a few KB per second. */
 const PADDING_BYTES = 6_000
 const shared = shareStack({
   gateways: 1,
@@ -27,7 +27,7 @@ async function addPayments({ stack, source }: SharedStack, count: number): Promi
   return source.log.filter((sent) => !known.has(sent))
 }
 
-/** What a row sees while the edge is in trouble. */
+/** The observations of a row while the edge is in trouble. */
 interface Sight {
   readonly stack: ContainerStack
   readonly ids: readonly string[]
@@ -43,12 +43,12 @@ interface Row {
   readonly look: (sight: Sight) => Promise<void>
 }
 
-/** Delivers under the trouble, looks, ends the trouble, delivers again as a provider does, and wants one effect of each. */
+/** Delivers during the trouble, looks, ends the trouble, redelivers as providers do, and expects one effect of each. */
 async function endure(context: TestContext, { edge, trouble, patienceMs = 10_000, look }: Row): Promise<void> {
   const both = await shared(context)
   const { stack, source } = both
   await addPayments(both, 1)
-  await source.run() // what the row before broke is connected again
+  await source.run() // reconnect after the previous row
   const sent = await addPayments(both, PAYMENTS)
   const provider = stack.provider({ timeoutMs: patienceMs })
   {
@@ -64,13 +64,13 @@ async function endure(context: TestContext, { edge, trouble, patienceMs = 10_000
 const statuses = (reports: readonly DeliveryReport[]) => reports.map(({ status }) => status)
 const all = <T>(value: T): T[] => Array(PAYMENTS).fill(value)
 
-/** Each delivery is answered with this status, or not at all: null. */
+/** Expects that each delivery is answered with this status, or not at all if it is null. */
 const answered =
   (status: number | null): Row['look'] =>
   async ({ reports }) =>
     expect(statuses(reports)).toEqual(all(status))
 
-/** All are accepted, none sooner than that. */
+/** Expects that all are accepted, none of them sooner than this. */
 const acceptedAfter =
   (ms: number): Row['look'] =>
   async (sight) => {
@@ -78,7 +78,7 @@ const acceptedAfter =
     expect(Math.min(...sight.reports.map((report) => report.ms))).toBeGreaterThanOrEqual(ms)
   }
 
-/** The provider notices nothing, and a call to fulfilment comes out as said. */
+/** Expects that the provider notices nothing, and that a call to fulfilment ends as given. */
 async function expectTries(sight: Sight, tries: object): Promise<void> {
   const { stack, ids } = sight
   await answered(200)(sight)

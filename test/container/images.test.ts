@@ -29,7 +29,7 @@ async function inspect(image: string): Promise<Inspected> {
   return inspected
 }
 
-/** The files and links of every layer above the base, those that a later layer hides too: one list for each layer. */
+/** The files and links of every layer above the base, one list per layer, including those that a later layer hides. */
 async function listLayers(folder: string, image: string): Promise<string[][]> {
   const archive = join(folder, 'image.tar')
   await runDocker('save', '--output', archive, image)
@@ -60,7 +60,7 @@ const DOES_NOT_BELONG = [
   /(^|\/)\.?_cacache\//,
   /^app\/node_modules\/(npm|typescript|vitest|@biomejs|testcontainers|mongodb-memory-server-core|fast-check)\//,
 ]
-/** Half of each private key and of each secret of a provider begins so. */
+/** Patterns of private keys and secrets. */
 const SECRETS = 'BEGIN [A-Z ]*PRIVATE KEY|whsec_[A-Za-z0-9+/]{24}|_authToken|mongodb://[^ ]+:[^ ]+@[a-z0-9.]+'
 
 describe.for(KINDS)('the image of %s', (kind) => {

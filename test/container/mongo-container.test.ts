@@ -19,7 +19,7 @@ describe('MongoDB in a container', () => {
     const handle = (await getContainerRuntimeClient()).container.getById(mongo.container.getId())
     await handle.kill()
     await handle.start()
-    // The engine takes connections to the port before the server does, and breaks them off.
+    // The engine accepts connections to the port before the server does, and closes them.
     await vi.waitFor(() => isPrimary(client), { timeout: 20_000, interval: 100 })
     await events.insertOne({ _id: 2 }, majority)
 

@@ -8,7 +8,7 @@ import type { TestContext } from 'vitest'
 const run = promisify(execFile)
 const REPOSITORY = join(import.meta.dirname, '../..')
 
-/** Until there is a release, the previous version is this commit, named by its subject, which survives a rebase. */
+/** The previous version until there is a release: the commit with this subject, because subjects survive a rebase. */
 const BEFORE_ANY_RELEASE =
   'Real processes prove the way from webhook to receipt: official libraries, fifty copies, kills under load, bad input, orderly stops'
 
@@ -21,9 +21,9 @@ interface OldImages {
 }
 
 /**
- * Makes the images of an earlier version with its own dependencies and the present Dockerfile. Which version: `OLD_REF`, else the
- * newest release tag that is not this very commit, else one that is written down here. Without its history the test is skipped.
- * Null when the whole history has one version of the gateway: nobody can run an earlier one.
+ * Makes the images of an earlier version with its own dependencies and the current Dockerfile. It is `OLD_REF`, else
+ * the newest release tag that is not this commit, else the commit named above. Without history the test is skipped.
+ * Returns null if the whole history has one version of the gateway, because nobody can run an earlier one.
  */
 export async function oldImages(context: TestContext): Promise<OldImages | null> {
   const ref = process.env.OLD_REF ?? (await newestRelease()) ?? (await beforeAnyRelease())
@@ -68,7 +68,7 @@ async function checkOut(commit: string, folder: string): Promise<void> {
   await forgetPackages(await newPackages(folder), join(folder, 'docker/Dockerfile'))
 }
 
-/** The packages of today that an earlier tree lacks. */
+/** The current packages that an earlier tree lacks. */
 async function newPackages(folder: string): Promise<string[]> {
   const [present, earlier] = await Promise.all([REPOSITORY, folder].map((root) => readdir(join(root, 'packages'))))
   return (present ?? []).filter((name) => !earlier?.includes(name))

@@ -14,7 +14,7 @@ describe('the replacement for toxiproxy', { timeout: 300_000 }, () => {
     const deliver = async () => provider.deliver(provider.write(paymentOf(order ?? expect.unreachable())))
     const deliverIn = async (trouble: Trouble) => {
       await using _ = await stack.trouble('provider-gateway', trouble)
-      return await deliver() // not later: the trouble ends with this block
+      return await deliver() // await it here, because the trouble ends with this block
     }
 
     const delayed = await deliverIn({ latencyMs: 400 })

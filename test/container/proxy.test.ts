@@ -72,11 +72,11 @@ async function startEcho({ image, network }: Parts, alias = 'gateway') {
 
 const TRANSPORT = { 'strict-transport-security': 'max-age=31536000' }
 
-/** One address with more requests than allowed: most are served, some are refused for now. */
+/** Sends more requests from one address than allowed. Most are served, some are refused for now. */
 async function crowd({ url, certificate }: SecureServer): Promise<void> {
   const open = (): ClientRequest => {
     const outgoing = request(`${url}/api/webhooks/acme`, { method: 'POST', agent: false, ca: certificate })
-    outgoing.setHeader('content-length', 2).flushHeaders() // under way until the body comes
+    outgoing.setHeader('content-length', 2).flushHeaders() // in progress until the body comes
     return outgoing
   }
   const statusOf = async (outgoing: ClientRequest): Promise<number> => {
@@ -96,7 +96,7 @@ async function crowd({ url, certificate }: SecureServer): Promise<void> {
 
   const tooMany = Array.from({ length: 600 }, open)
   const answers = tooMany.map(statusOf)
-  // Those that are served wait for their bodies; on a slow machine one of them may have waited too long before.
+  // Served requests wait for their bodies. On a slow machine, one of them may time out before.
   const refused = answers.map(async (answer) => {
     const status = await answer
     if (status !== 429) throw new Error(`Answered ${status}`)
@@ -116,7 +116,7 @@ async function startProxy({ image, network }: Parts) {
       { source: join(FOLDER, 'nginx.conf'), target: '/etc/oncehook/nginx.conf', mode: 'ro' },
       { source: join(FOLDER, 'make-certificate.sh'), target: '/opt/make-certificate.sh', mode: 'ro' },
     ])
-    .withTmpFs({ '/run/proxy': 'rw', '/own': 'rw' }) // its own certificate as if it were somebody's: then it tells of https
+    .withTmpFs({ '/run/proxy': 'rw', '/own': 'rw' }) // its own certificate counts as given, so it announces https
     .withEnvironment({ PUBLIC_URL: url, SECURITY_CONTACT: 'mailto:security@shop.example', PROXY_USER: '101:101' })
     .withEntrypoint(['sh', '-c'])
     .withCommand([
@@ -161,7 +161,7 @@ describe('the proxy', { timeout: 180_000 }, () => {
     }
     expect(await runDocker('logs', echo.getId())).not.toContain('reached')
 
-    // Over TLS: who called is the proxy's to say, and bytes are nobody's to change.
+    // Over TLS: only the proxy says who called, and nobody changes bytes.
     const body = randomBytes(300_000)
     const claims = [
       ['x-forwarded-for', '203.0.113.1, 203.0.113.2'],
@@ -210,7 +210,7 @@ describe('the proxy', { timeout: 180_000 }, () => {
     expect(daysLeft).toBeLessThan(365)
     expect(await sendRaw(clearUrl, { method: 'GET', path: '/.well-known/security.txt' })).toMatchObject({ status: 308 })
 
-    // What it says itself has the form of what gateways say.
+    // The proxy's own answers have the same form as those of a gateway.
     const large = await sendSecure(server, { path: '/api/webhooks/acme', body: Buffer.alloc(2_200_000) })
     expect(large.status).toBe(413)
     expect(JSON.parse(large.body)).toMatchObject({ code: 'payload_too_large' })

@@ -24,7 +24,7 @@ describe('a sharded cluster behind a mongos', { timeout: 400_000 }, () => {
     const [first, last, ...others] = await createOrders(stack, 62)
     if (first === undefined || last === undefined) throw new Error('There is no order')
 
-    /** Delivers what was added last to both gateways in turn. */
+    /** Delivers the last added event to both gateways in turn. */
     const deliverToBoth = async (copies: number): Promise<(number | null | undefined)[]> => {
       const { message, answers } = source.log.at(-1) ?? expect.unreachable()
       const deliveries = Array.from({ length: copies }, (_, index) => gateways[index % 2]?.deliver(message))
@@ -33,7 +33,7 @@ describe('a sharded cluster behind a mongos', { timeout: 400_000 }, () => {
       return statuses
     }
 
-    // Accepted, once, and applied and settled.
+    // It is accepted once, applied and settled.
     source.add(paymentOf(first))
     expect(await deliverToBoth(COPIES)).toEqual(Array(COPIES).fill(200))
     await source.run()
@@ -61,7 +61,7 @@ describe('a sharded cluster behind a mongos', { timeout: 400_000 }, () => {
     await stack.untilSettled()
     expect(await stack.events.countDocuments({ orderId: last.id })).toBe(1)
 
-    // What a gateway had when it died is taken over.
+    // The events of a dead gateway are taken over.
     addMixedLoad(source, others)
     stack.fulfilment.pause()
     await source.run()

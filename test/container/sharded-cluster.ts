@@ -17,7 +17,7 @@ export interface ShardedCluster extends AsyncDisposable {
   stopReplication(): Promise<AsyncDisposable>
 }
 
-// Longer than any test: the primary stays primary, whatever holds its secondaries up.
+// Longer than any test, so that the primary stays primary even if its secondaries are held up.
 const ELECTION_TIMEOUT_MS = 600_000
 const MOST_MEMBERS_STARTED_MS = 120_000
 
@@ -78,7 +78,7 @@ function expectMongos({ msg }: Record<string, unknown>): void {
   if (msg !== 'isdbgrid') throw new Error('What answers is no mongos')
 }
 
-/** Only now: the first election waits for the time-out too. */
+/** Set only after the first election, which would wait for the timeout too. */
 async function keepPrimary(shard: MongoNodes): Promise<void> {
   const { port } = await shard.primary()
   const { config } = (await adminCommand(port, { replSetGetConfig: 1 })) as { config: ReplicaSetConfig }

@@ -10,11 +10,11 @@ import type { ApiOrder } from '../support/stack/records.ts'
 import { paymentOf } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
-/** New deliveries; repetitions of what was not acknowledged go beside them. */
+/** New deliveries per second. Repetitions of unacknowledged deliveries are sent in addition. */
 const PER_SECOND = 200
 /**
- * The deliveries of two seconds. A source with far more in progress than a slow machine can handle gives up answers that are
- * on their way, sends them again, and never catches up: that would measure the source.
+ * The deliveries of two seconds. If far more are in progress than a slow machine can handle, the source gives up on
+ * answers that are on their way, sends the events again, and never catches up. That would measure the source.
  */
 const PARALLEL = 2 * PER_SECOND
 /** Orders that are paid around each of the three faults. */
@@ -39,7 +39,7 @@ const PHASES = {
 // Nine containers start before, and stop afterwards.
 const AROUND_MS = 300_000
 
-/** The fulfilment that carries the load now: to freeze an idle one would show nothing. */
+/** The fulfilment that handles the load now. Freezing an idle one would show nothing. */
 async function busyOne({ fulfilments }: ContainerStack): Promise<ContainerUnderTest> {
   const before = await Promise.all(fulfilments.map(({ privateUrl }) => eventsTaken(privateUrl)))
   const now = async () => Promise.all(fulfilments.map(({ privateUrl }) => eventsTaken(privateUrl)))
@@ -107,7 +107,7 @@ describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: limitOf(PHA
     const begun = performance.now()
     const feeding = feed(source, orders, fed.signal)
     const running = source.run()
-    for (const one of [feeding, running]) one.catch(() => undefined) // awaited below; when the test fails before that, its own reason is the one to show
+    for (const one of [feeding, running]) one.catch(() => undefined) // awaited below; the test shows its own failure
     const phases = new Phases(PHASES, () => describeStack(stack, source))
     const load = (part: number) => async (): Promise<void> => {
       addMixedLoad(source, orders.slice(part * ORDERS, (part + 1) * ORDERS))

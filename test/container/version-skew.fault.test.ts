@@ -14,7 +14,7 @@ const PHASES = { 'everything is delivered': 120_000, 'everything is settled': 12
 interface Mixture {
   readonly gateways: number
   readonly fulfilments: number
-  /** The services that are of the earlier version. */
+  /** The services that run the earlier version. */
   readonly old: readonly `${'gateway' | 'fulfilment'}${number}`[]
 }
 

@@ -7,13 +7,13 @@ import { CONTRACTS, commitPact, readPact } from './pact-files.ts'
 
 type Body = V3Interaction['withRequest']['body']
 
-/** A condition that the provider has to bring about, with what it needs to know. */
+/** A condition that the provider has to create, with its parameters. */
 export interface NeededState {
   readonly description: string
   readonly parameters?: NonNullable<V3Interaction['states']>[number]['parameters']
 }
 
-/** One request of a consumer, and the answer that it counts on. */
+/** One request of a consumer, and the answer that it relies on. */
 export interface Exchange {
   readonly does: string
   readonly states: readonly NeededState[]
@@ -35,7 +35,7 @@ export interface Exchange {
 export interface ConsumerContract extends AsyncDisposable {
   /**
    * Serves the answer of an exchange at a separate URL while the consumer's real code calls it.
-   * @throws naming the consumer, when it did not ask what the exchange says, or could not live with the answer
+   * @throws with the consumer's name, if its request differs from the exchange or if it cannot handle the answer
    */
   expectExchange(exchange: Exchange, ask: (url: string) => Promise<void>): Promise<void>
   /** Compares the consumer's calls with the committed contract, or updates the contract on request. */
@@ -43,8 +43,8 @@ export interface ConsumerContract extends AsyncDisposable {
 }
 
 /**
- * Opens the contract of a consumer with a provider. If several files write it, each opens its part: the requests to the paths for
- * which `isOfPart` returns true. Each path must be of one part.
+ * Opens the contract of a consumer with a provider. If several files write it, each opens its part: the requests to the
+ * paths for which `isOfPart` returns true. Each path must belong to one part.
  */
 export async function openConsumerContract(
   consumer: string,

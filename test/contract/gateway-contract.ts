@@ -17,7 +17,7 @@ export interface Call {
   readonly kind: 'query' | 'mutation'
   readonly input: object
   readonly answer: Exchange['answer']
-  /** Without a token, as far as the contract goes. */
+  /** The contract contains no token for this call. */
   readonly anonymous?: boolean
 }
 
@@ -30,7 +30,7 @@ interface Received {
 
 /** A running gateway and its contract with fulfilment. */
 export interface GatewayContract extends AsyncDisposable {
-  /** Serves the answer of a call while `request` lets the gateway make that call. It gets the URL that fulfilment has meanwhile. */
+  /** Serves the answer of a call while `request` makes the gateway call. `request` gets fulfilment's current URL. */
   expectCall(call: Call, request: (url: string) => Promise<void>): Promise<void>
   /** Calls the order API of the gateway, below `/api/orders`. */
   callApi(method: string, path: string, more?: { headers?: object; body?: object }): Promise<Received>
@@ -115,7 +115,7 @@ function exchangeOf(call: Call): Exchange {
   return { does, states, request, answer }
 }
 
-/** Pact takes a text of JSON for JSON, and writes it in its own order: as a pattern it stays as it is. */
+/** Pact parses a text that is JSON and writes it in its own order. As a pattern, the text stays unchanged. */
 function exactly(text: string) {
   return regex(`^${text.replaceAll(/[[\]{}()*+?.\\^$|]/g, '\\$&')}$`, text)
 }

@@ -24,7 +24,7 @@ const { expectCall, callApi } = gateway
 const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const ID = 'ord_abcdefghijklmnopqrstuvwxyz'
 
-/** An order as the gateway shows it on. */
+/** An order as the gateway shows it to its caller. */
 function orderOf(id: unknown, version = 1, members: object = {}) {
   return {
     ...{ id, version, status: 'pending', ...CONTENT, amountDue: 1999, access: 'locked', payment: null },
@@ -114,7 +114,7 @@ describe('the gateway as a client of orders', () => {
     readonly answer: Exchange['answer']
     readonly request: readonly [method: string, path: string, more?: { headers?: object; body?: object }]
     readonly expected: readonly [status: number, ...unknown[]]
-    /** The ETag that the caller finds. */
+    /** The ETag that the caller receives. */
     readonly etag?: string
   }
 

@@ -190,7 +190,7 @@ describe('the gateway as a sender of payments', () => {
     const answer = refusal(401, 'unauthenticated')
     const challenged = { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer' } }
     await expectCall({ ...call, states: [{ description: known }], answer: challenged }, async (url) => {
-      // Which is nothing that an event or a caller could do anything about.
+      // Neither an event nor a caller could do anything about this.
       const refused = procedures(url, clock).versions(['ord_1'])
       await expect(refused).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
     })

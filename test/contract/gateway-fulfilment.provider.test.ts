@@ -25,7 +25,7 @@ interface Named {
   readonly name: string
 }
 
-/** The states of orders, by the calls that bring them about in earnest. */
+/** The states of orders. Real calls create them. */
 function orderStates(fulfilment: RunningFulfilment) {
   const client = fulfilmentClient(fulfilment)
   const orders = fulfilment.db.collection<OrderDocument>(ORDERS)
@@ -118,7 +118,7 @@ function gatewayOf(contractName: string) {
   return contractName.startsWith('releases/0.1.0/') ? GATEWAYS['0.1.0'] : GATEWAYS.today
 }
 
-/** What the token of a request is bound to, as the request is sent: its body is serialised again for that. */
+/** The call that the token of a request is bound to. The body is serialised again, as it is when it is sent. */
 function bindable(request: FilteredRequest): ServiceCall {
   const procedure = request.path.replace(/^\/trpc\//, '')
   if (request.method === 'GET') return { procedure, input: request.query.input ?? '' }
@@ -128,7 +128,7 @@ function bindable(request: FilteredRequest): ServiceCall {
   return { procedure, input: body }
 }
 
-/** The token that the next request carries, and the states that decide on it. */
+/** The token of the next request, and the states that decide it. */
 function tokenStates({ secret }: RunningFulfilment, makeToken: TokenMaker) {
   const usual = { secret, clock: systemClock }
   let next: TokenSource | null = usual

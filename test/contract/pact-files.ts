@@ -5,20 +5,20 @@ import { basename, join } from 'node:path'
 /** The folder of the contracts that are committed. */
 export const CONTRACTS = join(import.meta.dirname, '..', '..', 'contracts')
 
-/** A condition that the provider brings about before an interaction. */
+/** A condition that the provider creates before an interaction. */
 export interface ProviderState {
   readonly name: string
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** One request of a consumer and the answer that it counts on. */
+/** One request of a consumer and the answer that it relies on. */
 interface Interaction {
   readonly description: string
   readonly providerStates?: readonly ProviderState[]
   readonly request: { readonly path: string }
 }
 
-/** What one consumer counts on from one provider. */
+/** The interactions of one consumer with one provider. */
 export interface Pact {
   readonly consumer: { readonly name: string }
   readonly provider: { readonly name: string }
@@ -39,7 +39,7 @@ function byDescription(a: Interaction, b: Interaction): number {
   return a.description < b.description ? -1 : 1
 }
 
-/** Takes a generated pact over as the committed one. If the pact is a part, the other interactions of the committed one remain. */
+/** Makes a generated pact the committed one. If it is a part, the other interactions of the committed one remain. */
 export async function commitPact(file: string, isOfPart: (path: string) => boolean): Promise<void> {
   const { consumer, provider, interactions } = await readPact(file)
   const target = join(CONTRACTS, basename(file))
@@ -50,7 +50,7 @@ export async function commitPact(file: string, isOfPart: (path: string) => boole
   await writeFile(target, `${JSON.stringify({ consumer, provider, interactions: all, metadata }, null, 2)}\n`)
 }
 
-/** A contract that is verified: that of today, or that of a release, whose consumers may still be running. */
+/** A contract to verify: the current one, or that of a release whose consumers may still be running. */
 export interface ContractFile {
   readonly name: string
   readonly file: string

@@ -11,7 +11,7 @@ export interface FilteredRequest {
   body: unknown
 }
 
-/** Brings a state about, as real data. */
+/** Creates a state with real data. */
 export type StateHandler = (parameters: never) => Promise<void>
 
 /** Where the provider is, and how the states of its contract are created. */
@@ -19,13 +19,13 @@ export interface VerifiedProvider {
   readonly contract: ContractFile
   readonly url: string
   readonly states: Readonly<Record<string, StateHandler>>
-  /** Changes each request just before it is sent: what would be too old in a file is made here. */
+  /** Changes each request just before it is sent. It creates values that would be too old in a file. */
   readonly filter: (request: FilteredRequest) => void | Promise<void>
 }
 
 /**
- * Asks the provider all that a contract holds.
- * @throws naming the consumer and every interaction that is answered otherwise, or whose state could not be created
+ * Sends every request of a contract to the provider.
+ * @throws with the consumer and every interaction that has a different answer or whose state could not be created
  */
 export async function verifyContract({ contract, url, states, filter }: VerifiedProvider): Promise<void> {
   const { consumer, provider, interactions } = await readPact(contract.file)

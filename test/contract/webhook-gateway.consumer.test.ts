@@ -9,7 +9,7 @@ const { like, string } = MatchersV3
 const JSON_TYPE = 'application/json; charset=utf-8'
 const HOUR_MS = 3_600_000
 
-/** What a provider does with its delivery, what it finds there, and what it gets back. */
+/** A case: the provider's delivery, the state of the gateway before it, and the answer. */
 interface Case {
   readonly id: string
   readonly does: string

@@ -22,7 +22,7 @@ interface Signing {
   readonly now: number
 }
 
-/** The header lines of a delivery as of now: a signature in a contract would be too old, and of other bytes. */
+/** The header lines of a delivery that is signed now. A contract's signature would be too old and for other bytes. */
 function sign(sender: WebhookSender, body: Buffer, { secret, now }: Signing): [string, string][] {
   const lines = sender.signer.sign({ body, secret, now, eventId: 'msg_1', settings: sender.settings })
   return lines.map(([name, value]) => [name, value])
@@ -93,7 +93,7 @@ describe('the gateway', () => {
     expect(gateway.logs.filter(({ msg }) => msg === 'webhook.duplicate')).toHaveLength(1)
   })
 
-  // No contract can hold a body that is no JSON.
+  // No contract can contain a body that is not JSON.
   it.each(SENDERS)('refuses an authentic body of $name that is no JSON', async (sender) => {
     await using database = await testDatabase(process.env)
     await using gateway = await startGateway({ database, providers: providers() })

@@ -14,10 +14,10 @@ export interface WebhookSender {
   readonly signer: Signer
   readonly secret: string
   readonly settings: SigningSettings
-  /** What `PROVIDERS` holds for it, beside its secrets. */
+  /** Its entry in `PROVIDERS`, without its secrets. */
   readonly provider: object
   readonly signsTime: boolean
-  /** The header lines of its deliveries as far as a contract can hold them: each proves one moment. */
+  /** The header lines of its deliveries, as far as a contract can contain them: each signature is for one moment. */
   readonly headers: (event: Pick<PaymentEvent, 'id' | 'type'>) => Record<string, string | ReturnType<typeof regex>>
   /** A type that it sends and that changes no order. */
   readonly unhandled: string
@@ -26,7 +26,7 @@ export interface WebhookSender {
 /** The largest body that the gateway takes from the senders here. */
 export const MAX_BYTES = 1_024
 
-/** The bytes of a body. They do not depend on the writer, nor on how often the body was parsed in between. */
+/** The bytes of a body. They do not depend on the writer, or on how often the body was parsed. */
 export function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body, inOrder))
 }
@@ -36,7 +36,7 @@ function inOrder(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** An event as a contract names it; everything else of it follows. */
+/** An event with the id and type of a contract. All its other properties follow from these. */
 export function eventOf(eventId: string, type: string): PaymentEvent {
   const payment = { paymentId: `pay_${eventId}`, orderId: `ord_${eventId}`, amount: 1999, currency: 'EUR' }
   return { id: eventId, type, ...payment, occurredAt: 1_760_000_000_000 }
@@ -45,8 +45,8 @@ export function eventOf(eventId: string, type: string): PaymentEvent {
 const GITHUB_TYPES = { succeeded: 'sponsorship.created', failed: 'sponsorship.cancelled' }
 
 /**
- * GitHub signs the body and nothing else; the event's name is a header (docs.github.com/webhooks). Sponsorships are
- * what it knows of payments.
+ * GitHub signs only the body; the event's name is a header (docs.github.com/webhooks). Its only payments are
+ * sponsorships.
  */
 const github: Signer = {
   types: GITHUB_TYPES,

@@ -27,7 +27,7 @@ const clockAt = (port: number) => async (): Promise<Date> => {
   return new Date(headers.get('date') ?? '')
 }
 
-/** Some orders that nobody has made yet, shaped like one that somebody has. */
+/** Some orders that are not made yet, with the shape of one that is. */
 function lateOrders([sample]: readonly ApiOrder[]): ApiOrder[] {
   if (sample === undefined) throw new Error('There is no order')
   return Array.from({ length: LATE_ORDERS }, () => ({ ...sample, id: `ord_late_${randomUUID()}`, amountDue: 2_000 }))
@@ -42,7 +42,7 @@ async function untilDeferred(stack: Stack, orders: readonly ApiOrder[]): Promise
   )
 }
 
-/** How often these events have failed, the least of them; null where one of them is dead. */
+/** The lowest number of failures of any of these events; null if one of them is dead. */
 async function countFailures(stack: Stack, orders: readonly ApiOrder[]): Promise<number | null> {
   const ofOrders = { orderId: { $in: orders.map(({ id }) => id) } }
   const members = { failures: 1, state: 1 }
@@ -50,7 +50,7 @@ async function countFailures(stack: Stack, orders: readonly ApiOrder[]): Promise
   return found.some(({ state }) => state === 'dead') ? null : Math.min(...found.map(({ failures }) => failures))
 }
 
-/** Waits until each of these events has failed twice more: the first of these attempts may have been claimed by the wrong clock. */
+/** Waits until each of these events has failed twice more. The wrong clock may have claimed the first attempt. */
 async function untilTriedAgain(stack: Stack, orders: readonly ApiOrder[]): Promise<void> {
   const before = (await countFailures(stack, orders)) ?? 0
   const failures = await until(
@@ -81,7 +81,7 @@ async function settleInTime(stack: Stack, late: readonly ApiOrder[]): Promise<vo
   )
 }
 
-/** What a clock that jumps belongs to, and how it is read. */
+/** The owner of a clock that jumps, and how to read the clock. */
 interface Jumping {
   readonly stack: Stack
   readonly source: WebhookSource
@@ -90,8 +90,8 @@ interface Jumping {
 }
 
 /**
- * Sets the clock an hour ahead and then an hour behind, each time while events wait for their orders. What happens while it
- * is wrong answers what is to be waited for once it is right again; then everything settles in time.
+ * Sets the clock an hour ahead and then an hour behind, each time while events wait for their orders. The action during
+ * the wrong time returns a wait for the time after it. After that wait, everything settles in time.
  */
 async function jump(
   { stack, source, clock, read }: Jumping,
@@ -121,7 +121,7 @@ describe('a clock that is an hour ahead, and one that is an hour behind', () => 
     await using clock = await createFakeClock(context)
     await using stack = await startStack({ gateway: clock.env, mongoUri: (await replicaSet()).uri })
     await using source = new WebhookSource(stack.provider('acme'), MODEST)
-    // This provider signs no time: its deliveries are accepted by any clock.
+    // This provider signs no time, so its deliveries are accepted with any clock.
     await using timeless = new WebhookSource(stack.provider('shop'), MODEST)
     const read = clockAt(stack.place.adminPort)
     const struck: Record<string, number> = {}
@@ -172,7 +172,7 @@ describe('a clock that is an hour ahead, and one that is an hour behind', () => 
     resources.defer(async () => {
       for (const pid of pids) await removeFakeClockRemains(pid)
     })
-    // The others have the real time, as a set has whose primary alone is wrong.
+    // The other nodes have the real time: only the clock of the primary is wrong.
     const set = resources.use(await startReplicaSet(3, { electionsByHand: true, environments: [clock.env] }))
     const [wrong = expect.unreachable()] = set.nodes
     pids.push(wrong.pid)

@@ -1,27 +1,27 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A process whose connections can be cut: a node of a set where it has a port at which it listens. */
+/** A process whose connections can be cut. If it has a port, it is a node of a set that listens there. */
 interface Party {
   readonly pid: number
   readonly port?: number
 }
 
 /**
- * A network between the nodes of a set and their clients: each node is reached through a proxy, and what one process sends
- * to another can be held back. Neither side notices: connections stay open, as they do when packets are lost. Knows a process by
- * the sockets it holds, so it needs Linux and no rights beyond those over the processes themselves.
+ * A network between the nodes of a set and their clients. Each node is reached through a proxy, which can hold back the
+ * data that one process sends to another. Neither side notices: connections stay open, as when packets are lost. It
+ * identifies a process by its sockets, so it needs Linux, but no rights beyond those over the processes themselves.
  */
 export interface CutLinks extends AsyncDisposable {
   /** The port at which the node that listens on `port` is reached. */
   reachedAt(port: number): Promise<number>
-  /** From now on nothing that the first sends gets to the second. */
+  /** From now on, nothing that the first sends reaches the second. */
   cut(from: Party, to: Party): void
-  /** Ends the connections that the first has opened to the second, as a firewall does that forgets them. New ones may be made. */
+  /** Ends the connections that the first opened to the second, like a firewall that forgets them. New ones may open. */
   disconnect(from: Party, to: Party): void
-  /** Lets everything through again; what was kept back arrives now. */
+  /** Lets everything through again. Data that was held back arrives now. */
   heal(): void
-  /** How many connections were or would have been used while they were cut. */
+  /** The number of connections that were used, or would have been used, while they were cut. */
   readonly held: number
 }
 
@@ -92,7 +92,7 @@ export function startCutLinks(): CutLinks {
       return (server.address() as AddressInfo).port
     },
     cut(from, to) {
-      // As they are now: a process that ends meanwhile takes its sockets with it.
+      // Copy their current ids: a process that ends meanwhile takes its sockets with it.
       const copy = ({ pid, port }: Party): Party => (port === undefined ? { pid } : { pid, port })
       cuts.push({ from: copy(from), to: copy(to) })
       for (const link of links) apply(link)
@@ -130,7 +130,7 @@ function isHeldBy(link: Link, pid: number): boolean {
 const LOOPBACK = '0100007F'
 const INODE_COLUMN = 9
 
-/** The number of the socket that leads from one port of loopback to another, as the process at its near end holds it. */
+/** The inode of the socket from one loopback port to another, at the near end. */
 function inodeOf(localPort = 0, remotePort = 0): string | undefined {
   const hex = (port: number): string => `${LOOPBACK}:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const rows = readFileSync('/proc/net/tcp', 'latin1')

@@ -32,7 +32,7 @@ async function startUnreliableFront(target: () => number) {
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
-    // Counted, not drawn: in a row of lucky numbers too few calls would fail.
+    // Count instead of drawing random numbers: with lucky numbers, too few calls would fail.
     if (isUnreliable && REFUSED_OF_TEN.has(calls++ % 10)) {
       refused += 1
       return response.writeHead(500).end()
@@ -100,10 +100,10 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     expect(meanwhile.map(({ status }) => status)).toEqual(meanwhile.map(() => 200))
     await stack.untilSettled()
     expect(await unsettledByMetric(stack)).toBe(0)
-    // No stampede, neither during the outage nor after it: most were tried once, when they could succeed.
+    // There was no stampede during the outage or after it: most events were tried once, when they could succeed.
     expect(waited).toBeGreaterThan(BACKLOG / 2)
     const triedTwice = { 'attempts.1': { $exists: true } }
-    // Those of the probes during the outage, and the same number for the time of the start.
+    // These are the events of the probes during the outage, and the same number for the time of the start.
     expect(await stack.events.countDocuments(triedTwice)).toBeLessThanOrEqual(2 * (BACKLOG - waited))
     const others = await stack.events.countDocuments({ ...triedTwice, 'attempts.code': { $ne: 'unavailable' } })
     expect(others, 'events that were tried twice without need').toBe(0)
@@ -175,7 +175,7 @@ describe.concurrent('a call to fulfilment', () => {
     await stack.untilSettled()
     const longest = await stack.events.countDocuments({ 'attempts.ms': { $gt: 12_000 } })
     expect(longest, 'calls that were open for longer than 12 s').toBe(0)
-    // Claims that wait behind a call that hangs are kept: nobody took them over.
+    // Claims that wait behind a hanging call are kept: nobody took them over.
     expect(stack.gateway.countOf('event.taken-over')).toBe(0)
     expect(source.log.flatMap(({ answers }) => answers)).not.toContain(500)
     const row = { struck: { 'a call that hung': await stack.events.countDocuments(timedOut) }, volume: 500 }
@@ -228,7 +228,7 @@ describe('a wait between two attempts', () => {
     await sleep(2_000)
     const now = (await stack.events.db.command({ hello: 1 })).localTime as Date
     const after = await read()
-    // Who was not yet due a second ago has not been touched; who was due a second ago has been tried.
+    // Events that were not yet due a second ago are untouched. Events that were due a second ago have been tried.
     const waits = before.filter(({ dueAt }) => dueAt.getTime() > now.getTime())
     expect(waits.length, 'waits that the restart fell into').toBeGreaterThan(50)
     const untouched = new Map(after.map((record) => [record.eventId, record.dueAt.getTime()]))

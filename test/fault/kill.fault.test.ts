@@ -17,11 +17,11 @@ const SEED = Number(process.env.KILL_SEED ?? randomInt(2 ** 31))
 
 const ORDERS_A_CYCLE = Number(process.env.KILL_ORDERS ?? 25)
 const SETTLED_WITHIN_MS = 60_000
-/** Before the first kill and after the last: the starts, the rest of the load, what is left to settle, the closing check. */
+/** The time before the first kill and after the last: the starts, the rest of the load, settling, the closing check. */
 const AROUND_MS = 300_000
 /**
  * A kill with its load and its restart takes 14 s on two busy cores. Starts, elections and the end of the backlog have
- * separate deadlines with better messages. This one grows with the cycles, so that no slow machine reaches it; it ends what hangs.
+ * separate deadlines with better messages. This one ends a hang. It grows with the cycles, so slow machines pass.
  */
 const LONGEST_CYCLE_MS = 60_000
 const VICTIMS = {
@@ -30,7 +30,7 @@ const VICTIMS = {
 } as const
 type Victim = (typeof VICTIMS)[3][number]
 
-/** Every victim comes up in each round of them, in an order that nobody knows before. */
+/** Draws the victims: each one occurs once per round, in random order. */
 function drawVictims(nodes: 1 | 3, random: () => number): Victim[] {
   const victims: readonly Victim[] = VICTIMS[nodes]
   const rounds = Array.from({ length: Math.ceil(CYCLES[nodes] / victims.length) }, () =>
@@ -64,12 +64,12 @@ function logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted }
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** Returns while deliveries are due: where a busy machine let all of them pass before its turn came, it sends more. */
+/** Returns while deliveries are due. If a busy machine sent all of them before that, it sends more. */
 async function sendUntilSomeMoment(stack: Stack, source: WebhookSource, random: () => number): Promise<void> {
   do {
     addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
     void source.run()
-    // Work that is done, not time that is gone, so that a slow machine is killed under load too.
+    // Wait for completed work, not for time, so that a slow machine is killed under load too.
     await source.untilLeft(Math.ceil(source.left * (0.4 + 0.6 * random())))
     await sleep(random() * 20)
   } while (source.left === 0)
@@ -94,7 +94,7 @@ describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s
     addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
     void source.run()
     for (const name of drawVictims(nodes, random)) {
-      // Asked before there is load: the answer of a busy server may take longer than the load lasts.
+      // Ask before there is load: the answer of a busy server may take longer than the load lasts.
       const victim = await victims[name]()
       await sendUntilSomeMoment(stack, source, random)
       await victim.kill('SIGKILL')

@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 const ORDERS = 130
 const FRESH = 40
 const BACKLOG = 100
-// The backlog is not to keep a machine busy that has other things to do.
+// The backlog must not keep the machine busy, because it has other work.
 const SELDOM = { RETRY_BASE_MS: '2000', RETRY_CAP_MS: '4000' }
 const ANSWERED_WITHIN_MS = 10_000
 
@@ -27,7 +27,7 @@ function backlogLike(sample: ApiOrder): PaymentEvent[] {
   return Array.from({ length: BACKLOG }, (_, n) => paymentOf({ ...sample, id: `ord_late_${n}`, amountDue: 500 }))
 }
 
-/** Waits until no event is left whose holder has forgotten it, while nothing can be settled. */
+/** Waits until every event that its holder has forgotten is taken over, while nothing can be settled. */
 async function untilTakenOver(stack: Stack): Promise<void> {
   await sleep(STACK_LEASE_MS + 1_000)
   const forgotten = { state: 'processing', $expr: { $lt: ['$leaseUntil', '$$NOW'] } } as const
@@ -81,7 +81,7 @@ describe('a primary that has lost both secondaries', () => {
       expect(await until(readiness(port), (status) => status !== 200)).toBe(503)
     }
 
-    // The primary holds them, and no majority does.
+    // The primary has them, but no majority does.
     await using client = await directClient(primary.port).connect()
     const fresh = { eventId: { $in: payments.map(({ id }) => id) } }
     const events = client.db(stack.place.gatewayDb).collection('events')
@@ -95,7 +95,7 @@ describe('a primary that has lost both secondaries', () => {
     expect(items.length, 'events shown to an operator').toBeGreaterThan(0)
     expect(items.filter(({ eventId }) => ids.has(eventId))).toEqual([])
 
-    // These were claimed on the primary, and the gateway learned that no majority holds the claim.
+    // These were claimed on the primary, and the gateway learned that no majority has the claim.
     const claimed = await events.countDocuments({ ...waiting, state: 'processing' }, { readConcern: 'local' })
     stack.fulfilment.pause()
     frozen.resume()

@@ -9,7 +9,7 @@ const ELECTION_TIMEOUT_MS = 120_000
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Three nodes whose primary stays primary without the others, and a stack on them. */
+/** Starts three nodes whose primary stays primary without the others, and a stack on them. */
 async function startOnPatientNodes(resources: AsyncDisposableStack) {
   const set = resources.use(await startReplicaSet(3))
   const primary = await set.primary()
@@ -24,9 +24,9 @@ async function startOnPatientNodes(resources: AsyncDisposableStack) {
   resources.defer(startOthers)
   return {
     stack,
-    // Killed, not frozen: what waits in the socket of a frozen node would reach it later, and nothing be rolled back.
+    // Kill, do not freeze: data in the socket of a frozen node would reach it later, and nothing would be rolled back.
     takeMajorityAway: () => Promise.all(others.map((node) => node.kill('SIGKILL'))),
-    /** The primary dies with all that only it holds; one of the others takes its place. */
+    /** The primary dies with all data that only it has. One of the others replaces it. */
     async loseThePrimary(): Promise<void> {
       await primary.kill('SIGKILL')
       await startOthers()

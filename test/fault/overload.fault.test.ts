@@ -16,7 +16,7 @@ const TIMEOUT_MS = 240_000 + 3_000 * SECONDS
 
 const DELAY_MS = 800
 const KIB = 1_024
-// Large ones, or this process would be busier than the gateway: together three times what goes through at this delay.
+// Large ones, or this process would be busier than the gateway. Together they are three times the possible throughput.
 const SIZES_KIB = [1, 64, 240, 240]
 const MEMORY_MIB = 256
 const GROWTH_MIB = 24
@@ -26,7 +26,7 @@ const SETTLED_WITHIN_MS = 60_000
 
 type Answer = number | 'none'
 
-/** What became of the deliveries of an overload. */
+/** The results of the deliveries of an overload. */
 interface Told {
   readonly answers: Map<Answer, number>
   readonly accepted: string[]
@@ -55,7 +55,7 @@ async function send(stack: Stack, body: Buffer): Promise<{ status: Answer; ms: n
   }
 }
 
-/** Sends at a fixed pace for a time, whatever is answered and however late. */
+/** Sends at a fixed pace for a time, whatever the answers are and however late they come. */
 async function overload(stack: Stack): Promise<Told> {
   const told: Told = { answers: new Map(), accepted: [], refused: [], slowestMs: 0 }
   const underWay = new Set<Promise<void>>()
@@ -116,7 +116,7 @@ describe('more than the gateway can store', () => {
       (status) => status === 200,
     )
     const recoveredMs = performance.now() - calmAt
-    // One after the other, as no provider sends all at once: together they would be too many again.
+    // Send them one after the other, because no provider sends all at once. Together they would be too many again.
     const again: Answer[] = []
     for (const { body } of told.refused) again.push((await send(stack, body)).status)
     const paid = await Promise.all(orders.map((order) => stack.deliver(paymentOf(order))))

@@ -29,7 +29,7 @@ const PARTITIONS: Readonly<Record<string, (links: CutLinks, sides: Sides) => voi
   'in one direction: nothing that it sends arrives': (links, [old, others]) => {
     for (const node of others) {
       links.cut(old, node)
-      // By a connection that works already, a request for a vote would get there and end the old one's office.
+      // Over an existing connection, a request for a vote would arrive and make the old primary step down.
       links.disconnect(node, old)
     }
   },
@@ -38,7 +38,7 @@ const PARTITIONS: Readonly<Record<string, (links: CutLinks, sides: Sides) => voi
 const isPrimary = async ({ port }: MongodUnderTest): Promise<boolean> =>
   (await adminCommand(port, { hello: 1 })).isWritablePrimary === true
 
-/** Waits until these nodes have given up another: an election does not wait for its answers then. */
+/** Waits until these nodes have given up on another one, so that an election does not wait for its answers. */
 async function untilGivenUp(set: ReplicaSetUnderTest, lost: MongodUnderTest, nodes: readonly MongodUnderTest[]) {
   const healthAt = async ({ port }: MongodUnderTest): Promise<number | undefined> => {
     const { members } = await adminCommand(port, { replSetGetStatus: 1 })
@@ -58,7 +58,7 @@ describe('a partition with an old and a new primary', () => {
     await using stack = await startStack({ mongoUri: set.uri })
     await using stranded = await startSecondGateway(stack)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 150, parallel: 100 })
-    // A row that fails must not leave a partition in which nothing can be stopped in order.
+    // A row that fails must not leave a partition, because nothing could be stopped in order.
     await using unhealed = new AsyncDisposableStack()
     unhealed.defer(() => links.heal())
     const struck: Record<string, number> = {}

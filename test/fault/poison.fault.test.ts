@@ -55,7 +55,7 @@ interface Killing {
   readonly victim: ServiceUnderTest
 }
 
-/** Kills a service whenever a call carries the poison, and starts it again; until the poison is dead. Answers how often. */
+/** Kills and restarts a service whenever a call carries the poison, until the poison is dead. Returns how often. */
 async function killWithPoison({ stack, between, poison, victim }: Killing): Promise<number> {
   const isOver = until(
     () => stack.events.countDocuments({ eventId: poison.id, state: 'dead' }),

@@ -9,7 +9,7 @@ import { untilEqual } from '../support/until.ts'
 
 const ORDERS = 500
 
-/** The receiver of an `https:` sink: what it answers is the test's, what came it keeps. */
+/** Starts the receiver of an `https:` sink. The test chooses its answers, and it keeps all that it received. */
 async function startReceiver(answer: (key: string, attempt: number) => number | 'nothing') {
   const attempts = new Map<string, { orderId: string; statuses: (number | 'nothing')[] }>()
   const server = createServer(async (request, response) => {

@@ -11,7 +11,7 @@ const KILLED = { orders: 60, accepted: 200 }
 const KILLS = 5
 const RESUMED_WITHIN_MS = 15_000
 
-/** Three nodes and a stack on them, with a source whose load each round brings along. */
+/** Starts three nodes and a stack on them, with a source. Each round adds its own load to the source. */
 async function startOnThreeNodes(resources: AsyncDisposableStack) {
   const set = resources.use(await startReplicaSet(3))
   const stack = resources.use(await startStack({ mongoUri: set.uri }))
@@ -21,8 +21,8 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
   let least = 0
 
   /**
-   * One round: a new load, the fault during it, and the wait until all of the load is accepted. Yields
-   * the milliseconds from the fault until an event was taken that had not been sent before.
+   * One round: a new load, the fault during it, and the wait until all of the load is accepted. Returns
+   * the milliseconds from the fault until a new event was accepted.
    */
   const round = async ({ orders, accepted }: typeof KILLED, strike: (primary: MongodUnderTest) => Promise<unknown>) => {
     addMixedLoad(source, await createOrders(stack, orders))

@@ -15,7 +15,7 @@ const ORDERS = 130
 const ORDER_ID = 'ord_rolled_back'
 const LEASE_MS = 5_000
 
-/** What the node on a port holds of the three writes, whatever the others hold. */
+/** The state of the three writes on the node on a port, whatever the others have. */
 async function readOn(port: number, stack: Stack, ids: { readonly settled: string; readonly fresh: string }) {
   await using client = await directClient(port).connect()
   const events = client.db(stack.place.gatewayDb).collection('events')
@@ -41,7 +41,7 @@ describe('writes that only the old primary had', () => {
     await source.run()
     await stack.untilSettled()
 
-    // Fulfilment's write is on a majority; that the event is done will not be.
+    // Fulfilment's write is on a majority. The gateway's write that the event is done will not be.
     const [settled, fresh] = [paymentOf(settling), paymentOf(waiting)]
     const ids = { settled: settled.id, fresh: fresh.id }
     const reply = between.holdReply('payments.applyEvents')
@@ -58,14 +58,14 @@ describe('writes that only the old primary had', () => {
     expect([answers[0].status, answers[1]], 'answers without a majority').toEqual([500, 503])
     await untilEqual(() => readOn(old.port, stack, ids), { webhook: 1, order: 1, settled: 'done' })
 
-    // With it dies what the gateway knows of the result.
+    // The gateway's knowledge of the result dies with it.
     await Promise.all([old.kill('SIGKILL'), stack.gateway.kill('SIGKILL')])
     for (const node of others) await node.start()
     const successor = await set.elect(others)
     expect(await readOn(successor.port, stack, ids)).toEqual({ webhook: 0, order: 0, settled: 'processing' })
     await stack.gateway.restart()
     await old.start()
-    // While it rolls back it closes its connections.
+    // The node closes its connections while it rolls back.
     const onOld = await until(
       () => readOn(old.port, stack, ids).catch(() => null),
       (found) => found?.webhook === 0,

@@ -39,7 +39,7 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
       source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${count}_${order.id}` }))
     }
   }
-  // By the first event that it takes in: its calls are slow enough to see it there.
+  // Use the first event that it accepts: its calls are slow enough to see the event there.
   expect((await second.provider.deliver(second.provider.write(first))).status).toBe(200)
   const taken = await stack.events.findOne({ eventId: first.id, state: 'processing' })
   const owner = taken?.leaseOwner ?? expect.unreachable()
@@ -50,7 +50,7 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
     (count) => count > 200,
   )
 
-  // An event whose order is not there yet comes to a gateway that has all it can hold.
+  // An event without an order yet arrives at a gateway that is full.
   const early = paymentOf({ ...sample, id: `ord_early_${randomUUID()}`, amountDue: 500 })
   source.add(early)
   expect((await second.provider.deliver(second.provider.write(early))).status).toBe(200)

@@ -18,7 +18,7 @@ const SLOW_SENDERS = 50
 const BYTES_A_SECOND = 1_024
 const PAIRS = 200
 const CLOSED_WITHIN_MS = 12_000
-// What processes may be late that share a machine with others.
+// How late processes may be if they share a machine with others.
 const BUSY_MS = 3_000
 
 interface SlowSender {
@@ -34,7 +34,7 @@ async function sendSlowly(stack: Stack): Promise<SlowSender> {
   socket.on('data', (chunk) => {
     answer += chunk
   })
-  // What is on its way to a connection that was closed meanwhile comes back as an error.
+  // Data that is on its way to a closed connection causes an error.
   socket.on('error', () => undefined)
   const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.write(
@@ -49,7 +49,7 @@ async function sendSlowly(stack: Stack): Promise<SlowSender> {
 describe('the gateway', () => {
   it('FP-20: closes bodies that come at 1 KiB a second within 10 s; others are served meanwhile', async () => {
     await using stack = await startStack()
-    // What the machine does to a gateway it does to both; the slow senders come to one of them only.
+    // The machine affects both gateways equally, but the slow senders reach only one of them.
     await using spared = await startSecondGateway(stack)
     const gateways = [stack.provider('acme'), spared.provider]
     const orders = await createOrders(stack, ORDERS)
@@ -70,7 +70,7 @@ describe('the gateway', () => {
     }
     await finished
     const answers = await slow
-    // By the clock of the gateway: the senders may be late to see it, and lose the answer to what they have sent since.
+    // By the gateway's clock: the senders may notice late, and lose the answer because of data that they sent since.
     const refused = stack.gateway.lines.filter(({ code }) => code === 'request_timeout')
     expect(refused).toHaveLength(SLOW_SENDERS)
     for (const { ms } of refused) {
@@ -82,7 +82,7 @@ describe('the gateway', () => {
       expect(ms).toBeLessThan(CLOSED_WITHIN_MS + BUSY_MS)
     }
     expect(answers.map(({ answer }) => answer)).toContain('HTTP/1.1 408')
-    // Not the slowest of them: a busy machine holds up a process now and then.
+    // Not the slowest of them, because a busy machine delays a process now and then.
     expect(later.toSorted((a, b) => a - b)[Math.floor(PAIRS * 0.9)]).toBeLessThan(500)
     await stack.untilSettled()
     const row = { struck: { 'a slow sender': SLOW_SENDERS }, volume: 2 * ORDERS }

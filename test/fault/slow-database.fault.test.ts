@@ -10,16 +10,16 @@ import { startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 const ORDERS = 130
-// 10 s, and what this process needs for itself where hundreds of its requests wait.
+// 10 s, plus the time that this process itself needs while hundreds of its requests wait.
 const ANSWERED_WITHIN_MS = 14_000
 const TICKETS_A_SECOND = 30
 const DELAY_MS = 600
 const AT_ONCE = 100
 
-// The primary stays: what leads to it, and what makes it slow, is for this one.
+// The primary must stay, because the proxy and the slowdown apply only to this node.
 const replicaSet = shareReplicaSet({ electionsByHand: true })
 
-/** How many microseconds writes of a primary have waited for flow control. */
+/** The total time in microseconds that a primary's writes have waited for flow control. */
 async function throttledMicros({ port }: MongodUnderTest): Promise<number> {
   const { flowControl } = (await adminCommand(port, { serverStatus: 1 })) as {
     flowControl: { timeAcquiringMicros: number }
@@ -27,7 +27,7 @@ async function throttledMicros({ port }: MongodUnderTest): Promise<number> {
   return Number(flowControl.timeAcquiringMicros)
 }
 
-/** How often a service has waited for a connection of its pool and got none, by its metrics. */
+/** How often a service has waited for a connection of its pool without getting one, by its metrics. */
 async function waitedInVain(port: number): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return Number(/^oncehook_database_errors_total\{class="MongoWaitQueueTimeoutError"\} (\d+)/m.exec(metrics)?.[1] ?? 0)

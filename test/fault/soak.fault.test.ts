@@ -26,14 +26,14 @@ const MINUTES_10 = 600
 const SLOPE_MIB = 1
 const IS_LONG = SECONDS >= 3 * MINUTES_10
 
-/** What a process took at an instant, in seconds since the beginning. */
+/** The resources that a process used at an instant, in seconds since the beginning. */
 interface Sample {
   readonly at: number
   readonly mib: number
   readonly files: number
 }
 
-/** By how much a value grows in a second: the straight line through its samples, by least squares. */
+/** The growth of a value per second: the slope of the line through its samples, by least squares. */
 function slopeOf(samples: readonly Sample[], value: (sample: Sample) => number): number {
   const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length
   const [at, height] = [mean(samples.map((sample) => sample.at)), mean(samples.map(value))]

@@ -25,14 +25,14 @@ interface Timed {
   readonly settledAt: Date
 }
 
-/** Within how many milliseconds after their arrival 95 of 100 events were settled. */
+/** The number of milliseconds after arrival within which 95 of 100 events were settled. */
 async function settledWithin(eventIds: readonly string[]): Promise<number> {
   const found = (await stack.events.find({ eventId: { $in: [...eventIds] } }).toArray()) as unknown as Timed[]
   const took = found.map(({ receivedAt, settledAt }) => settledAt.getTime() - receivedAt.getTime())
   return took.toSorted((a, b) => a - b)[Math.floor(took.length * 0.95)] ?? Number.NaN
 }
 
-/** Sends a payment for each of some orders, the first in each hundred of `poisoned` hundreds for a wrong amount. */
+/** Sends a payment for each of some orders. In `poisoned` hundreds, the first payment has a wrong amount. */
 async function sendHundreds(poisoned: number): Promise<{ poison: string[]; p95: number }> {
   await using source = newSource()
   const orders = await createOrders(stack, HUNDREDS * 100)
@@ -53,7 +53,7 @@ async function sendHundreds(poisoned: number): Promise<{ poison: string[]; p95: 
 describe('an event that cannot succeed', () => {
   it('FP-09: one per hundred is dead at once with its reason, and delays no other event', async () => {
     const seen = { without: Number.POSITIVE_INFINITY, beside: Number.POSITIVE_INFINITY }
-    // Half as much again; a machine that is busy with other things is asked once more.
+    // At most 1.5 times as long, plus 20 ms. If the machine is busy with other things, measure again.
     for (let round = 0; round < 5 && !(seen.beside < seen.without * 1.5 + 20 && round > 0); round += 1) {
       seen.without = Math.min(seen.without, (await sendHundreds(0)).p95)
       const { poison, p95 } = await sendHundreds(HUNDREDS)

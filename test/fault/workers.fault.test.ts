@@ -14,7 +14,7 @@ const CALL_TAKES_MS = 300
 const SHARED_WITHIN_MS = 180_000
 const COPIES = 50
 const EVENTS = 200
-// Beside the two seconds that the row grants: processes that share a machine with others are late.
+// In addition to the two seconds of the row, because processes that share a machine with others are late.
 const BUSY_MS = 3_000
 
 describe('two gateways on one inbox', () => {
@@ -40,14 +40,14 @@ describe('two gateways on one inbox', () => {
   })
 
   /**
-   * Two things are held here, each seen red without what protects it. The tenth: a process claims no more than keeps its lanes busy
-   * (`claimDue(limit)` in the dispatcher); with a limit of 100,000 the other one settles nothing. The one verdict: a look for what is
-   * due skips events in progress, a claim takes only what is still pending, and an outcome is written only by the
-   * holder. Each of the last two alone is enough, and without both the test stays green, for two looks seldom meet;
-   * without all three events are settled twice (I9), and fulfilment's markers still allow one effect.
+   * This test checks two things. Each failed when its protection was removed. The tenth: a process claims only as much
+   * as keeps its lanes busy (`claimDue(limit)` in the dispatcher). With a limit of 100,000 the other settles nothing.
+   * The one verdict: the search for due events skips events in progress, a claim takes only pending events, and only
+   * the holder writes an outcome. Either of the last two is enough. Without both, the test still passes, because two
+   * searches seldom meet. Without all three, events are settled twice (I9), but fulfilment's markers allow one effect.
    */
   it(`FP-12: share a backlog of ${BACKLOG}: each event has one effect, and each of them settles a tenth`, async () => {
-    // Slow calls of few events: the backlog lasts longer than the longest wait between two probes of any process.
+    // Calls are slow and have few events, so the backlog lasts longer than any wait between two probes of a process.
     await using between = await startFaultProxy()
     between.delay(CALL_TAKES_MS / 2)
     const settings = { DISPATCH_BATCH: '20', FULFILMENT_URL: `http://127.0.0.1:${between.port}` }
@@ -82,7 +82,7 @@ describe('two gateways on one inbox', () => {
     addMixedLoad(source, await createOrders(stack, 120))
     stack.fulfilment.pause()
     await source.run()
-    // The other one may have a few already: of those whose call fails, which may be tried again by anybody.
+    // The other one may already have a few: events whose call failed, which any process may try again.
     const held = await stack.events.find({ state: 'processing', starts: 1 }).toArray()
     await stack.gateway.kill('SIGKILL')
     const killedAt = performance.now()
@@ -113,7 +113,7 @@ describe('two gateways on one inbox', () => {
     const finished = source.run()
     await source.untilAccepted(100)
 
-    // Its calls are at a fulfilment that does not answer when it falls asleep: it wakes to answers that came too late.
+    // Its calls wait for a fulfilment that does not answer when it is frozen. It wakes to answers that came too late.
     stack.fulfilment.pause()
     const held = { state: 'processing' } as const
     await until(

@@ -36,10 +36,10 @@ const moves: fc.Arbitrary<Move> = fc.record({
   note: fc.constantFrom('a', 'b', 'c'),
   key: fc.constantFrom('k1', 'k2'),
 })
-/** What is sent at one time, a move of a client each. */
+/** The requests that are sent together: one move per client. */
 const rounds = fc.uniqueArray(moves, { minLength: 1, maxLength: CLIENTS, selector: ({ client }) => client })
 
-/** What a client has seen of each order. */
+/** A client, and the versions of each order that it has seen. */
 class Client {
   readonly #seen = new Map<string, number[]>()
 
@@ -47,7 +47,7 @@ class Client {
     if (version !== undefined) this.#seen.set(path, [...(this.#seen.get(path) ?? []), version])
   }
 
-  /** The header value that a condition comes to. */
+  /** The header value for a condition. */
   tagOf(condition: Condition | null, path: string): string | undefined {
     if (condition === null) return undefined
     const versions = this.#seen.get(path) ?? [1]
@@ -111,8 +111,8 @@ function callOf({ method, path, note, key, ifMatch, ifNoneMatch }: ModelRequest,
 }
 
 /**
- * The states in which the service may be after concurrent requests: one for each order in which they
- * could have come one by one with the same answers (linearizability). None: something went wrong.
+ * The possible states of the service after concurrent requests: one for each sequence in which they could have come one
+ * by one with the same answers (linearizability). If there is none, something went wrong.
  */
 function explain(states: readonly ModelState[], sent: readonly Sent[]): ModelState[] {
   const waiting = sent.filter((one) => isWaiting(one, sent))
@@ -133,7 +133,7 @@ function endsOf(state: ModelState, open: readonly Sent[]): ModelState[] {
   })
 }
 
-/** A 409 with a time to come again, while another request with the key may be running, has no effect. */
+/** A 409 with a time to retry has no effect. It is possible while another request with the key may be running. */
 function isWaiting({ request, answer }: Sent, sent: readonly Sent[]): boolean {
   if (answer.status !== 409 || request.key === undefined || answer.headers['retry-after'] !== '1') return false
   return sent.some((other) => other.answer.status === 201 && other.request.key === request.key)
@@ -175,7 +175,7 @@ function contentsOf({ orders, keys }: ModelState): Contents {
   return { orders: Object.fromEntries(live), made: keys.size }
 }
 
-/** What is stored of a run, and nothing beside it. */
+/** Everything that is stored of a run. */
 async function readAll(run: string): Promise<Contents> {
   const orders = system.fulfilment.db.collection<{ _id: string; version: number; note: string }>('orders')
   const stored = await orders.find({ customerId: run }).toArray()

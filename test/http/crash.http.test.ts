@@ -9,7 +9,7 @@ import { startStack } from '../support/stack/stack.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-// Both proxies are where replies get lost: between the services, and between fulfilment and its database.
+// Replies get lost at both proxies: between the services, and between fulfilment and its database.
 const betweenServices = stack.use(await startFaultProxy())
 const beforeDatabase = stack.use(await startFaultProxy())
 const mongoUri = new URL(process.env.TEST_MONGODB_URI ?? '')
@@ -65,7 +65,7 @@ async function expectOneOrder(answer: Told, { key, customerId }: { key: string; 
   expect((await send('GET', `/${id}`)).text).toBe(answer.text)
 }
 
-/** What a promise rejects with; watched from the start, for a killed process answers when it likes. */
+/** The reason with which a promise rejects. Watches it from the start, because a killed process may answer any time. */
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => null,

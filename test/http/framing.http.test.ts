@@ -14,7 +14,7 @@ const impatient = { HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '2000' }
 const system = stack.use(await startHttpSystem({ gateway: impatient }))
 const { call, deliver, write } = system
 
-/** F01, the sign of life after every broken request. */
+/** F01: the service still answers after every broken request. */
 afterEach(async () => {
   const event = { id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } }
   const startedAt = performance.now()
@@ -29,7 +29,7 @@ async function answersTo(octets: Octets, methods: readonly string[] = ['GET']): 
   return parseAnswers(exchange.octets, methods).map((answer) => expectSound(toHttpAnswer(answer)))
 }
 
-/** The status of the one answer to octets, after which the connection ends. */
+/** The status of the only answer to octets. The connection ends after it. */
 async function statusOf(octets: Octets, methods?: readonly string[]): Promise<number | undefined> {
   const answers = await answersTo(octets, methods)
   expect(answers).toHaveLength(1)
@@ -293,7 +293,7 @@ describe('the length of a body', () => {
       socket.write(write(head))
       socket.write(Buffer.alloc(size / 2))
       await once(socket, 'data')
-      // What is still on its way after the answer must not become a reset, which would take the answer away.
+      // Data that is still on its way after the answer must not cause a reset, which would discard the answer.
       socket.write(Buffer.alloc(size / 2))
       await closed
       expect({ errors, all: socket.bytesWritten > size }).toEqual({ errors: [], all: true })
@@ -303,7 +303,7 @@ describe('the length of a body', () => {
   )
 })
 
-/** The first octets that come back, and the connection gone. */
+/** The first octets that come back. The connection is closed after them. */
 async function firstOctets(send: (socket: Socket) => void): Promise<string> {
   const { octets } = await system.send(async (socket) => {
     send(socket)
@@ -426,7 +426,7 @@ describe('time', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  /** Holds bodies open that announce `octets` and send `brought` of them; resolves when all have begun. */
+  /** Keeps requests open whose bodies announce `octets` and send `brought` of them. Resolves when all have begun. */
   async function holdBodies(count: number, octets: number, brought: number): Promise<void> {
     const { headers, ...rest } = system.delivery('{}')
     const head = write({ ...rest, headers: { ...headers, 'content-length': `${octets}` }, body: '' })
@@ -593,7 +593,7 @@ describe('several requests on one connection', () => {
     socket.resume()
     await once(socket, 'end')
     await sleep(1_500)
-    // A half-open connection would take this; one that is gone resets it.
+    // A half-open connection would accept this. A closed one answers with a reset.
     const reset = once(socket, 'error', { signal: AbortSignal.timeout(10_000) })
     socket.write('x')
     await sleep(50)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 
-/** What the strange requests to one listener are made of. */
+/** The material for the strange requests to one listener. */
 export interface FuzzSoil {
   readonly targets: readonly string[]
-  /** The value of Authorization that opens its doors, so that strange things get deep. */
+  /** A valid value of Authorization, so that strange requests get past authentication. */
   readonly authorization: string
   readonly bodies: readonly string[]
   /** Valid requests, to be tampered with. */
@@ -171,13 +171,13 @@ const HARSH = [
 ]
 
 interface Spoiling {
-  /** What is put in. */
+  /** The octets that are inserted. */
   readonly splinters: readonly string[]
   /** Whether only the body is broken; its length is correct then. */
   readonly fromBody: boolean
 }
 
-/** A few changes to a request that was in order: octets replaced, taken out, put in or doubled. */
+/** A valid request with a few changes: octets are replaced, removed, inserted or repeated. */
 function spoiledRequest({ good }: FuzzSoil, { splinters, fromBody }: Spoiling): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -13,7 +13,7 @@ const operator = randomBytes(24).toString('hex')
 const system = stack.use(
   await startHttpSystem({
     gateway: { OPERATOR_TOKENS: JSON.stringify({ operator }) },
-    // A token for one call would let none of the strange ones through.
+    // A token that is bound to one call would let no strange request through.
     fulfilment: { binding: 'accepted' },
   }),
 )
@@ -52,7 +52,7 @@ async function expectAlive(): Promise<void> {
   expect(internal).toEqual([])
 }
 
-/** Sends strange requests, many at a time, and looks at every answer and at the services in between. */
+/** Sends strange requests, many at a time. Checks every answer, and the services in between. */
 async function fuzz(port: number, soil: FuzzSoil): Promise<void> {
   const requests = fc.sample(strangeRequests(soil), { seed, numRuns: REQUESTS })
   for (let at = 0; at < requests.length; at += TOGETHER) {

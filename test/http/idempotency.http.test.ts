@@ -12,7 +12,7 @@ const stored = system.fulfilment.db.collection('orders')
 const keys = system.fulfilment.db.collection('idempotency_keys')
 
 const newKey = () => randomUUID()
-/** A customer by whom the orders of one test can be counted. */
+/** A new customer id, by which the orders of one test can be counted. */
 const newCustomer = () => `cus_${randomUUID()}`
 
 function post(key: string | readonly string[], more: Partial<HttpCall> = {}): Promise<HttpAnswer> {
@@ -20,7 +20,7 @@ function post(key: string | readonly string[], more: Partial<HttpCall> = {}): Pr
   return call({ method: 'POST', target: ORDERS, body: orderContent(), ...more, headers })
 }
 
-/** What a replay must have in common with the first answer. */
+/** The parts of an answer that a replay must repeat. */
 function lasting({ status, text, headers }: HttpAnswer) {
   const { location, etag, 'content-type': type, 'content-location': content } = headers
   return { status, text, location, etag, type, content }

@@ -6,7 +6,7 @@ import type { HttpAnswer } from '../support/http/http-answer.ts'
 import { callTogether, countStatuses, makeOrder, ORDERS, orderContent } from '../support/http/http-orders.ts'
 import { type HttpSystem, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
 
-/** The longest window there is: a test hardly ever falls into two. */
+/** The longest possible window, so that a test hardly ever falls into two. */
 const ONE_WINDOW = '86400'
 const anEvent = () => ({ id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } })
 
@@ -106,7 +106,7 @@ describe('deliveries', () => {
     expect(countStatuses(await flood)).toEqual({ 401: 20, 429: 180 })
     expect(await system.events.countDocuments()).toBe(30)
     const metrics = await (await fetch(`http://127.0.0.1:${system.adminPort}/metrics`)).text()
-    // The operator sees all that have a signature, also those that are only asked to retry later.
+    // The operator sees all deliveries with a signature, including those that are only asked to retry later.
     expect(metrics).toMatch(/^oncehook_verification_failures_total\{[^}]*reason="signature_mismatch"\} 200$/m)
 
     const bare = { method: 'POST', target: WEBHOOK, headers: { 'x-forwarded-for': '203.0.113.7' }, body: '{}' }

@@ -32,7 +32,7 @@ const { port, events } = stack.use(
   }),
 )
 
-/** What a running `npm start` with these providers would leave. */
+/** The data folder that a running `npm start` with these providers would write. */
 const dataFolder = stack.adopt(await mkdtemp(join(tmpdir(), 'oncehook-send-')), async (folder) =>
   rm(folder, { recursive: true }),
 )
@@ -42,14 +42,14 @@ const secrets = { apiTokens: { dev: token }, operatorTokens: {}, providers }
 await writeFile(join(dataFolder, 'running.json'), JSON.stringify(running))
 await writeFile(join(dataFolder, 'secrets.json'), JSON.stringify(secrets))
 
-/** What `oncehook send --batch … --json` prints, as far as it matters here. */
+/** The part of the output of `oncehook send --batch … --json` that is used here. */
 interface SendDocument {
   readonly summary: string
   readonly deliveries: readonly { readonly status: number; readonly events: readonly { readonly orderId: string }[] }[]
   readonly orders: readonly { readonly after: { readonly version: number } }[]
 }
 
-/** Sends as a user would; a scheme with two keys wants the private one, which the gateway has not. */
+/** Sends as a user would. A scheme with two keys needs the private one, which the gateway does not have. */
 async function send(scheme: string, ...args: readonly string[]) {
   const { secret } = simulated.get(scheme) as SimulatedProvider
   const file = join(dataFolder, `${scheme}.key`)

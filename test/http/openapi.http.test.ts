@@ -26,12 +26,12 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Reads a value with a schema of the document; throws where it does not fit. */
+/** Validates a value against a schema of the document. Throws if it does not match. */
 function expectFit(value: unknown, schema: object): void {
   z.fromJSONSchema({ ...toLocal(schema), $defs: toLocal(document.components.schemas) }).parse(value)
 }
 
-/** References as the reader wants them, and without `not`, which it does not know: it bars one name from metadata. */
+/** Rewrites references for the reader, and removes `not`, which it does not know. `not` bars one name from metadata. */
 function toLocal(part: object): Record<string, never> {
   const text = JSON.stringify(part, (name, value: unknown) => (name === 'not' ? undefined : value))
   return JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/'))
@@ -45,14 +45,14 @@ function examplesOf(operationId: string): [name: string, type: string, value: ob
   )
 }
 
-/** The JSON of a response, where it has a body. */
+/** The JSON of a response, if it has a body. */
 function contentOf(response: DocumentedResponse | { readonly $ref: string } | undefined) {
   const shared = document.components.responses as Record<string, DocumentedResponse>
   const resolved = response && '$ref' in response ? shared[response.$ref.split('/').at(-1)!] : response
   return resolved?.content?.['application/json']
 }
 
-/** Sends a request of the document; the answer is one of those that it documents, its body fits. */
+/** Sends a request of the document. Checks that its answer is documented and that the body matches the schema. */
 async function run(operationId: string, call: HttpCall): Promise<number> {
   const { responses } = operations.find((one) => one.operationId === operationId)!
   const { status, json } = await system.call(call)

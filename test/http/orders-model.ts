@@ -1,7 +1,7 @@
-/** A condition as a client means it; which tag that is depends on what the client has seen. */
+/** A condition as the client means it. The tag depends on what the client has seen. */
 export type Condition = 'known' | 'oldest' | 'next' | 'star' | 'weak' | 'list' | 'never'
 
-/** One request of a client, as it was sent: conditions are header values by now. */
+/** One request of a client, as it was sent. Its conditions are header values. */
 export interface ModelRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE' | 'POST'
   /** The order it is about; null: a new one under an idempotency key. */
@@ -18,7 +18,7 @@ export interface ModelAnswer {
   readonly status: number
   readonly version?: number
   readonly note?: string
-  /** For a POST: what its answer must be equal to; undefined is an answer that nobody has had yet. */
+  /** For a POST: the text that its answer must equal; undefined if the answer is a new one. */
   readonly text?: string
 }
 
@@ -28,7 +28,7 @@ interface ModelOrder {
   readonly note: string | null
 }
 
-/** What the service knows: the orders, and the answers under each key. */
+/** The state of the service: the orders, and the answers under each key. */
 export interface ModelState {
   readonly orders: ReadonlyMap<string, ModelOrder>
   readonly keys: ReadonlyMap<string, { readonly note: string; readonly text: string }>
@@ -37,7 +37,7 @@ export interface ModelState {
 /** Nothing is known. */
 export const EMPTY: ModelState = { orders: new Map(), keys: new Map() }
 
-/** What one request does to the service if it is alone, and its answer. `text` is the real answer. */
+/** The effect of a single request on the service, and its answer. `text` is the real answer. */
 export function step(state: ModelState, request: ModelRequest, text: string): readonly [ModelState, ModelAnswer] {
   if (request.path === null) return post(state, request, text)
   const order = state.orders.get(request.path)
@@ -57,7 +57,7 @@ interface Situation {
 
 interface Decision {
   readonly answer: ModelAnswer
-  /** The order afterwards, where it changes. */
+  /** The order afterwards, if it changes. */
   readonly order?: ModelOrder
 }
 
@@ -101,7 +101,7 @@ function isRead({ method }: ModelRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Whether a list of tags names a version; the model needs no grammar, for it wrote the list itself. */
+/** Whether a list of tags names a version. The model needs no grammar, because it wrote the list itself. */
 function names(list: string, version: number, weakly: boolean): boolean {
   if (list === '*') return true
   return list.split(', ').some((tag) => tag === `"${version}"` || (weakly && tag === `W/"${version}"`))

@@ -178,7 +178,7 @@ describe('a principal that may touch only its own orders', () => {
     expect(ofDeleted).toEqual(ofNobody)
   })
 
-  // An id has one order, so a PUT that would create one cannot hide that there is one. The answer says nothing else.
+  // An id has one order, so a PUT that would create it must reveal that it exists. The answer reveals nothing else.
   it.each<[string, Record<string, string>]>([
     ['without conditions', {}],
     ['that must create', { 'if-none-match': '*' }],
@@ -339,7 +339,7 @@ describe('an order that is created by POST', () => {
     const order = orderContent()
     const body = { raw: Buffer.from(JSON.stringify(order)), json: order }
     const request = { method: 'POST', target: ORDERS, mediaType: 'application/json', body }
-    // The gateway has asked for it, and heard nothing.
+    // The gateway has asked for it, and got no answer.
     const idempotency = { principal: 'shop ü', key, fingerprint: fingerprintOf(request) }
     const lost = await fulfilmentClient(system.fulfilment).orders.create.mutate({ order, idempotency, owner: 'shop ü' })
     const { id } = lost.order

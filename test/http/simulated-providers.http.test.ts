@@ -80,7 +80,7 @@ describe.each([...simulated])('the route of a provider of %s', (scheme, { signer
     expect(order).toMatchObject({ status: 'payment_failed' })
   })
 
-  // Where the provider has to be asked, what it says decides, and not what was sent.
+  // If the provider has to be asked, its answer decides, not the delivery.
   if (signer.describeObject === undefined) {
     it('refuses a body with one bit changed, and stores nothing', async () => {
       const before = await events.countDocuments()

@@ -16,13 +16,13 @@ function anEvent(members: object = {}): { id: string; type: string; data: { obje
 
 const RECEIVED = { status: 200, json: { received: true } }
 
-/** Everything of a refusal but for its id: all refusals of a signature look the same. */
+/** A refusal without its id. All refusals of a signature look the same. */
 function likeness({ status, headers, json }: HttpAnswer) {
   const { date: _d, 'x-request-id': _x, ...lasting } = headers
   return { status, lasting, error: json.error, code: json.code }
 }
 
-/** Sends what is refused, and looks whether it left a trace. */
+/** Sends a request that is refused, and checks that it left no trace. */
 async function expectNoTrace(refuse: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
   const before = await events.countDocuments()
   const answer = await refuse()

@@ -18,8 +18,8 @@ export interface ProjectWithPackage extends AsyncDisposable {
 const MODULES = resolve(import.meta.dirname, '../../node_modules')
 
 /**
- * Builds a package, packs it with npm, and installs the tarball into an empty project without a network. What it depends on
- * comes from the packages that are installed here.
+ * Builds a package, packs it with npm, and installs the tarball into an empty project without a network. Its
+ * dependencies come from the packages that are installed here.
  */
 export async function installPackage(
   build: (folder: string) => Promise<void>,
@@ -40,7 +40,7 @@ export async function installPackage(
   }
 }
 
-/** The environment without what the npm that runs the tests has put there. */
+/** The environment without the variables of the npm that runs the tests. */
 function withoutNpm(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 }

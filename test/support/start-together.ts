@@ -1,6 +1,6 @@
 /**
- * Waits for things that are being started side by side and gives those that came up to `resources`, which ends them side
- * by side as well. Throws the first failure, after all are either up or failed.
+ * Waits for resources that start in parallel, and adds those that started to `resources`, which ends them in parallel
+ * too. Throws the first failure after all have started or failed.
  */
 export async function startTogether<T extends AsyncDisposable>(
   resources: AsyncDisposableStack,

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 const POLL_MS = 20
 const LATEST_MS = 45_000
 
-/** Reads again and again until the value is as wanted, and returns it. Throws, showing the last one, after 45 s or `withinMs`. */
+/** Reads repeatedly until the value is as wanted, and returns it. Throws with the last one after 45 s or `withinMs`. */
 export async function until<T>(
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean,
@@ -19,7 +19,7 @@ export async function until<T>(
   }
 }
 
-/** Reads again and again until the value equals the wanted one. */
+/** Reads repeatedly until the value equals the wanted one. */
 export async function untilEqual<T>(read: () => T | Promise<T>, wanted: T): Promise<T> {
   return until(read, (value) => isDeepStrictEqual(value, wanted))
 }

@@ -47,7 +47,7 @@ function signedEvent(members: EventMembers): RawRequest {
   return signed({ body: bytes(anEvent(members)) })
 }
 
-/** Signed by hand, for what no signer would sign. */
+/** A request that is signed by hand, for a timestamp that no signer would use. */
 function signedWithTimestamp(timestamp: string): RawRequest {
   const request = signed()
   const key = Buffer.from(current.slice('whsec_'.length), 'base64')
@@ -239,7 +239,7 @@ function send(request: RawRequest): Promise<RawAnswer> {
   return sendRaw(stack.url, request)
 }
 
-/** BP-40: sends a request that is to be refused, and a good delivery after it: only the good one leaves a record. */
+/** BP-40: sends a request that must be refused, and then a good delivery. Only the good one creates a record. */
 async function expectRefusal(request: RawRequest, wanted: { status: number; code: string }): Promise<RawAnswer> {
   const before = await stack.events.countDocuments()
   const answer = await send(request)

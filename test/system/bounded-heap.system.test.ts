@@ -17,13 +17,13 @@ const SECONDS = 12
 
 const QUIET = { settings: { LOG_LEVEL: 'warn' } }
 
-/** How many bytes the young generation of a service takes; of all its workers together. */
+/** The size in bytes of a service's young generation, for all its workers together. */
 async function youngBytes(port: number): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return Number(/^nodejs_heap_space_size_total_bytes\{space="new"[^}]*\} (\d+)$/m.exec(metrics)?.[1])
 }
 
-/** Delivers as fast as is answered, for a while; the most that was seen at each port meanwhile. */
+/** Delivers as fast as answers come, for a while. Returns the highest value that each port showed meanwhile. */
 async function mostUnderLoad(stack: Stack, ports: readonly number[]): Promise<number[]> {
   const orders = await createOrders(stack, ORDERS)
   const most = ports.map(() => 0)

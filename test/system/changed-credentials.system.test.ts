@@ -42,7 +42,7 @@ async function startSignedIn(resources: AsyncDisposableStack) {
   return { stack, makeUsers, writeFiles, dropUsers }
 }
 
-/** Makes an order and delivers its payment, each again until it is taken, and waits until the order is paid. */
+/** Makes an order and delivers its payment, retries each until it is accepted, and waits until the order is paid. */
 async function untilPaid(stack: Stack): Promise<void> {
   const order = await until(
     () => stack.orders.create().catch(() => null),
@@ -77,7 +77,7 @@ describe('database users that are created again', () => {
     await untilPaid(stack)
     await stack.untilSettled()
 
-    // One for each change, however many pools a service has; one for both where the second comes before the first is over.
+    // One line per change, whatever the number of pools; one for both if the second comes before the first is over.
     for (const service of [stack.gateway, stack.fulfilment]) {
       expect(service.countOf('mongodb.renewing')).toBeGreaterThanOrEqual(1)
       expect(service.countOf('mongodb.renewing')).toBeLessThanOrEqual(2)

@@ -22,7 +22,7 @@ resources.defer(() => rm(folder, { recursive: true }))
 const former = await settingsOfFirstRelease(place, folder)
 const upgrading = readFileSync(join(import.meta.dirname, '../../docs/upgrading.md'), 'utf8')
 
-/** What a service says that does not start: one line for each problem. */
+/** The output of a service that does not start: one line for each problem. */
 async function refusal(name: 'gateway' | 'fulfilment', settings: Settings): Promise<string[]> {
   const { code, stderr } = await runToEnd({ name, settings })
   expect(code).toBe(78)
@@ -31,7 +31,7 @@ async function refusal(name: 'gateway' | 'fulfilment', settings: Settings): Prom
 
 const ADDED = '"effects": ["payment.succeeded", "payment.failed"]'
 
-/** The settings after somebody has added to each provider what the gateway has asked for. */
+/** The settings after the properties that the gateway asked for are added to each provider. */
 function withAdded(settings: Settings, lines: readonly string[]): Settings {
   const providers = JSON.parse(settings.PROVIDERS ?? '{}')
   for (const line of lines) {

@@ -17,7 +17,7 @@ const NO_TOKEN = 'A valid token is required'
 const PATIENCE = { timeout: 20_000 }
 
 type Service = 'gateway' | 'fulfilment'
-/** Files by the names of their settings, without the beginning that all have. */
+/** Files by the names of their settings, without the common prefix. */
 type Files = Readonly<Partial<Record<'CERT' | 'KEY' | 'CLIENT_CA' | 'CA' | 'CLIENT_CERT' | 'CLIENT_KEY', string>>>
 
 async function ofServer(by = authority): Promise<Files> {
@@ -56,7 +56,7 @@ async function startSecured(resources: AsyncDisposableStack, files: Readonly<Rec
   return { stack, port, write }
 }
 
-/** Asks fulfilment for a path; `body` makes it a call. */
+/** Requests a path of fulfilment. With `body`, the request is a call. */
 async function ask(port: number, path: string, agent: Agent): Promise<{ status: number | undefined; body: string }> {
   const asking = request({ host: '127.0.0.1', port, path, agent })
   asking.end()
@@ -89,7 +89,7 @@ describe('fulfilment with TLS', () => {
       const stranger = await createTestAuthority(name)
       expect(await ask(port, CALL, agentOf(await stranger.issue('gateway')))).toEqual(refused)
     }
-    // With one, only the token is missing.
+    // With a certificate, only the token is missing.
     const { body } = await ask(port, CALL, agentOf(await authority.issue('gateway')))
     expect(JSON.parse(body)).toMatchObject({ error: { message: NO_TOKEN } })
     for (const probe of ['/livez', '/readyz', '/metrics']) expect((await ask(port, probe, bare)).status).toBe(200)
@@ -134,7 +134,7 @@ describe('fulfilment with TLS', () => {
     await change('fulfilment', await ofServer(next))
     await change('fulfilment', { CLIENT_CA: next.ca })
     await change('gateway', { CA: next.ca })
-    // The connection was opened before: it ends with this answer.
+    // The connection was opened before. It ends with this answer.
     await reasonOf()
     expect(await reasonOf()).toBe(NO_CERTIFICATE)
     await payOneOrder(stack)

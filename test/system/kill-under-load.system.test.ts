@@ -11,7 +11,7 @@ const MIN_ACCEPTED = 1_000
 
 const SENDING = { state: 'sending', sentAt: null, dueAt: '$$NOW' }
 
-/** As if fulfilment had died after it sent some receipts and before it wrote that down. Yields how many. */
+/** Changes records as if fulfilment had died after sending some receipts and before storing that. Returns how many. */
 async function forgetSent(stack: Stack): Promise<number> {
   const sent = await stack.orderRecords.find({ 'receipts.state': 'sent' }).limit(20).toArray()
   const forgotten = { $map: { input: '$receipts', in: { $mergeObjects: ['$$this', SENDING] } } }
@@ -39,7 +39,7 @@ describe('under 200 deliveries a second', () => {
     await source.untilAccepted(240)
     await fulfilment.restart()
 
-    // Now the gateway while its events are at a fulfilment that does not answer: their claims die with it.
+    // Now kill the gateway while its calls wait for a fulfilment that does not answer: its claims die with it.
     await source.untilAccepted(320)
     fulfilment.pause()
     await source.untilAccepted(360)

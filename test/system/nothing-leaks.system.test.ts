@@ -25,7 +25,7 @@ async function deliverAllSorts(stack: Stack): Promise<void> {
   await sendRaw(stack.url, withHeader(good, 'webhook-timestamp', BODY_CANARY))
 }
 
-/** Calls of the orders API that are refused, each for another reason. */
+/** Makes calls of the orders API that are refused, each for a different reason. */
 async function callWrongly(stack: Stack): Promise<string[]> {
   const json = { 'content-type': 'application/json' }
   const answers = await Promise.all([

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '../..')
 
-/** What a user has in a terminal: no MongoDB, and free ports. */
+/** The environment of a user's terminal: no MongoDB, and free ports. */
 function terminal(data: string): NodeJS.ProcessEnv {
   const { MONGODB_URI: _, ...inherited } = process.env
   return { ...inherited, ONCEHOOK_DATA: data, GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0' }

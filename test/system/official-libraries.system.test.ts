@@ -15,7 +15,7 @@ const { secrets } = stack
 
 type Headers = Readonly<Record<string, string>>
 
-/** A library of a provider, used as its users do: it signs a text, and we send both. */
+/** A provider's library, used as its users do. It signs a text, and the test sends both. */
 interface Library {
   readonly name: string
   readonly provider: ProviderName

@@ -16,7 +16,7 @@ async function makeOrders(stack: Stack, count: number): Promise<ApiOrder[]> {
   return Promise.all(Array.from({ length: count }, () => stack.orders.create()))
 }
 
-/** Starts a replay and answers its id. */
+/** Starts a replay and returns its id. */
 async function replay(stack: Stack, input: object): Promise<string> {
   const asked = (await callOperator(stack, 'events.replay', { reason: 'a test', ...input })) as { replayId: string }
   return asked.replayId
@@ -125,7 +125,7 @@ describe('a restore of a backup', () => {
     })
     const after = await Promise.all(orders.map(({ id }) => stack.orders.read(id)))
     expect(after.map(withoutTimes)).toEqual(before.map(withoutTimes))
-    // Sent again, under their old keys: a receiver that respects the keys has ten.
+    // The receipts were sent again under their old keys. A receiver that respects the keys has ten.
     const sent = await stack.receipts()
     expect([sent.length, new Set(sent.map(({ key }) => key)).size]).toEqual([20, 10])
 

@@ -39,7 +39,7 @@ describe('FP-11: SIGTERM under load', () => {
     const { ending, log } = await stopUnderLoad(stack, stack[name])
     expect(ending).toMatchObject({ code: 0, signal: null })
     expect(stack[name].lines.filter(({ msg }) => msg === 'service.stage-failed')).toEqual([])
-    // By its own log: a busy machine may deliver the signal late, or notice the end late.
+    // Use its own log, because a busy machine may deliver the signal late, or notice the end late.
     expect(stopTookMs(stack[name])).toBeLessThan(10_000)
     const row = { struck: { 'an orderly stop': Number(ending.code === 0) }, volume: 2 * ORDERS }
     expect(await closingCheck(stack, log, row)).toEqual([])
@@ -142,7 +142,7 @@ it.each([1_000, 3_000])(
   },
 )
 
-/** Takes every connection, and never says a word. */
+/** Accepts every connection, and never sends anything. */
 async function listenInSilence(port: number) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))

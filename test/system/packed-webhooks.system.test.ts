@@ -98,7 +98,7 @@ describe('the packed @oncehook/webhooks', () => {
     const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } })
     expect(messages).toEqual([])
     const analysis = await checkPackage(createPackageFromTarballData(tarball))
-    // TypeScript 7 has no such resolution any more, and before it was for Node.js 10.
+    // TypeScript 7 no longer has this resolution. Before, it was for Node.js 10.
     const isOld = (problem: object): boolean => 'resolutionKind' in problem && problem.resolutionKind === 'node10'
     expect(analysis.types === false ? 'no types' : analysis.problems.filter((one) => !isOld(one))).toEqual([])
   })

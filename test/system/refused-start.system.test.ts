@@ -32,7 +32,7 @@ function settingsOf(service: Service, changed: Readonly<Record<string, string | 
   return Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null))
 }
 
-/** Starts a service that is to refuse, and returns what it says: one line for each problem. */
+/** Starts a service that must refuse to start, and returns its output: one line for each problem. */
 async function refusal(service: Service, changed: Readonly<Record<string, string | null>>): Promise<string[]> {
   const { code, stdout, stderr } = await runToEnd({ name: service, settings: settingsOf(service, changed) })
   expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringMatching(/^(oncehook: .+\n)+$/) })
@@ -47,7 +47,7 @@ async function refusal(service: Service, changed: Readonly<Record<string, string
     .map((line) => line.slice('oncehook: '.length))
 }
 
-// Every start of a process costs a second on a busy machine: what can be wrong at the same time is wrong in one start.
+// Every start of a process costs a second on a busy machine, so one start has all faults that are possible together.
 const WEAK_SECRETS: readonly (readonly [what: string, value: string | null, complaint: string])[] = [
   ['missing', null, 'is not set'],
   ['blank', ' '.repeat(40), 'is empty'],
@@ -164,7 +164,7 @@ const UNIQUE_INDEX = {
   },
 } as const
 
-/** A database that no other test uses, and the unique index that the service will want there. */
+/** A database that no other test uses, and the unique index that the service will create there. */
 function ownDatabase(service: Service, purpose: string) {
   const { name, ...wanted } = UNIQUE_INDEX[service]
   const db = client.db(`${place.gatewayDb}_${service}_${purpose}`)
@@ -172,7 +172,7 @@ function ownDatabase(service: Service, purpose: string) {
   return { db, setting: { [name]: db.databaseName }, ...wanted }
 }
 
-/** Secrets of a provider that signs by Standard Webhooks, each with what is said of it. */
+/** Secrets of a provider that signs by Standard Webhooks, each with the complaint about it. */
 const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, complaint: string]>> = {
   empty: ['', 'is empty'],
   blank: ['    ', 'is empty'],

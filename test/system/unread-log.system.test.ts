@@ -7,7 +7,7 @@ import { type ReplacedService, replaceService } from '../support/stack/replaced-
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 
 const PATIENCE = { timeout: 30_000 }
-// A write that does not fit into a page of the pipe begins the next one: a full pipe of 64 KiB may be little more than half full.
+// A write that does not fit into a page of the pipe starts the next page, so a full pipe may contain just over 32 KiB.
 const LEAST_WHEN_FULL = 32_768
 const MOST_ROUNDS = 10
 const PACE = { perSecond: 1_000, parallel: 40 }
@@ -26,7 +26,7 @@ async function deliverStrange(stack: Stack, count: number): Promise<void> {
   expect(source.accepted).toBe(count)
 }
 
-/** Delivers until lines of the log have been lost; resolves to how many. Forged deliveries have too few lines for that. */
+/** Delivers until log lines are lost, and returns their number. Forged deliveries write too few lines for that. */
 async function deliverUntilLost(stack: Stack): Promise<number> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     await deliverStrange(stack, 1_000)
@@ -53,8 +53,8 @@ async function stopInOrder(service: ReplacedService): Promise<void> {
 }
 
 /**
- * On one database node, and not on three as other rows: what an unread log could hold up is the process that writes it, before
- * anything reaches the database. The statements to it do not depend on who reads the log.
+ * This row uses one database node, not three like other rows. An unread log could only hold up the process that writes
+ * it, before anything reaches the database. The commands to the database do not depend on the log's reader.
  */
 describe('FP-35: a service whose log nobody reads', () => {
   it('loses lines, not deliveries, and counts them; the reader finds the rest, and how many were lost', async () => {
@@ -62,7 +62,7 @@ describe('FP-35: a service whose log nobody reads', () => {
     using pipe = openUnreadPipe()
     await using gateway = await replaceService(stack, 'gateway', { stdout: pipe.writeEnd })
     expect(await deliverUntilLost(stack)).toBeGreaterThan(0)
-    // Those of deliveries that were in progress then.
+    // These are the lines of deliveries that were in progress then.
     const dropped = await untilSteady(() => droppedLines(stack.place.adminPort))
 
     pipe.read()

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
-// The least that answers an authentic delivery: nothing is read out of it, nothing is stored. What HTTP and the signature
-// cost on this machine, and so the ceiling of every receiver in one process of Node.
+// The minimum that answers an authentic delivery: it parses nothing and stores nothing. It shows the cost of HTTP and
+// the signature on this machine, and so the upper limit for any receiver in one Node.js process.
 
 const key = createSecretKey(Buffer.from(process.env.BARE_SECRET ?? ''))
 const ANSWER = Buffer.from('{"received":true}')

@@ -5,11 +5,11 @@ import { Tally } from '../../load/tally.ts'
 import { DURABLE } from '../receiver.ts'
 import type { DriverOrder } from './driver.ts'
 
-// The driver alone: the records of the naive receiver, made before the clock runs; no HTTP, no signature.
+// The driver alone, without HTTP or signatures: it inserts the naive receiver's records, made before the clock runs.
 
 const { DRIVER_MONGODB_URI = '', DRIVER_DB = '' } = process.env
 const IN_FLIGHT = 64
-const AS_COMMAND = { w: DURABLE.w, j: DURABLE.journal } // as the server names it
+const AS_COMMAND = { w: DURABLE.w, j: DURABLE.journal } // with the server's names
 
 interface Prepared {
   readonly eventId: string
@@ -35,7 +35,7 @@ async function drive(order: DriverOrder): Promise<'ready' | LoadReport> {
   return 'ready'
 }
 
-/** What the naive receiver stores, from deliveries as they are sent. */
+/** The records that the naive receiver would store for such deliveries. */
 function prepare(count: number): Prepared[] {
   const batch = { url: 'http://127.0.0.1/', secret: 'unused', count, mix: 'unique', orderPrefix: 'order-' } as const
   return signDeliveries(batch, Date.now()).map(({ eventId, request }) => {

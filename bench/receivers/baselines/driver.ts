@@ -4,7 +4,7 @@ import { endChild } from '../end-child.ts'
 import { findStored, type StoredEvent } from '../find-stored.ts'
 import type { Setup } from '../receiver.ts'
 
-/** `insertOne` with 64 in flight, or one `insert` command of 64 after the other. */
+/** `insertOne` with 64 in flight, or `insert` commands of 64 documents, one after the other. */
 export type DriverWay = 'one by one' | 'in groups'
 
 /** Commands to the driver's process, one at a time. */
@@ -15,7 +15,7 @@ export interface Driver extends AsyncDisposable {
   readonly pid: number
   prepare(count: number): Promise<void>
   insert(way: DriverWay, forMs: number): Promise<LoadReport>
-  /** Those of the ids that are stored. */
+  /** Returns the ids that are stored. */
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 

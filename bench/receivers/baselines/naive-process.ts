@@ -3,8 +3,8 @@ import { MongoClient, MongoServerError } from 'mongodb'
 import Stripe from 'stripe'
 import { DURABLE } from '../receiver.ts'
 
-// What one would write with the provider's own library and nothing else: verify, insert, answer. All settings of Express,
-// of the driver and of the library are their defaults, but for the write concern.
+// A simple receiver with the provider's own library: verify, insert, answer. Express, the driver and the library have
+// their default settings, except for the write concern.
 
 const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '', NAIVE_PORT = '0', NAIVE_LOOKS_UP } = process.env
 const DUPLICATE_KEY = 11_000

@@ -13,7 +13,7 @@ export interface NaiveRun {
   readonly port: number
 }
 
-/** Begins the receiver's process, which sends its address when it listens. */
+/** Starts the receiver's process, which sends its address when it listens. */
 export function spawnNaive(setup: Setup, { database, looksUp, port }: NaiveRun): ChildProcess {
   return fork(fileURLToPath(import.meta.resolve('./naive-process.ts')), {
     execArgv: [...setup.nodeFlags],
@@ -29,16 +29,16 @@ export function spawnNaive(setup: Setup, { database, looksUp, port }: NaiveRun):
   })
 }
 
-/** Those of the ids that the receiver has stored. */
+/** Returns the ids that the receiver has stored. */
 export async function keptByNaive(setup: Setup, database: string, eventIds: readonly string[]): Promise<Set<string>> {
   const events = setup.database(database).collection<StoredEvent>('events')
   return new Set((await findStored(events, {}, eventIds)).map(({ eventId }) => eventId))
 }
 
-/** Starts the receiver that one would write oneself: Express, the provider's library, one awaited insert a delivery. */
+/** Starts a simple receiver: Express, the provider's library, and one awaited insert per delivery. */
 export const startNaive: StartReceiver = (setup, run) => start(setup, { run, looksUp: false })
 
-/** Starts the same receiver, careful in the usual way: it looks whether the event is there before it inserts it. */
+/** Starts the same receiver with a common precaution: it looks up each event before it inserts it. */
 export const startNaiveLookingUp: StartReceiver = (setup, run) => start(setup, { run, looksUp: true })
 
 async function start(

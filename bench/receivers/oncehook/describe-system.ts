@@ -10,21 +10,21 @@ export interface SystemRun {
   readonly gatewayDb: string
   readonly fulfilmentDb: string
   readonly fulfilmentUrl: string
-  /** What proves calls to fulfilment. */
+  /** The secret that authenticates calls to fulfilment. */
   readonly serviceSecret: string
   readonly gateway: ServiceRun
   readonly fulfilment: ServiceRun
 }
 
-/** The name under which deliveries come. */
+/** The name of the provider that sends the valid deliveries. */
 export const PROVIDER = 'stripe'
 
-// The default of 100,000 in 10 s keeps one provider from taking everything; here one provider is all there is.
+// The default of 100,000 in 10 s keeps one provider from using everything. Here one provider sends all the load.
 const MORE_THAN_CAN_BE_SENT = '10000000'
 
 /**
- * Settings for both services: all defaults, except where things are and the limit on deliveries of one provider.
- * Nothing listens at the address of fulfilment until it is started.
+ * Settings for both services. All are defaults, except names, addresses, secrets and the limit on deliveries of one
+ * provider. Nothing listens at the address of fulfilment until fulfilment is started.
  */
 export async function describeSystem({ mongoUri, folder, secret, nodeFlags }: Setup, run: string): Promise<SystemRun> {
   const [gatewayPort, adminPort, fulfilmentPort] = [await portText(), await portText(), await portText()]
@@ -36,7 +36,7 @@ export async function describeSystem({ mongoUri, folder, secret, nodeFlags }: Se
   const unknown = [{ id: 'unknown', value: randomBytes(32).toString('hex') }]
   const providers = {
     [PROVIDER]: { scheme: 'stripe', testMode: true, secrets: [{ id: 'bench', value: secret }] },
-    // Nobody can sign for these: they are there to be flooded.
+    // Nobody can sign for these. They exist only to be flooded.
     twilio: { scheme: 'twilio', publicUrl: 'https://bench.example/api/webhooks/twilio', secrets: unknown },
     adyen: { scheme: 'adyen', secrets: unknown },
   }

@@ -11,13 +11,13 @@ export interface Filling {
   /** A settled event as the gateway stored it. */
   readonly template: EventDocument
   readonly count: number
-  /** What record `index` has instead of what it was given. Default: nothing. */
+  /** Returns the properties to replace in record `index`. Default: none. */
   readonly change?: (record: EventDocument, index: number) => Partial<EventDocument>
 }
 
 /**
- * Stores records like the template: each with ids, a body, a digest and its own times, spread over the last 80 days in
- * order.
+ * Stores records like the template. Each has its own ids, body, digest and times, which are in order and spread over
+ * the last 80 days.
  */
 export async function fillStored(db: Db, { template, count, change = () => ({}) }: Filling): Promise<void> {
   const began = Date.now() - DAYS_MS
@@ -66,13 +66,13 @@ function vary({ template, body, at, index }: Variation): EventDocument {
   }
 }
 
-/** Every instant of the record as much earlier as the record is. */
+/** All instants of the record, moved by the same number of milliseconds. */
 function movedInstants(template: EventDocument, moved: number): Partial<EventDocument> {
   const entries = Object.entries(template).filter(([, value]) => value instanceof Date)
   return Object.fromEntries(entries.map(([name, value]) => [name, new Date((value as Date).getTime() + moved)]))
 }
 
-/** An id of that second, rising with the index. */
+/** An id of the second of `at`. Ids rise with the index. */
 function idAt(at: number, index: number): ObjectId {
   const id = Buffer.alloc(12)
   id.writeUInt32BE(Math.floor(at / 1_000), 0)

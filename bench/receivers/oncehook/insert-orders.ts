@@ -6,8 +6,8 @@ import { DURABLE } from '../receiver.ts'
 const CHUNK = 10_000
 
 /**
- * Makes `count` orders named `<prefix><n>`, written past fulfilment in the form that it stores: making orders is not
- * what is measured.
+ * Makes `count` orders named `<prefix><n>`. It writes them directly into the database, in fulfilment's format, because
+ * making orders is not part of the measurement.
  */
 export async function insertOrders(fulfilment: Db, prefix: string, count: number): Promise<void> {
   const items = [{ sku: 'sku-1', quantity: 1, unitAmount: PRICE.amount }]

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb'
 import { findStored, type StoredEvent } from '../find-stored.ts'
 import { PROVIDER } from './describe-system.ts'
 
-/** Those of the ids that the gateway has stored. */
+/** Returns the ids that the gateway has stored. */
 export async function storedOf(gateway: Db, eventIds: readonly string[]): Promise<Set<string>> {
   const found = await findStored(gateway.collection<StoredEvent>(EVENTS), { provider: PROVIDER }, eventIds)
   return new Set(found.map(({ eventId }) => eventId))
@@ -31,7 +31,7 @@ export async function appliedOf(
   return kept
 }
 
-/** Which payment has paid each of these orders that is paid. */
+/** Order id -> id of the payment that paid it, for each of these orders that is paid. */
 async function paymentsOf(fulfilment: Db, orderIds: string[]): Promise<Map<string, string | undefined>> {
   const orders = await fulfilment
     .collection<LiveOrder>(ORDERS)

@@ -5,7 +5,7 @@ import { fillStored } from './fill-stored.ts'
 import { storedOf } from './kept-by-oncehook.ts'
 import { startService } from './service.ts'
 
-/** What a store holds before anything is measured. */
+/** The contents of a store before a measurement. */
 export interface GrownStore {
   readonly database: string
   readonly records: number
@@ -18,11 +18,11 @@ export async function growStore(setup: Setup, { database, records, template }: G
   const env = { ...gateway.env, GATEWAY_DB: database }
   await (await startService({ ...gateway, env }))[Symbol.asyncDispose]()
   await fillStored(setup.database(database), { template, count: records })
-  // What filling left to be written belongs to no measurement.
+  // Flush what filling has left to write, so that it does not disturb a measurement.
   await setup.database('admin').command({ fsync: 1 })
 }
 
-/** Starts the gateway alone on a store that is there, and leaves the store when it ends. */
+/** Starts the gateway alone on an existing store. The store remains when the gateway ends. */
 export async function startOnStore(setup: Setup, database: string): Promise<Receiver> {
   const system = await describeSystem(setup, database)
   const gateway = await startService({ ...system.gateway, env: { ...system.gateway.env, GATEWAY_DB: database } })

@@ -13,7 +13,7 @@ export interface Interrupted extends Receiver {
   restore(): Promise<void>
 }
 
-/** Starts both services and then stops fulfilment, so that everything is as after an outage that began just now. */
+/** Starts both services and then stops fulfilment, as if an outage of fulfilment had just begun. */
 export async function startInterrupted(setup: Setup, run: string): Promise<Interrupted> {
   const system = await describeSystem(setup, run)
   await using stack = new AsyncDisposableStack()

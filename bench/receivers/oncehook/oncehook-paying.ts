@@ -12,7 +12,7 @@ export interface Paying extends Receiver {
   readonly gatewayDb: Db
 }
 
-/** Starts the gateway and fulfilment: each event pays an order that is there already. */
+/** Starts the gateway and fulfilment. Each event pays an order that already exists. */
 export async function startPaying(setup: Setup, run: string): Promise<Paying> {
   const system = await describeSystem(setup, run)
   const fulfilment = await startService(system.fulfilment)

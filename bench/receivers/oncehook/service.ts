@@ -5,18 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { endProcess } from '../../../scripts/processes/end-process.ts'
 import { SERVICE_FLAGS } from '../../../scripts/start/node-flags.ts'
 
-/** How a service of ours is run. */
+/** How to run one of our services. */
 export interface ServiceRun {
-  /** The package that it is. */
+  /** The name of its package. */
   readonly name: 'gateway' | 'fulfilment'
   readonly env: Readonly<Record<string, string>>
-  /** Answers 200 as soon as the service takes what it is for. */
+  /** Answers 200 as soon as the service is ready for its requests. */
   readonly readyUrl: string
   readonly logFolder: string
   readonly nodeFlags: readonly string[]
 }
 
-/** A service that runs. */
+/** A running service. */
 export interface Service extends AsyncDisposable {
   readonly pid: number
 }
@@ -26,7 +26,7 @@ const STOP_TIMEOUT_MS = 15_000
 const ROOT = join(import.meta.dirname, '../../..')
 const LEAVE_WITH_PARENT = import.meta.resolve('../../../scripts/start/leave-with-parent.mjs')
 
-/** Begins a service as it is begun for users, its log of the usual level written to a file; does not wait for it. */
+/** Starts a service as users do, with its log at the usual level in a file. Does not wait until it is ready. */
 export function spawnService(run: ServiceRun): Service & { readonly child: ChildProcess } {
   const log = openSync(join(run.logFolder, `${run.name}.log`), 'w')
   const main = join(ROOT, 'packages', run.name, 'src', 'main.ts')

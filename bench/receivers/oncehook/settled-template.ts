@@ -3,7 +3,7 @@ import { startSender } from '../../load/sender.ts'
 import type { Setup } from '../receiver.ts'
 import { startPaying } from './oncehook-paying.ts'
 
-/** Lets one event go the whole way, and answers its record as the gateway stored and settled it. */
+/** Processes one event from delivery to settlement, and returns its record as the gateway stored and settled it. */
 export async function settledTemplate(
   setup: Setup,
   { run, signal }: { readonly run: string; readonly signal: AbortSignal },

@@ -25,7 +25,7 @@ export function signEd25519(text: Buffer, secret: string): Buffer {
 // RFC 8032 section 5.1: the order of the group.
 const ORDER = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n
 
-/** The other signature that verifies where the size of S is not checked: S beyond the order of the group. */
+/** The other signature that verifies if the size of S is not checked: its S is beyond the order of the group. */
 export function malleableEd25519(signature: Buffer): Buffer {
   const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + ORDER
   const bytes = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()
@@ -41,15 +41,15 @@ function p256(scalar: Buffer): KeyObject {
   return createPrivateKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y, d: scalar.toString('base64url') } })
 }
 
-/** A signer whose signatures differ each time: one that is known and verifies is taken again. */
+/** A signer whose signatures differ each time. It reuses a known signature that verifies. */
 export interface EcdsaSigner {
   readonly publicKey: KeyObject
   sign(text: Buffer, secret: string, hash?: string): Buffer
 }
 
 /**
- * Creates the signer of ECDSA on P-256 with `KEY` as its number. ECDSA draws a number for every signature: so that the
- * same vectors come out each time, a signature among `known` that verifies is taken instead of a new one.
+ * Creates the signer of ECDSA on P-256 with `KEY` as its private number. ECDSA draws a random number for every
+ * signature. To make the same vectors each time, the signer reuses a signature among `known` that verifies.
  */
 export function createEcdsaSigner(known: readonly Buffer[]): EcdsaSigner {
   const keys = { own: p256(KEY), other: p256(OTHER_KEY) }
@@ -75,7 +75,7 @@ function verifies(hash: string, text: Buffer, { key, signature }: { key: KeyObje
   }
 }
 
-/** A signature whose base64 has padding and both symbols, so that every way to break these can be tried. */
+/** A signature whose base64 has padding and both symbols, so that tests can break each of these. */
 function signSpoilable(hash: string, text: Buffer, key: KeyObject): Buffer {
   for (;;) {
     const signature = sign(hash, text, key)

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
 
 /**
- * How a provider signs, written down apart from the verifiers: its vectors are made of it. Every negative class follows
- * from these properties.
+ * How a provider signs, described independently of the verifiers. Its vectors are generated from this. Every negative
+ * class follows from these properties.
  */
 export interface Recipe {
   readonly scheme: string
@@ -17,48 +17,48 @@ export interface Recipe {
   /** The text before the signature in its header. */
   readonly prefix?: string
   readonly prefixOptional?: true
-  /** The header of the time, where the time is signed and has its own. */
+  /** The header of the time, if the time is signed and has its own header. */
   readonly timeHeader?: string
-  /** The header of the signature is a list that also holds the time. */
+  /** The header of the signature is a list that also contains the time. */
   readonly list?: { readonly separator: string; readonly time: string; readonly signature: string }
   /** The header of the signature is a list, separated by spaces. */
   readonly blankSeparated?: true
-  /** Times in milliseconds count beside those in seconds. */
+  /** Times in milliseconds are valid as well as times in seconds. */
   readonly millisecondsToo?: true
-  /** Other lines that are signed, or needed, in every delivery. */
+  /** Other header lines of every delivery, signed or required. */
   readonly lines?: readonly HeaderLine[]
   /** The query of the request's target. */
   readonly query?: string
   /** The usual body. Default: the common one. */
   readonly body?: Buffer
-  /** The body is signed in another way than as its bytes, or not at all: its cases are the provider's own. */
+  /** The bytes of the body are not what is signed, so the provider has its own cases for the body. */
   readonly ownBody?: true
-  /** Bodies to choose from, where not every body can be signed. */
+  /** Bodies to choose from, if not every body can be signed. */
   readonly bodyAt?: (at: number) => Buffer
   /** The hash of the HMAC. Default: sha256. */
   readonly algorithm?: string
-  /** The key that a secret means. Default: its text. */
+  /** Returns the key for a secret. Default: its text. */
   readonly keyOf?: (secret: string) => Buffer
-  /** Signs a text instead of an HMAC, and another secret to sign with by mistake. */
+  /** Signs a text instead of the HMAC. `another` is a wrong secret to sign with. */
   readonly signer?: { readonly sign: (text: Buffer, secret: string) => Buffer; readonly another: string }
-  /** The lines of a delivery, where they are not made of a signature alone. */
+  /** Returns the header lines of a delivery, if a signature alone does not determine them. */
   readonly write?: (otherwise: Otherwise) => readonly HeaderLine[]
   /** What is signed. */
   readonly text: (body: Buffer, time: string) => readonly (string | Buffer)[]
-  /** The signature of the common body at the common time, made elsewhere; none where every signature differs. */
+  /** The signature of the common body at the common time, made elsewhere; null if every signature differs. */
   readonly independent: string | null
-  /** What only this provider has. */
+  /** The cases that only this provider has. */
   readonly own?: (recipe: Recipe) => readonly Vector[]
 }
 
-/** What a delivery has otherwise than the usual one. */
+/** How a delivery differs from the usual one. */
 export interface Otherwise {
   readonly body?: Buffer
   readonly time?: string
   readonly secret?: string
   /** The hash of an HMAC. */
   readonly algorithm?: string
-  /** The key of an HMAC, whatever the secret is. */
+  /** The key of an HMAC. It overrides the secret. */
   readonly key?: Buffer
   /** Signed instead of the recipe's text. */
   readonly text?: readonly (string | Buffer)[]
@@ -102,7 +102,7 @@ export function signedLines(recipe: Recipe, otherwise: Otherwise = {}): HeaderLi
   return linesAround(recipe, signatureOf(recipe, otherwise), otherwise.time)
 }
 
-/** A vector of a recipe: the common delivery but for what is given. */
+/** A vector of a recipe: the common delivery, except for these properties. */
 export interface Delivered {
   readonly headers?: readonly HeaderLine[]
   readonly body?: Buffer

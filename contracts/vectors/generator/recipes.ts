@@ -61,7 +61,7 @@ const standardV1 = {
   independent: 'JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=',
 } as const
 
-/** Every provider whose vectors are made by rule alone. */
+/** Every provider whose vectors follow from a recipe alone. */
 export const RECIPES: readonly Recipe[] = [
   {
     ...body,

@@ -32,7 +32,7 @@ function vectorsOf(recipe: Recipe): Vector[] {
   ]
 }
 
-/** What makes the vectors of each scheme. */
+/** The function that makes the vectors of each scheme. */
 const MAKERS: readonly (readonly [scheme: string, make: () => readonly Vector[]])[] = [
   ...RECIPES.map((recipe) => [recipe.scheme, () => vectorsOf(recipe)] as const),
   ['adyen', adyenVectors],
@@ -55,7 +55,7 @@ export function vectorFiles(): GeneratedFile[] {
   }))
 }
 
-/** One delivery a line, so that a change of one shows as one. */
+/** One delivery per line, so that a changed delivery shows as one changed line. */
 function fileOf(scheme: string, vectors: readonly Vector[]): string {
   const lines = vectors.map((vector) => `    ${JSON.stringify(vector)}`)
   const head = `  "scheme": ${JSON.stringify(scheme)},\n  "about": ${JSON.stringify(ABOUT)},\n  "cases": [`

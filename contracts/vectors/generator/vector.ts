@@ -1,13 +1,13 @@
-/** A header line as it is sent, one character a byte (ISO 8859-1). */
+/** A header line as it is sent, one character per byte (ISO 8859-1). */
 export type HeaderLine = readonly [name: string, value: string]
 
 /** One delivery and the expected result of its verification, as in a file of `contracts/vectors`. */
 export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'
-  /** What the provider's settings say beside the scheme and the secrets. */
+  /** The provider's settings, except the scheme and the secrets. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** As the provider shows it to its customer; empty where it has none. */
+  /** As the provider shows it to its customer; empty if it has none. */
   readonly secret: string
   /** When the secret ended, ISO 8601. */
   readonly notAfter?: string

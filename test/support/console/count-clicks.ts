@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 
-/** What the user of a page does with the pointer or with keys instead of it. */
+/** Counts what the user of a page does with the pointer, or with keys instead of it. */
 export interface ClickCount {
   /** The clicks since the last call. */
   take(): Promise<number>
 }
 
-// Each press of the pointer counts, and each Enter or Space on what a pointer would press. A choice in a list counts two:
-// one opens it, one chooses. Neither relies on the test, so that no click of a test is forgotten.
+// Each press of the pointer counts, and each Enter or Space on an element that a pointer would press. A choice in a
+// list counts as two: one to open the list, one to choose. The page counts, so a test cannot forget a click.
 const COUNTER = `(() => {
   let clicks = 0
   const isChoice = (target) => target instanceof Element && target.closest('select') !== null

@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { COVERAGE_FOLDER, recordCoverage } from './record-coverage.ts'
 
-/** Chromium and a system whose page it shows. */
+/** Chromium, and the system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
   readonly system: OperatedSystem
   readonly url: string
@@ -15,7 +15,7 @@ export interface ConsoleUnderTest extends AsyncDisposable {
 /** A window with the page, and what its user does. */
 export interface Visit extends AsyncDisposable {
   readonly page: Page
-  /** What the browser complained about, and requests that left the origin. */
+  /** The complaints of the browser, and requests that left the origin. */
   readonly problems: readonly string[]
   /** Goes to an address of the page and signs in there. */
   signIn(path?: string, name?: 'alice' | 'bob'): Promise<void>

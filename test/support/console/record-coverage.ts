@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 /** The folder that a measurement of coverage has made: `npm run coverage:console`. */
 export const COVERAGE_FOLDER = process.env.CONSOLE_COVERAGE
 
-/** Lets Chromium count what runs on a page if coverage is measured. Call the result before the page closes: it writes the counts. */
+/** If coverage is measured, Chromium counts the code that runs. Call the result before the page closes to write it. */
 export async function recordCoverage({ coverage }: Page): Promise<() => Promise<void>> {
   const folder = COVERAGE_FOLDER
   if (folder === undefined) return async () => {}

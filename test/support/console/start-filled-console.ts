@@ -3,7 +3,7 @@ import { type ConsoleUnderTest, startConsole } from './open-console.ts'
 
 const DAY_MS = 86_400_000
 
-/** Starts a system and a browser as `startConsole` does, with events `evt_0`, `evt_1`, …, received yesterday, a second apart. */
+/** Starts the same as `startConsole`, with events `evt_0`, `evt_1`, …, received yesterday, one second apart. */
 export async function startFilledConsole(
   count: number,
   settings?: Readonly<Record<string, string>>,

@@ -54,7 +54,7 @@ export interface ProxyImage {
   readonly program?: string
 }
 
-/** The image of toxiproxy; where there is none, as on a machine without Go or an image registry, our own proxy on Node.js. */
+/** The image of toxiproxy. If there is none, as without Go or an image registry, our own proxy on Node.js. */
 export async function proxyImage(context: TestContext): Promise<ProxyImage> {
   const found = await findImage('toxiproxy')
   return 'name' in found ? found : ownProxyImage(context)
@@ -95,8 +95,8 @@ function describeMissing(kind: ImageKind, wanted: string | undefined): string {
 }
 
 /**
- * Pulls the images of others that are neither here nor made here. A first pull takes minutes: this is for before the tests, outside
- * of their time limits. Tests that need a missing image are skipped.
+ * Pulls external images that are neither here nor made here. A first pull takes minutes, so this runs before the tests,
+ * outside their time limits. Tests that need a missing image are skipped.
  */
 export async function pullImages(): Promise<void> {
   const engine = await findEngine()
@@ -121,12 +121,12 @@ const run = promisify(execFile)
 
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What images are made of, as .dockerignore has it. */
+/** The sources of the images, according to .dockerignore. */
 const SOURCES = ['package.json', 'package-lock.json', '.npmrc', '.dockerignore', 'packages']
 const SOURCES_OF_DOCKER = ['docker/Dockerfile', 'docker/probe.mjs', 'docker/compose/*.ts']
 const IN_NO_IMAGE = ['**/*.md', '**/*.test.ts', '**/testing/**']
 
-/** Why an image of ours is not of this commit's sources. Where Git knows no commit it may be of any. */
+/** Why one of our images does not match this commit's sources. If Git knows no commit, any image matches. */
 async function findOutdated(engine: ContainerRuntimeClient, name: string): Promise<string | undefined> {
   const git = (...args: string[]) => run('git', args, { cwd: REPOSITORY })
   const head = await git('rev-parse', 'HEAD').catch(() => undefined)

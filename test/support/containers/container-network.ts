@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { TEST_LABEL } from './container-images.ts'
 
-/** On all that a test file starts, beside the label of all tests: which of several runs on one machine it belongs to. */
+/** A second label on everything that a test file starts. It distinguishes several runs on one machine. */
 const OWNER = ['oncehook.owner', `${process.pid}-${randomBytes(4).toString('hex')}`] as const
 
 /** A network of one test, and the labels for what is in it. */
@@ -20,7 +20,7 @@ export async function createContainerNetwork(): Promise<ContainerNetwork> {
   return { name, labels, [Symbol.asyncDispose]: async () => void (await network.remove()) }
 }
 
-/** What the engine has of this test file, by name: containers with their volumes, and networks. */
+/** The names of everything of this test file that the engine still has: containers with their volumes, and networks. */
 export async function listRemains(): Promise<string[]> {
   const { dockerode } = (await getContainerRuntimeClient()).container
   const filters = { label: [OWNER.join('=')] }

@@ -21,12 +21,12 @@ export interface ContainerService {
 
 /** What a service's container is made from. */
 export interface ContainerServiceOptions {
-  /** Its name in the network; the number is left out of the one that all of its kind share. */
+  /** Its name in the network. All services of a kind also share the name without the number. */
   readonly name: `gateway${number}` | `fulfilment${number}`
   readonly image: string
   readonly network: ContainerNetwork
   readonly settings: Settings
-  /** Names that lead elsewhere than the network says: name -> address. */
+  /** Names that resolve differently than in the network: name -> address. */
   readonly hosts: Readonly<Record<string, string>>
   /** The folder of this machine that receipts go to. */
   readonly receiptsFolder: string

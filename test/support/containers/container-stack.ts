@@ -43,7 +43,7 @@ export interface ContainerImages {
   readonly others?: Readonly<Record<string, string>>
 }
 
-/** How many of each there are, and what is set otherwise than usual. */
+/** The number of each service, and the settings that differ from the usual ones. */
 export interface ContainerStackOptions {
   readonly images: ContainerImages
   readonly gateways: number
@@ -55,9 +55,9 @@ export interface ContainerStackOptions {
 
 /** What is special about a provider of a stack. */
 export interface ProviderHabits {
-  /** How long it waits for an answer; 10 s unless said otherwise. */
+  /** How long it waits for an answer. Default: 10 s. */
   readonly timeoutMs?: number
-  /** So much blank space follows each body; none unless said otherwise. */
+  /** The amount of whitespace after each body. Default: none. */
   readonly paddingBytes?: number
 }
 
@@ -80,19 +80,19 @@ export interface ContainerStack extends AsyncDisposable {
   leaksIn(text: string): string[]
   /** The provider acme, which delivers to every gateway in turn. */
   provider(habits?: ProviderHabits): PaymentProvider
-  /** The receipts that have been sent, as their file holds them. */
+  /** The receipts that have been sent, as they are in their file. */
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
-  /** The events that were left alone for long after their lease had ended, while `untilSettled` waited. */
+  /** The events that nobody handled for long after their lease had ended, while `untilSettled` waited. */
   overdueLeases(): string[]
-  /** What must not have happened to a service until now, in a sentence each: a crash, a leak. */
+  /** The problems of the services so far, one sentence each: a crash, a leak. */
   problems(): Promise<string[]>
   /** Troubles an edge until the result is disposed of. */
   trouble(edge: Edge, trouble: Trouble): Promise<AsyncDisposable>
 }
 
-/** The images as the settings name them, or as they are made here; the test is skipped where there are none. */
+/** The images that the settings name, or those that are made here. If there are none, the test is skipped. */
 export async function containerImages(context: TestContext): Promise<ContainerImages> {
   return {
     mongo: await containerImage('mongo', context),
@@ -189,7 +189,7 @@ function counting(parts: ProviderParts, gateway: string, answers: Map<string, nu
 
 type ServiceName = ContainerServiceOptions['name']
 
-/** Earlier versions make the indexes, as before an upgrade. A gateway is ready only beside a fulfilment. */
+/** Earlier versions create the indexes, as before an upgrade. A gateway is ready only if a fulfilment runs. */
 function startingOrder(options: ContainerStackOptions, isOlder: (name: string) => boolean): ServiceName[][] {
   const isNewer = (name: string): boolean => !isOlder(name)
   const fulfilments = numbers(options.fulfilments).map((n) => `fulfilment${n}` as const)
@@ -204,10 +204,10 @@ function startingOrder(options: ContainerStackOptions, isOlder: (name: string) =
 
 const RECEIPTS_FILE = 'receipts.jsonl'
 
-/** What the names of the folders begin with, in the folder for temporary files, that stacks keep receipts in. */
+/** The prefix of the folders for receipts, in the folder for temporary files. */
 export const RECEIPTS_PREFIX = 'oncehook-receipts-'
 
-/** The service's user is not this one: both must be able to write the file and to read it. */
+/** The service has a different user. Both users must be able to read and write the file. */
 async function makeReceiptsFolder(resources: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), RECEIPTS_PREFIX))
   resources.defer(() => rm(folder, { recursive: true, force: true }))

@@ -9,7 +9,7 @@ import { until } from '../until.ts'
 
 type Handle = ReturnType<ContainerRuntimeClient['container']['getById']>
 
-/** A container, its name, and when it is of use again after a start. */
+/** A container, its name, and the check that it works after a start. */
 export interface ContainerParts {
   readonly name: string
   readonly container: GenericContainer
@@ -19,7 +19,7 @@ export interface ContainerParts {
 
 const STOPS_WITHIN_S = 20
 
-/** A container through all its lives: paused, killed, stopped, started again on the same ports. */
+/** A container that a test can pause, kill, stop and start again on the same ports. */
 export class ContainerUnderTest implements AsyncDisposable {
   readonly name: string
   readonly #handle: Handle
@@ -85,7 +85,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     await this.#untilReady()
   }
 
-  /** What the engine says of it: `running`, `paused`, `exited`. */
+  /** Its state, as the engine reports it: `running`, `paused`, `exited`. */
   async state(): Promise<string> {
     return (await this.#handle.inspect()).State.Status
   }
@@ -100,7 +100,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     return (await this.#handle.inspect()).State.OOMKilled
   }
 
-  /** What the engine holds it to. */
+  /** The limits that the engine enforces. */
   async limits(): Promise<{ readOnly: boolean; memoryMiB: number; capabilities: string }> {
     const { HostConfig } = await this.#handle.inspect()
     const { ReadonlyRootfs = false, Memory = 0, CapDrop = [], CapAdd } = HostConfig
@@ -108,7 +108,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     return { readOnly: ReadonlyRootfs, memoryMiB: Memory / 1024 ** 2, capabilities: hasNone ? 'none' : 'some' }
   }
 
-  /** Everything that came out of it, life after life. */
+  /** All its output, across restarts. */
   async written(): Promise<string> {
     return withoutFrames(await this.#handle.logs({ stdout: true, stderr: true, follow: false }))
   }
@@ -126,7 +126,7 @@ export class ContainerUnderTest implements AsyncDisposable {
 
 const LINES_TOLD = 20
 
-/** A container that fails to start is removed at once: only its last lines show why. */
+/** Starts a container. One that fails to start is removed at once, so the error shows its last lines. */
 async function startOrTellWhy({ name, container }: ContainerParts): Promise<StartedTestContainer> {
   let output: Readable | undefined
   let written = ''
@@ -146,7 +146,7 @@ async function startOrTellWhy({ name, container }: ContainerParts): Promise<Star
 
 const FRAME_HEAD_BYTES = 8
 
-/** The engine sends each piece of output after a head of eight bytes; the last four are its length. */
+/** Before each piece of output, the engine sends a header of eight bytes. The last four are the length of the piece. */
 function withoutFrames(log: Buffer): string {
   const pieces: Buffer[] = []
   for (let at = 0; at + FRAME_HEAD_BYTES <= log.length; ) {

@@ -31,14 +31,14 @@ function countsOf(groups: readonly Readonly<Record<string, unknown>>[]): string 
   return groups.map(({ _id, count }) => `${count} ${_id}`).join(', ') || 'none'
 }
 
-/** The last lines of a log; none where they hold what must not be shown. */
+/** The last lines of a log; none if they contain something that must not be shown. */
 function tailOf(written: string, { leaksIn }: ContainerStack): string {
   const tail = written.trimEnd().split('\n').slice(-LINES_TOLD).join('\n  ')
   const leaks = leaksIn(tail)
   return leaks.length === 0 ? `\n  ${tail}` : `not shown (${leaks.join(', ')})`
 }
 
-/** The result of a look. The database or the engine may be unavailable. */
+/** The result of `look`, or the error, because the database or the engine may be unavailable. */
 async function looked(look: () => Promise<string>): Promise<string> {
   const found = await withTimeout(look(), LOOK_MS).catch((error: unknown) => `not known (${String(error)})`)
   return found === TIMED_OUT ? `not known within ${LOOK_MS / 1_000} s` : found

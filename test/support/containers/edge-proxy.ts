@@ -16,7 +16,7 @@ export type Edge = 'provider-gateway' | 'gateway-mongo' | 'gateway-fulfilment' |
  */
 export type Trouble = { readonly latencyMs: number } | { readonly slowKBs: number } | 'cut' | 'half-open'
 
-/** A way through a proxy: where it listens, and the host and port in the network that it leads to. */
+/** A route through a proxy: where the proxy listens, and the host and port in the network to which it forwards. */
 interface EdgeLine {
   readonly edge: Edge
   readonly port: number
@@ -27,9 +27,9 @@ interface EdgeLine {
 export interface EdgeProxy extends AsyncDisposable {
   /** Its address in the network of the test. */
   readonly address: string
-  /** The port on loopback that leads to a line of this port. */
+  /** The port on loopback for the line with this port. */
   publishedPort(port: number): number
-  /** Troubles every line of an edge, also those that are open, until the result is disposed of. */
+  /** Disturbs every line of an edge, including open ones, until the result is disposed of. */
   trouble(edge: Edge, trouble: Trouble): Promise<AsyncDisposable>
 }
 
@@ -59,7 +59,7 @@ export async function startEdgeProxy(options: EdgeProxyOptions): Promise<EdgePro
     .start()
   resources.defer(async () => void (await container.stop()))
   const { client } = new StartedToxiProxyContainer(container)
-  // Where tests run in a container themselves Testcontainers takes the engine's gateway for the host; ports are on loopback.
+  // If the tests run in a container, Testcontainers uses the engine's gateway as the host, but ports are on loopback.
   client.host = `http://127.0.0.1:${container.getMappedPort(CONTROL_PORT)}`
   await until(
     () => client.getVersion().catch(() => ''),

@@ -1,11 +1,11 @@
 import type { ContainerService } from './container-services.ts'
 
-/** Names what a text contains and must not, without repeating it. */
+/** Names the forbidden contents of a text, without repeating them. */
 type FindLeaks = (text: string) => string[]
 
 /**
- * Stops the services, and looks at what must hold for each of them, whatever the test was about.
- * @throws if one crashed, ended otherwise than with 0, ran out of memory, or wrote what `leaksIn` finds
+ * Stops the services, and checks the requirements that apply to every service in every test.
+ * @throws if one crashed, did not exit with 0, ran out of memory, or wrote something that `leaksIn` finds
  */
 export async function stopAndJudge(services: readonly ContainerService[], leaksIn: FindLeaks): Promise<void> {
   const problems = await Promise.all(
@@ -18,7 +18,7 @@ export async function stopAndJudge(services: readonly ContainerService[], leaksI
   if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
 }
 
-/** What must not have happened to the services until now, in a sentence each. */
+/** The problems of the services so far, one sentence each. */
 export async function findProblems(services: readonly ContainerService[], leaksIn: FindLeaks): Promise<string[]> {
   const problems = await Promise.all(
     services.map(async ({ name, container }) => {

@@ -1,11 +1,11 @@
 import { GenericContainer } from 'testcontainers'
 
-/** What a service of ours gets by with. */
+/** The memory that is enough for one of our services. */
 const MEMORY_BYTES = 256 * 1024 ** 2
 
 /** A container whose ports are published on loopback only: no test listens to the network of its machine. */
 export class LoopbackContainer extends GenericContainer {
-  /** As in production: nothing can be written but what is mounted, no capability, 256 MiB and no swap. */
+  /** As in production: only mounts are writable, there are no capabilities, 256 MiB of memory and no swap. */
   withHardening(): this {
     this.hostConfig.ReadonlyRootfs = true
     this.hostConfig.Memory = MEMORY_BYTES

@@ -31,7 +31,7 @@ export async function startMongoContainer(image: string): Promise<MongoContainer
     await container.stop()
     throw error
   }
-  // Only direct connections work from outside: the member knows itself by its port inside the container.
+  // Only direct connections work from outside, because the member reports its port inside the container.
   const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`
   return { uri, container, [Symbol.asyncDispose]: async () => void (await container.stop()) }
 }

@@ -24,7 +24,7 @@ export interface MongoNodes {
   readonly nodes: readonly MongoNode[]
   /** Connection string for containers of the same network. */
   readonly uri: string
-  /** The set as other servers of the same network name it: `rs0/mongo1:…,mongo2:…`. */
+  /** The address of the set for other servers of the same network: `rs0/mongo1:…,mongo2:…`. */
   readonly address: string
   /** A client of this machine. It uses the members' own names, so it follows the set through elections. */
   connect(): Promise<MongoClient>
@@ -41,7 +41,7 @@ export interface MongoNodesOptions {
   readonly role?: keyof typeof ROLES
 }
 
-// The name of a set is also that of its nodes, with a number behind it.
+// The nodes of a set have a common name with a number after it.
 const ROLES = {
   alone: { set: REPLICA_SET, node: 'mongo', flags: [], config: {} },
   // Fail points: what a mongos omits from its replies shows only while replication is stopped.
@@ -71,7 +71,7 @@ export async function startMongoNodes(
     uri,
     address: `${set}/${hosts}`,
     primary: () => untilPrimary(nodes),
-    // The names are known in the network only; from here every node is on loopback, on its own port.
+    // The names are known only in the network. From here, every node is on loopback, on its own port.
     connect: () => new MongoClient(uri, { lookup: toLoopback, connectTimeoutMS: 2_000 }).connect(),
   }
 }

@@ -10,7 +10,7 @@ export interface Output {
   readonly stderr: string
 }
 
-/** Runs a program to its end. Throws when it exits otherwise than with 0; its words are in the message. */
+/** Runs a program to its end. If it does not exit with 0, throws an error with its output. */
 export async function runProgram(
   [program = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},

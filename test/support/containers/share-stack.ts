@@ -8,18 +8,18 @@ import {
   startContainerStack,
 } from './container-stack.ts'
 
-/** A stack for all tests of a file, and the one source of all their deliveries: its log is what the closing check wants. */
+/** A stack for all tests of a file, and the only source of their deliveries. The closing check needs its log. */
 export interface SharedStack {
   readonly stack: ContainerStack
   readonly source: WebhookSource
 }
 
-/** How much a file's stack has of each, and what its source sends a second. */
+/** The number of each service in a file's stack, and the rate of its source. */
 export interface SharedStackOptions extends Omit<ContainerStackOptions, 'images'> {
   readonly source: ProviderHabits & { readonly perSecond: number }
 }
 
-/** Answers a function that starts the stack when first called; it is disposed of after the last test of the file. */
+/** Returns a function that starts the stack when first called. The stack ends after the last test of the file. */
 export function shareStack({ source, ...options }: SharedStackOptions): (context: TestContext) => Promise<SharedStack> {
   const resources = new AsyncDisposableStack()
   let shared: Promise<SharedStack> | undefined

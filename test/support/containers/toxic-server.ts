@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 // A program: a TCP proxy whose faults are set over HTTP, with the part of toxiproxy's API that these tests use. It is used
-// in where no image of toxiproxy can be had, alone in a container that has nothing but Node.js.
+// in when no image of toxiproxy is available, alone in a container that has nothing but Node.js.
 
 type Direction = 'upstream' | 'downstream'
 
@@ -42,7 +42,7 @@ class ToxicLine {
     if (toxic.type === 'reset_peer') for (const client of this.#clients) client.resetAndDestroy()
   }
 
-  /** What a `timeout` has swallowed is lost, so its connections are of no use any more. */
+  /** Data that a `timeout` has swallowed is lost, so its connections are no longer usable. */
   remove(name: string): void {
     const isLossy = this.#toxics.get(name)?.type === 'timeout'
     this.#toxics.delete(name)
@@ -63,7 +63,7 @@ class ToxicLine {
     upstream.on('close', () => void back().then(() => client.destroy()))
   }
 
-  /** Hands chunks on in their order; answers a function that waits until all have been. */
+  /** Forwards chunks in their order. Returns a function that waits until all are forwarded. */
   #forward(from: Socket, way: { readonly to: Socket; readonly direction: Direction }): () => Promise<void> {
     let earlier = Promise.resolve()
     from.on('data', (chunk) => {
@@ -99,7 +99,7 @@ function portOf(address: string): number {
 
 const lines = new Map<string, ToxicLine>()
 
-/** Carries out a request of the control interface and answers what goes back, or nothing. */
+/** Handles a request of the control interface and returns the answer, if there is one. */
 async function control({ method, url = '' }: IncomingMessage, body: unknown): Promise<unknown> {
   if (url === '/version') return 'own'
   const [, , name = '', , toxic = ''] = url.split('/')

@@ -23,7 +23,7 @@ export function toHttpAnswer({ status, lines, body }: RawAnswer): HttpAnswer {
   return { status, headers, text, json: text === '' ? null : JSON.parse(text) }
 }
 
-// What no caller may see: stacks, files, driver's words, addresses, pages of HTML.
+// What no caller may see: stack traces, files, messages of the driver, addresses, HTML pages.
 const INNER =
   /\bat .+:\d+:\d+|node_modules|\.(?:ts|js):\d|node:internal|mongodb|Mongo|E11000|ECONN|127\.0\.0\.1|<html|TRPC/i
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -31,7 +31,7 @@ const PROBLEM_TYPE = 'application/problem+json'
 
 /**
  * Vectors R06 and R08, which hold for every answer: Date, no X-Powered-By, nosniff on bodies, and the one shape of errors:
- * JSON, a sentence, a code, the id of the request, not cacheable, nothing of our insides. Returns the answer.
+ * JSON, a sentence, a code, the id of the request, not cacheable, no internals. Returns the answer.
  */
 export function expectSound(answer: HttpAnswer): HttpAnswer {
   const { status, headers, text, json } = answer

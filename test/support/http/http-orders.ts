@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { HttpAnswer } from './http-answer.ts'
 import type { HttpCall, HttpSystem } from './http-system.ts'
 
-/** Where all orders are. */
+/** The path of all orders. */
 export const ORDERS = '/api/orders'
 
 /** An order over EUR 3.00, with these properties replaced. */

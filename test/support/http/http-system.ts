@@ -17,12 +17,12 @@ import { BOTH_EFFECTS } from '../stack/stack-settings.ts'
 import { expectSound, type HttpAnswer, toHttpAnswer } from './http-answer.ts'
 import { exchangeOctets, type Octets, parseAnswers, type RawExchange } from './raw-http.ts'
 
-/** A request, with what every request needs added unless it says otherwise. */
+/** A request. Whatever every request needs is added by default. */
 export interface HttpCall {
   /** Default: GET. */
   readonly method?: string
   readonly target: string
-  /** Several values are several lines; undefined takes away what would be added. */
+  /** Several values make several lines. Undefined removes a header that would be added. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   /** An object is sent as JSON. */
   readonly body?: string | Buffer | object
@@ -30,14 +30,14 @@ export interface HttpCall {
   readonly principal?: 'alice' | 'bob' | null
 }
 
-/** What a test wants otherwise than usual. */
+/** How a test differs from the usual system. */
 export interface HttpSystemOptions {
   /** Settings of the gateway, by the names of its environment. */
   readonly gateway?: Readonly<Record<string, string>>
   readonly fulfilment?: Partial<StartOptions>
 }
 
-/** A gateway and a fulfilment in this process, on a real MongoDB, spoken to in octets. */
+/** A gateway and a fulfilment in this process, on a real MongoDB. Tests talk to them in octets. */
 export interface HttpSystem extends AsyncDisposable {
   /** The public port of the gateway. */
   readonly port: number

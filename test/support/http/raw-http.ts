@@ -31,7 +31,7 @@ export function exchangeOctets(port: number, octets: Octets, deadlineMs = DEADLI
     }
     const timer = setTimeout(() => settle(false), deadlineMs)
     socket.on('data', (chunk) => received.push(chunk)).on('end', () => settle(true))
-    // A reset after the answer is a close; before anything came it is a fault of the test's own.
+    // A reset after the answer counts as a close. Before any data, it is a fault of the test itself.
     socket.on('error', (error) => (received.length > 0 ? settle(true) : reject(error)))
     socket.on('connect', () => {
       if (typeof octets === 'function') octets(socket).catch(reject)

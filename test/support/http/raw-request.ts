@@ -1,13 +1,13 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-/** A request as it goes over the wire: nothing is added but Host and what frames the body. */
+/** A request as it goes over the wire. Only Host and the framing of the body are added. */
 export interface RawRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: Uint8Array
-  /** In chunks, without saying how long. */
+  /** Whether the body is sent in chunks, without its length. */
   readonly chunked?: boolean
 }
 

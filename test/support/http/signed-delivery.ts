@@ -9,14 +9,14 @@ export interface SignedDelivery {
   readonly messageId?: string
   /** Milliseconds; now unless said otherwise. */
   readonly signedAt?: number
-  /** The bytes that are signed, where they are not the ones that are sent. */
+  /** The bytes that are signed, if they differ from those that are sent. */
   readonly signedBody?: Uint8Array
   readonly contentType?: string
 }
 
 type HeaderLine = readonly [name: string, value: string]
 
-/** A delivery to the provider acme, right in every way; the test bends it from there. */
+/** A delivery to the provider acme that is valid in every way. The test changes it from there. */
 export function signedDelivery(delivery: SignedDelivery): RawRequest & { readonly headers: readonly HeaderLine[] } {
   const { body, secret, messageId = 'msg_1', signedAt = Date.now(), signedBody = body } = delivery
   const signature = standardWebhooks.sign({ body: signedBody, secret, now: signedAt, eventId: messageId })

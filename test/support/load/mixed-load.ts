@@ -16,7 +16,7 @@ export async function createOrders(stack: Pick<Stack, 'orders'>, count: number):
   return orders
 }
 
-/** The same after a fault: asked again until all are made, since a connection may turn out to be broken only when it is used. */
+/** The same after a fault: retries until all are made, because a broken connection may show only when it is used. */
 export async function createOrdersAfterFault(stack: Pick<Stack, 'orders'>, count: number): Promise<ApiOrder[]> {
   return until(
     () => createOrders(stack, count).catch((): ApiOrder[] => []),
@@ -39,7 +39,7 @@ export function addMixedLoad(source: WebhookSource, orders: readonly ApiOrder[])
   for (const payment of payments) source.add(payment)
 }
 
-/** As if the half minute had gone by for which a dead process holds the receipts that it was sending. */
+/** Simulates the end of the half minute for which a dead process holds the receipts that it was sending. */
 export async function outlastReceiptLeases(stack: Pick<Stack, 'orderRecords'>): Promise<void> {
   const sending = { 'receipts.state': 'sending' }
   await stack.orderRecords.updateMany(sending, [

@@ -2,7 +2,7 @@ import { BODY_CANARY } from '../stack/canaries.ts'
 import type { ApiOrder } from '../stack/records.ts'
 import { until } from '../until.ts'
 
-/** What an answer of the orders API came to. */
+/** An answer of the orders API. */
 interface OrdersAnswer {
   readonly status: number
   readonly etag: string | null
@@ -14,11 +14,11 @@ interface OrdersAnswer {
 export interface OrdersApi {
   /** Makes an order over EUR 20.00, with these properties replaced. Throws unless the answer is 201. */
   create(members?: object): Promise<ApiOrder>
-  /** Throws unless it is answered 200. */
+  /** Reads an order. Throws unless the answer is 200. */
   read(id: string): Promise<ApiOrder>
   /** Waits until the order has this status. */
   untilStatus(id: string, status: ApiOrder['status']): Promise<ApiOrder>
-  /** Any request; `path` goes behind `/api/orders`. */
+  /** Sends any request; `path` is appended to `/api/orders`. */
   send(path: string, init?: RequestInit): Promise<OrdersAnswer>
 }
 

@@ -20,7 +20,7 @@ export interface SourcePace {
   readonly repetitionsPerSecond?: number
 }
 
-/** Deliveries that wait for their turn at a separate pace; late ones are caught up with. */
+/** A queue of deliveries with a separate pace. It catches up on late deliveries. */
 interface Lane {
   readonly queue: SentEvent[]
   readonly everyMs: number
@@ -50,7 +50,7 @@ export class WebhookSource implements AsyncDisposable {
     this.#repetitions = pace.repetitionsPerSecond === undefined ? this.#queue : []
   }
 
-  /** Everything that was sent or is to be sent, once for each event. */
+  /** Every event that was sent or will be sent, once each. */
   get log(): readonly SentEvent[] {
     return [...this.#events.values()]
   }
@@ -135,7 +135,7 @@ export class WebhookSource implements AsyncDisposable {
     await waiter.promise
   }
 
-  /** Begins the next delivery of a lane when it is due. An empty queue is not late: what is added then comes at the pace too. */
+  /** Begins the next delivery of a lane when it is due. An empty queue is not late: later deliveries keep the pace. */
   #begin(lane: Lane): boolean {
     if (lane.queue.length === 0) lane.due = Math.max(lane.due, performance.now())
     const mayBegin = performance.now() >= lane.due && this.#underWay < this.#pace.parallel && !this.#stopped

@@ -11,10 +11,10 @@ import { isListening } from '../../../scripts/ports/port.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { until } from '../until.ts'
 
-/** Otherwise a node that stops waits 15 s for a successor. */
+/** Without this, a node that stops waits 15 s for a successor. */
 export const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
 
-// Recovery after a kill is a matter of seconds, but of many where the machine is busy with other things.
+// Recovery after a kill takes seconds, but many more if the machine is busy with other things.
 const READY_MS = 180_000
 
 /** A node of a replica set that belongs to one test: killed and started again on its data and port. */
@@ -106,8 +106,8 @@ export function freeze(nodes: readonly MongodUnderTest[]): Disposable & { resume
 }
 
 /**
- * Lets the secondaries fetch nothing from the primary, so that it stays in office and no majority confirms a write, until
- * it is resumed by hand.
+ * Stops the secondaries from fetching from the primary, until it is resumed by hand. The primary stays primary, but no
+ * majority confirms a write.
  */
 export async function stopReplication(set: ReplicaSetUnderTest): Promise<{ resume(): Promise<void> }> {
   const primary = await set.primary()
@@ -136,15 +136,15 @@ export interface ReplicaSetUnderTest extends AsyncDisposable {
   readonly nodes: readonly MongodUnderTest[]
   /** The node that is primary now; waits for the end of an election. */
   primary(): Promise<MongodUnderTest>
-  /** The nodes beside the primary. */
+  /** The nodes other than the primary. */
   secondaries(): Promise<MongodUnderTest[]>
   /** Waits until one node is primary and all others follow it. */
   untilWhole(): Promise<void>
-  /** Makes one of these nodes primary without waiting for the election timeout: whichever of them can win. */
+  /** Makes one of these nodes that can win primary, without waiting for the election timeout. */
   elect(candidates: readonly MongodUnderTest[]): Promise<MongodUnderTest>
 }
 
-/** What a replica set has otherwise than usual. */
+/** How a replica set differs from the usual one. */
 export interface ReplicaSetOptions {
   /** No node is elected unless `elect` is called, and a primary that is alone stays one. Default: false. */
   readonly electionsByHand?: boolean
@@ -156,10 +156,10 @@ export interface ReplicaSetOptions {
 
 const ELECTION_MS = 2_000
 const NOT_CONFIRMED_MS = 1_000
-// A tenth of the usual: nodes find each other, and see each other come back, that much sooner.
+// A tenth of the default, so that nodes find each other, and notice returning nodes, sooner.
 const HEARTBEAT_MS = 200
 const SETTINGS = { electionTimeoutMillis: ELECTION_MS, heartbeatIntervalMillis: HEARTBEAT_MS }
-// A new primary waits neither for a node that does not answer nor for what only that node has.
+// A new primary does not wait for a node that does not answer, or for data that only that node has.
 const BY_HAND = { ...SETTINGS, electionTimeoutMillis: 600_000, heartbeatTimeoutSecs: 3, catchUpTimeoutMillis: 0 }
 const PRIMARY = 1
 const SECONDARY = 2

@@ -26,7 +26,7 @@ export interface Sent {
   /** As the gateway has it. */
   readonly secret: string
   readonly publicUrl: string
-  /** Milliseconds; some libraries ask the clock of the process instead. */
+  /** Milliseconds. Some libraries read the clock of the process instead. */
   readonly now: number
 }
 
@@ -34,7 +34,7 @@ export interface Sent {
 export interface OfficialLibrary {
   readonly scheme: string
   readonly name: string
-  /** Whether it takes a delivery for authentic; what it throws means that it does not. */
+  /** Whether it accepts a delivery as authentic. If it throws, it does not. */
   verify(sent: Sent): boolean | Promise<boolean>
 }
 
@@ -232,6 +232,6 @@ async function verifyOfShopify({ body, headers, secret }: Sent): Promise<boolean
   })
   const rawRequest = new Request('https://pay.example.com', { method: 'POST', headers })
   const result = await shopify.webhooks.validate({ rawBody: body, rawRequest })
-  // Which headers beside the signature are there is not a question of authenticity.
+  // The presence of other headers is not a question of authenticity.
   return result.valid || result.reason === 'missing_headers'
 }

@@ -47,7 +47,7 @@ export async function simulateProvider(
       ...own,
       ...secret.gatewaySettings,
       ...(needsApi ? { fetch } : {}),
-      // What it simulates are tests.
+      // Its simulated events are test events.
       ...(scheme === 'stripe' ? { testMode: true } : {}),
       effects: ['payment.succeeded', 'payment.failed'],
       secrets: secret.value === null ? [] : [{ id: 's1', value: secret.value }],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** The secrets of one stack, each with a word in it that nothing else holds. */
+/** The secrets of one stack. Each contains a word that nothing else contains. */
 export interface StackSecrets {
   readonly serviceToken: string
   readonly apiToken: string

@@ -5,7 +5,7 @@ import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from '
 import type { Stack } from './stack.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
 
-/** What one run must have been: a fault that struck, and enough load for it to strike. */
+/** The requirements for a run: its fault struck, and there was enough load for it to strike. */
 export interface RowEvidence {
   /** How often each fault struck, by its name. At least one name, and none may have a 0. */
   readonly struck: Readonly<Record<string, number>>
@@ -153,7 +153,7 @@ async function checkReplays({ events }: CheckedStack, records: readonly WithId<E
   return problems
 }
 
-/** Reads the settled records again: what a process that was late did to them since the first read. */
+/** Reads the settled records again, to find changes that a late process made since the first read. */
 async function checkUnchanged({ events }: CheckedStack, records: readonly EventRecord[]): Promise<string[]> {
   const verdictOf = ({ state, reason, starts, attempts }: EventRecord): string =>
     [state, reason, starts, attempts.length].join()

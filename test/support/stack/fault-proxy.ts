@@ -2,20 +2,20 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHeldReplies, type HeldReply } from './held-replies.ts'
 
-/** Where a fault strikes: at the nth request that carries a text, before it gets there or after its effect. */
+/** Where a fault strikes: at the nth request that contains a text, before the request arrives or after its effect. */
 interface Fault {
-  /** What makes the request known: any text in its octets. */
+  /** Identifies the request: any text in its octets. */
   readonly marker: string
   /** Default: the first. */
   readonly nth?: number
-  /** `request`: it never gets there. `reply`: it takes effect, and nobody hears of it. */
+  /** `request`: the request never arrives. `reply`: it takes effect, but its reply is lost. */
   readonly swallows: 'request' | 'reply'
 }
 
 /** A TCP proxy between two parts that can lose chosen messages and then stop, be slow, or break. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Where connections lead to from now on. */
+  /** Sets the port to which connections lead from now on. */
   leadTo(port: number): void
   /** Sets the next fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
   strike(fault: Fault): Promise<void>
@@ -42,7 +42,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
 
-  /** Hands chunks on in their order, each as late as was set when it came. */
+  /** Forwards chunks in their order, each with the delay that was set when it came. */
   const forwardTo = (socket: Socket): ((chunk: Buffer, gate?: Promise<void>) => void) => {
     let earlier = Promise.resolve()
     return (chunk, gate) => {

@@ -2,7 +2,7 @@ import type { Collection, Document } from 'mongodb'
 import type { EventRecord } from './records.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
 
-// A lease, a round of takeovers, one slow call; the rest is for a machine that is busy with other things.
+// A lease, a round of takeovers and one slow call. The rest is a reserve for a busy machine.
 const GRACE_MS = 15_000
 // A timestamp of the server has whole seconds only.
 const TIMESTAMP_STEP_MS = 1_000
@@ -17,7 +17,7 @@ export function leaseEndOf(leaseMs: number = STACK_LEASE_MS): Document {
   return { $ifNull: ['$leaseUntil', firstEnd] }
 }
 
-/** Notes the events that nobody renewed, settled or took over for a quarter of a minute after their lease had ended. */
+/** Records the events that nobody renewed, settled or took over for 15 seconds after their lease had ended. */
 export class LeaseWatch {
   readonly #events: Collection<EventRecord>
   readonly #graceMs: number

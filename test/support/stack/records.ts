@@ -1,6 +1,6 @@
 import type { Binary } from 'mongodb'
 
-/** An order as `/api/orders` shows it. Written down here once more, so that these tests notice when it changes. */
+/** An order as `/api/orders` shows it. It is repeated here so that these tests notice changes. */
 export interface ApiOrder {
   readonly id: string
   readonly version: number

@@ -8,7 +8,7 @@ import { fulfilmentSettings, gatewaySettings } from './stack-settings.ts'
 
 const PACKAGES = join(import.meta.dirname, '../../../packages')
 
-/** What a service has otherwise than that of the stack. */
+/** How a service differs from that of the stack. */
 export interface Replacement {
   readonly settings?: Settings
   /** File descriptors. Default: those of the test. */

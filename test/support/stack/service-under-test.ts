@@ -29,9 +29,9 @@ const GONE_MS = 30_000
 /** A service as a separate process, which a test can kill, freeze and start again on the same port. */
 export class ServiceUnderTest implements AsyncDisposable {
   readonly name: string
-  /** All that it has logged, life after life. */
+  /** All its log lines, across restarts. */
   readonly lines: LogLine[] = []
-  /** What must not happen to any service, in a sentence each: an end that nobody asked for, output that is no log line. */
+  /** Its faults, one sentence each: it ended without being asked to, or wrote output that is not a log line. */
   readonly faults: string[] = []
   readonly #settings: Settings
   #written = ''
@@ -59,7 +59,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     return this.lines.filter(({ msg }) => msg === message).length
   }
 
-  /** Starts it and waits until it says so itself. Throws what it wrote on standard error when it ends before. */
+  /** Starts it and waits until it reports that it is ready. If it ends first, throws its standard error. */
   async start(): Promise<void> {
     this.#endIsPlanned = false
     const script = join(PACKAGES, this.name, 'src/main.ts')

@@ -17,11 +17,11 @@ export interface ProviderParts {
   readonly signatures: Set<string>
   /** How long it waits for an answer; 10 s unless said otherwise. */
   readonly timeoutMs?: number
-  /** So much blank space follows each body. */
+  /** The amount of whitespace after each body. */
   readonly paddingBytes?: number
 }
 
-/** Creates a provider that signs as the gateways of its stack expect, and whose bodies are recognised wherever they turn up. */
+/** Creates a provider that signs as the gateways of its stack expect. Its bodies can be recognised anywhere. */
 export function createStackProvider({
   name,
   url,
@@ -57,8 +57,8 @@ function signerOf(scheme: string): Signer {
 }
 
 /**
- * The same signer, whose bodies can be recognised anywhere, and have spaces that no serialiser would write
- * again: who stores anything but the bytes as they came is found out.
+ * The same signer with bodies that can be recognised anywhere. They have spaces that no serialiser would write,
+ * so tests notice a service that does not store the exact bytes.
  */
 function marked(signer: Signer, paddingBytes: number): Signer {
   return {

@@ -1,7 +1,7 @@
 import type { StackSecrets } from './canaries.ts'
 import type { Settings } from './service-under-test.ts'
 
-/** Where the parts of a stack find each other. */
+/** The addresses at which the parts of a stack find each other. */
 export interface StackPlace {
   readonly secrets: StackSecrets
   readonly mongoUri: string
@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000
 /** The header of the provider `shop`, and how its signature is written. */
 const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const
 
-/** What the events of a provider may do whose scheme has no default. */
+/** The effects of a provider whose scheme has no default. */
 export const BOTH_EFFECTS = { effects: ['payment.succeeded', 'payment.failed'] } as const
 
 /** `PROVIDERS` of a stack: one provider for each scheme. */
@@ -46,7 +46,7 @@ export function providersOfFirstRelease(secrets: StackSecrets): Record<string, o
   return Object.fromEntries(entries.map(([name, { effects: _, testMode: __, ...settings }]) => [name, settings]))
 }
 
-/** The gateway's settings: impatient with lost claims and with fulfilment, so that no test waits for a lease of half a minute. */
+/** The gateway's settings. Leases and calls have short times, so that no test waits for a lease of half a minute. */
 export function gatewaySettings(place: StackPlace): Settings {
   const { secrets } = place
   return {

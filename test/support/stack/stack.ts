@@ -18,7 +18,7 @@ import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-se
 
 const DROPPED_WITHIN_MS = 10_000
 
-/** What a test wants otherwise than usual: settings by service, laid over the stack's own. */
+/** How a test's stack differs from the usual one: settings by service, which override the stack's own. */
 export interface StackOptions {
   readonly gateway?: Settings
   readonly fulfilment?: Settings
@@ -49,11 +49,11 @@ export interface Stack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
-  /** The events that were left alone for long after their lease had ended, while `untilSettled` waited. */
+  /** The events that nobody handled for long after their lease had ended, while `untilSettled` waited. */
   overdueLeases(): string[]
   /** Waits until the gateway reaches all that it needs. */
   untilReady(): Promise<void>
-  /** What must not have happened to a service until now, in a sentence each: an end unasked, a crash, a leak. */
+  /** The problems of the services so far, one sentence each: an unexpected end, a crash, a leak. */
   problems(): string[]
   /** Names the secrets, signatures and bodies of this stack that a text contains, without repeating them. */
   leaksIn(text: string): string[]
@@ -131,7 +131,7 @@ export function paymentRounds(orders: readonly ApiOrder[]): PaymentEvent[] {
   return [...failed, ...orders.map((order) => paymentOf(order))]
 }
 
-/** Chooses names, ports and a folder that are nobody else's. Nothing is started yet. */
+/** Chooses unique names, ports and a unique folder. Nothing is started yet. */
 export async function choosePlace(
   resources: AsyncDisposableStack,
   mongoUri = process.env.TEST_MONGODB_URI,
@@ -188,7 +188,7 @@ async function untilReady(adminPort: number): Promise<void> {
   await until(probe, (answer) => answer.startsWith('{"status":"ok"'))
 }
 
-/** What must hold for every process of every test, whatever the test was about. */
+/** The violations of requirements that apply to every process in every test. */
 function findProblems(services: readonly ServiceUnderTest[], leaksIn: Stack['leaksIn']): string[] {
   return services.flatMap((service) => [
     ...service.faults,

@@ -3,7 +3,7 @@ import { type EcdsaSigner, malleableEd25519, signEd25519 } from '../keys.ts'
 import { accepted, linesAround, macOf, type Recipe, refused, signedLines } from '../recipe.ts'
 import { BODY, NOW, type Vector } from '../vector.ts'
 
-/** Discord: both pings, and what only Ed25519 has. */
+/** Discord: both pings, and the cases that only Ed25519 has. */
 export function discordCases(recipe: Recipe): Vector[] {
   const interaction = Buffer.from('{"application_id":"1","id":"2","token":"t","type":1,"user":{"id":"3"},"version":1}')
   const ping = Buffer.from('{"version":1,"application_id":"1","type":0}')
@@ -34,7 +34,7 @@ export function discordCases(recipe: Recipe): Vector[] {
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/** SendGrid: the example of its libraries, and every way to write a signature in DER that is none. */
+/** SendGrid: the example of its libraries, and every kind of invalid DER signature. */
 export function sendgridCases(recipe: Recipe, signer: EcdsaSigner): Vector[] {
   const text = Buffer.concat([Buffer.from(String(NOW)), BODY])
   const der = signer.sign(text, recipe.secret)
@@ -101,7 +101,7 @@ function writeDer(r: bigint, s: bigint): Buffer {
   return Buffer.concat([Buffer.from([0x30, numbers.length]), numbers])
 }
 
-/** A number below zero: the bytes of one whose first bit is set, without the zero before them. */
+/** A negative number: the bytes of a number whose first bit is set, without the leading zero byte. */
 function negative(number: bigint): Buffer {
   const bytes = toBytes(number, 32)
   bytes[0] = (bytes[0] ?? 0) | 0x80

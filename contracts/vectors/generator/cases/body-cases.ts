@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { accepted, type Recipe, refused, signedLines } from '../recipe.ts'
 import { BODY, type Vector } from '../vector.ts'
 
-/** The body: whatever bytes it has, they count as they are sent. */
+/** The body: its bytes count exactly as they are sent, whatever they are. */
 export function bodyCases(recipe: Recipe): Vector[] {
   if (recipe.ownBody === true) return []
   const signed = (why: string, body: Buffer): Vector =>

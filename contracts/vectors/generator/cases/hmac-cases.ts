@@ -7,7 +7,7 @@ const TIME = String(NOW)
 const TIMED = { header: 'x-signature', timestampHeader: 'x-timestamp' }
 const HEX_KEY = { header: 'hmacsignature', encoding: 'base64', secretEncoding: 'hex' }
 
-/** One combination of settings of the generic scheme, and a delivery that is signed so. */
+/** One combination of settings of the generic scheme, and a delivery that is signed with them. */
 interface Combination {
   readonly why: string
   readonly settings: Readonly<Record<string, unknown>>

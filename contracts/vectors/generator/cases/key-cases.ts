@@ -21,7 +21,7 @@ export function keyCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** What else an HMAC might be keyed with; where a public key is the secret, any HMAC is a forgery. */
+/** Other keys that an HMAC might use. If the secret is a public key, any HMAC is a forgery. */
 function wrongKeys({ secret, keyOf, signer }: Recipe): [why: string, key: Buffer][] {
   const text: [string, Buffer] = [
     signer === undefined ? 'signed with the text of the secret' : 'an HMAC keyed with the text of the public key',

@@ -27,7 +27,7 @@ export function githubCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** Shopify: two names of the header. Only one of them may be present. */
+/** Shopify: the header has two names. Only one of them may be present. */
 export function shopifyCases(recipe: Recipe): Vector[] {
   const signature = signatureOf(recipe)
   const newer: HeaderLine = ['Shopify-Hmac-Sha256', signature]
@@ -85,7 +85,7 @@ export function lemonsqueezyCases(recipe: Recipe): Vector[] {
   return [withUnsigned(recipe, ['X-Event-Name', 'order_created'])]
 }
 
-/** Razorpay: the signature of its checkout is another one, over other text. */
+/** Razorpay: its checkout has a different signature, over a different text. */
 export function razorpayCases(recipe: Recipe): Vector[] {
   return [
     withUnsigned(recipe, ['x-razorpay-event-id', 'changed']),

@@ -73,7 +73,7 @@ export function paddleCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** Stripe: lists of several signatures, as while a secret is rolled. */
+/** Stripe: lists of several signatures, as during the rotation of a secret. */
 export function stripeCases(recipe: Recipe): Vector[] {
   const right = `v1=${signatureOf(recipe)}`
   const wrong = `v1=${signatureOf(recipe, { secret: 'another_secret' })}`
@@ -148,7 +148,7 @@ const SENT: readonly HeaderLine[] = [
 ]
 const V1 = '7ad19302545962b7b4891bd2506fe203e6d45d9c6c6675446e6894949e90221d'
 
-/** Hook0: the vectors of its worker and its clients, and what only the newer version has, which covers headers. */
+/** Hook0: the vectors of its worker and its clients, and the cases of the newer version only, which signs headers. */
 export function hook0Cases(recipe: Recipe): Vector[] {
   const v0 = signatureOf(recipe)
   const signed = (value: string, sent = SENT): Delivered => ({ headers: [...sent, ['X-Hook0-Signature', value]] })

@@ -1,7 +1,7 @@
 import { accepted, type Recipe, refused } from '../recipe.ts'
 import { NOW, type Vector } from '../vector.ts'
 
-/** The end of a secret: up to it, and from its very second on. */
+/** The end of a secret: deliveries before it, and from that very second on. */
 export function secretCases(recipe: Recipe): Vector[] {
   const at = (seconds: number): string => new Date((NOW + seconds) * 1_000).toISOString().replace('.000Z', 'Z')
   return [

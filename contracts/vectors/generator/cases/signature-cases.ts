@@ -71,7 +71,7 @@ function base64Cases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** A body whose signature holds both symbols in which the two alphabets of base64 differ. */
+/** A body whose signature contains both symbols that differ between the two alphabets of base64. */
 function bodyWithBothSymbols(recipe: Recipe): Buffer {
   for (let at = 0; ; at += 1) {
     const body = recipe.bodyAt?.(at) ?? Buffer.from(JSON.stringify({ ...JSON.parse(BODY.toString()), at }))

@@ -14,7 +14,7 @@ function standardLines(list: string, id = 'msg_0001'): HeaderLine[] {
   ]
 }
 
-/** What both versions of Standard Webhooks have: the other family of names, the id, the list of signatures. */
+/** The cases of both versions of Standard Webhooks: the other header names, the id, the list of signatures. */
 function commonCases(recipe: Recipe): Vector[] {
   const { prefix = '' } = recipe
   const right = `${prefix}${signatureOf(recipe)}`
@@ -124,7 +124,7 @@ export function gitlabSigningCases(recipe: Recipe): Vector[] {
       headers: [...standardLines(`v1,${Buffer.alloc(32).toString('base64')}`), ['X-Gitlab-Token', recipe.secret]],
     }),
     refused(recipe, 'the signature is called v1a', { headers: standardLines(`v1a,${signatureOf(recipe)}`) }),
-    // GitLab knows one family of names.
+    // GitLab knows one family of header names.
     ...commonCases(recipe).filter(({ why }) => !/svix/i.test(why)),
   ]
 }

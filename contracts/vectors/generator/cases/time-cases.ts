@@ -1,7 +1,7 @@
 import { accepted, type Delivered, isTimed, type Recipe, refused, signedLines } from '../recipe.ts'
 import { NOW, type Vector } from '../vector.ts'
 
-/** The time, where one is signed: both edges of the window, and everything that is no time although it is signed. */
+/** The signed time, if there is one: both edges of the window, and signed values that are not times. */
 export function timeCases(recipe: Recipe): Vector[] {
   if (!isTimed(recipe)) return []
   const away = (seconds: number) => ({ headers: signedLines(recipe, { time: String(NOW + seconds) }) })
@@ -24,7 +24,7 @@ export function timeCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** Both edges of the window, from within and from without. `away`: a delivery that is signed this many seconds from now. */
+/** Both edges of the window, inside and outside. `away`: a delivery that is signed this many seconds from now. */
 export function edgesOfWindow(recipe: Recipe, time: string, away: (seconds: number) => Delivered): Vector[] {
   return [
     accepted(recipe, `${time} is 300 s ago, the edge of the window`, away(-300)),

@@ -25,7 +25,7 @@ const REFUND: Json = {
   amount: { value: 500, currency: 'EUR' },
 }
 
-/** What Adyen signs of an item: eight properties joined by colons, nothing for one that is missing. */
+/** The text that Adyen signs for an item: eight properties joined by colons. A missing property is an empty text. */
 function textOf(item: Json): string {
   const { value, currency } = (item.amount ?? {}) as Json
   const members = [item.pspReference, item.originalReference, item.merchantAccountCode, item.merchantReference]
@@ -42,7 +42,7 @@ function signatureOf(item: Json, { key = KEY, hash = 'sha256', text = textOf(ite
   return createHmac(hash, key).update(text).digest()
 }
 
-/** The item with its signature, whatever that says. */
+/** The item with its signature, or with any other value as its signature. */
 function sealed(item: Json, signature: unknown = signatureOf(item).toString('base64')): Json {
   return { ...item, additionalData: { hmacSignature: signature } }
 }
@@ -171,7 +171,7 @@ function without(item: Json, name: string): Json {
   return Object.fromEntries(Object.entries(item).filter(([one]) => one !== name))
 }
 
-/** Items of another meaning whose signed text would be the same, or that Adyen would not write so. */
+/** Items with another meaning but the same signed text, or in a form that Adyen would not write. */
 function ambiguousItems(): Vector[] {
   const moved = { ...ITEM, merchantAccountCode: 'TestMerchant:order_0001', merchantReference: '' }
   return [

@@ -8,7 +8,7 @@ const HEADER = 'X-FusionAuth-Signature-JWT'
 const SECRET = 'test_secret'
 const HEAD = { alg: 'HS256', typ: 'JWT' }
 
-/** The parts of a token (RFC 7519), each as it is unless it says otherwise. */
+/** The parts of a token (RFC 7519). Each has its usual value by default. */
 interface Token {
   readonly head?: unknown
   readonly claims?: unknown
@@ -43,7 +43,7 @@ const RECIPE: Recipe = {
   independent: null,
 }
 
-/** FusionAuth: a token of HS256 that holds the hash of the body. */
+/** FusionAuth: an HS256 token that contains the hash of the body. */
 export function fusionauthVectors(): Vector[] {
   return [
     accepted(RECIPE, 'signed as the provider signs'),

@@ -4,7 +4,7 @@ import { API, type HeaderLine, NOW, type Vector } from '../vector.ts'
 const FORM: readonly HeaderLine[] = [['Content-Type', 'application/x-www-form-urlencoded']]
 const ID = 'tr_d0b0E3EA3v'
 
-/** Mollie's classic webhooks: nothing is signed, so that only what can be no notification of Mollie's is refused here. */
+/** Mollie's classic webhooks: nothing is signed. Only requests that cannot be notifications are refused here. */
 export function mollieClassicVectors(): Vector[] {
   return [
     delivery('accepted', 'published: docs.mollie.com, an example of a call', `id=${ID}`),

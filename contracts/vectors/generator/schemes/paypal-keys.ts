@@ -1,4 +1,4 @@
-/** The private keys of two certificates of tests, which nothing trusts: the leaf's, and a stranger's. */
+/** The private keys of two test certificates that nothing trusts: the leaf's, and an unrelated one's. */
 export const PAYPAL_KEYS = {
   leaf: `-----BEGIN PRIVATE KEY-----
 MIIEuwIBADANBgkqhkiG9w0BAQEFAASCBKUwggShAgEAAoIBAQCqEQcb9kWihw3b

@@ -13,7 +13,7 @@ const CERTIFICATE = 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42
 const leaf = createPrivateKey(PAYPAL_KEYS.leaf)
 const stranger = createPrivateKey(PAYPAL_KEYS.stranger)
 
-/** A delivery of PayPal's, each part as it is unless it says otherwise. */
+/** A delivery of PayPal's. Each part has its usual value by default. */
 interface Sent {
   readonly body?: Buffer
   readonly id?: string
@@ -129,7 +129,7 @@ function signatureCases(): Vector[] {
     sends('signed with another key', { signature: sign('sha256', text, stranger) }),
     sends('signed with SHA-1', { signature: sign('sha1', text, leaf) }),
     sends('signed with SHA-512', { signature: sign('sha512', text, leaf) }),
-    // A salt of no bytes: with any other, every signature would differ.
+    // An empty salt: with any other, every signature would differ.
     sends('signed with PSS', {
       signature: sign('sha256', text, { key: leaf, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 0 }),
     }),

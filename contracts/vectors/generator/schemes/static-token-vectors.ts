@@ -36,7 +36,7 @@ export function flutterwaveVectors(): Vector[] {
   return staticTokenVectors(FLUTTERWAVE)
 }
 
-/** GitLab's older token: a signature beside it is nothing that anybody can check. */
+/** GitLab's older token: nobody can check a signature that is sent with it. */
 export function gitlabTokenVectors(): Vector[] {
   const { token, body } = GITLAB
   const signed = (key: Buffer): HeaderLine[] => [

@@ -20,7 +20,7 @@ const EVENTS = Buffer.from(
   ),
 )
 
-/** What Twilio signs of a form: names and values, sorted by name and value, each pair once. */
+/** The text that Twilio signs for a form: names and values, sorted by name and value, each pair once. */
 export function textOfTwilioForm(form: string): string {
   const pairs = [...new URLSearchParams(form)].map(([name, value]) => [name, value] as const)
   const byText = ([name, value]: readonly [string, string], [other, more]: readonly [string, string]): number =>
@@ -37,7 +37,7 @@ interface Sent {
   readonly secret?: string
 }
 
-/** A delivery over a text that was signed, whatever is sent. */
+/** A delivery with the signature of this text, even if other data is sent. */
 function signedOver(recipe: Recipe, text: string, { url = TWILIO_URL, query = TWILIO_QUERY, body, secret }: Sent = {}) {
   const signature = createHmac('sha1', secret ?? recipe.secret)
     .update(text)
