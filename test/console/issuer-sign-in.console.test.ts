@@ -95,6 +95,10 @@ it('a code that has ended and a state of another window open no session', async 
   await page.getByRole('link', { name: 'I am carol' }).click()
   const alert = page.getByRole('alert').filter({ hasText: 'sign_in_answer_invalid' })
   await alert.waitFor()
+  const finished: string[] = []
+  page.on('request', (request) => finished.push(new URL(request.url()).pathname))
+  // The page asks again for what it shows, and not for a sign-in.
+  await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
 
   await page.unroute('**/sign-in/issuer/finish')
   await page.route(`${issuer.issuer}/**`, async (route) => {
@@ -105,6 +109,7 @@ it('a code that has ended and a state of another window open no session', async 
   await button(page).click()
   await returning
   await alert.waitFor()
+  expect(finished.filter((path) => path === '/sign-in/issuer/finish')).toHaveLength(1)
   expect([page.url(), problemsOf(visit)]).toEqual([`${console.url}/events`, []])
 })
 
@@ -113,10 +118,37 @@ it('an answer that the window did not ask for goes nowhere', async () => {
   const { page } = visit
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.goto(`${console.url}/refused?code=stolen&error=stolen`)
+  await button(page).waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
   await page.goto(`${console.url}/sign-in?code=stolen&state=stolen`)
   await page.getByRole('alert').getByText('sign_in_answer_invalid').waitFor()
   expect(page.url()).toBe(`${console.url}/events`)
   expect(asked).not.toContain('/sign-in/issuer/finish')
+})
+
+it('after the back button another sign-in begins, and two windows do not disturb each other', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.goto(`${console.url}/audit`)
+  await button(page).click()
+  await page.getByRole('link', { name: 'I am carol' }).waitFor()
+  await page.goBack()
+  await button(page).click()
+  await page.getByRole('link', { name: 'I am dave' }).waitFor()
+  const other = await page.context().newPage()
+  await other.goto(`${console.url}/health`)
+  await button(other).click()
+  await other.getByRole('link', { name: 'I am carol' }).click()
+  await other.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  await page.getByRole('link', { name: 'I am dave' }).click()
+  await page.getByRole('button', { name: /^Sign out oidc:/ }).waitFor()
+  expect([other.url(), page.url()]).toEqual([`${console.url}/health`, `${console.url}/audit`])
+  await other.getByRole('button', { name: 'Sign out oidc:carol' }).click()
+  await button(other).waitFor()
+  await page.reload()
+  await button(page).waitFor()
+  expect(problemsOf(visit)).toEqual([])
 })
 
 it('the sign-in has no barriers', async () => {
@@ -124,4 +156,20 @@ it('the sign-in has no barriers', async () => {
   await visit.page.goto(console.url)
   await button(visit.page).waitFor()
   expect(await findBarriers(visit.page)).toEqual([])
+})
+
+it('a browser that stores nothing shows the page, and says why it cannot sign in at the issuer', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  // As Chromium does if its settings block the data of a site.
+  await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
+    Object.defineProperty(window, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })
+  }`)
+  await page.goto(`${console.url}/events`)
+  await button(page).click()
+  await page.getByRole('alert').getByText('stores nothing').waitFor()
+  expect(page.url()).toBe(`${console.url}/events`)
+  await visit.signIn('/events')
+  await page.getByLabel('Theme').selectOption('dark')
+  expect([await page.locator('html').getAttribute('data-theme'), problemsOf(visit)]).toEqual(['dark', []])
 })

@@ -10,12 +10,16 @@ export interface Problem {
   readonly requestId: string | null
 }
 
-/** The code of an error of the operator API: one of the error catalogue, or `unreachable`. */
+/**
+ * The code of an error: one of the error catalogue; `unreachable` if no gateway that works has answered; `other` for a
+ * fault of the page.
+ */
 export function codeOf(error: unknown): string {
-  if (error instanceof ProblemAnswer) return error.code
-  if (!(error instanceof TRPCClientError)) return 'other'
-  const data: unknown = error.data
-  if (typeof data !== 'object' || data === null) return 'unreachable'
+  const known = problemOf(error)
+  if (known instanceof ProblemAnswer) return known.code
+  if (!(known instanceof TRPCClientError)) return 'other'
+  const data: unknown = known.data
+  if (!isObject(data)) return 'unreachable'
   return 'reason' in data && typeof data.reason === 'string' ? data.reason : 'other'
 }
 
@@ -27,8 +31,21 @@ export function describeProblem(error: unknown): Problem {
 
 function messageOf(error: unknown, code: string): string {
   if (code === 'unreachable') return texts.problem.unreachable
-  const isAnswer = error instanceof TRPCClientError || error instanceof ProblemAnswer
-  return isAnswer ? error.message : texts.problem.unexpected
+  const known = problemOf(error)
+  const isAnswer = known instanceof TRPCClientError || known instanceof ProblemAnswer
+  return isAnswer ? known.message : texts.problem.unexpected
+}
+
+/** The gateway refuses some calls before they reach the operator API, which words its answers in its own form. */
+function problemOf(error: unknown): unknown {
+  if (!(error instanceof TRPCClientError) || isObject(error.data)) return error
+  const response: unknown = error.meta?.response
+  const isRefused = response instanceof Response && response.status >= 400 && response.status < 500
+  return isRefused ? ProblemAnswer.from(response, error.meta?.responseJSON) : error
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 const STEPS: ReadonlyMap<string, string> = new Map(Object.entries(texts.problem.next))

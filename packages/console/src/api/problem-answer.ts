@@ -13,7 +13,12 @@ export class ProblemAnswer extends Error {
 
   /** Reads the problem of a response that is not ok. */
   static async of(response: Response): Promise<ProblemAnswer> {
-    const members = membersOf(await response.json().catch(() => null))
+    return ProblemAnswer.from(response, await response.json().catch(() => null))
+  }
+
+  /** The problem in the body of a response that is not ok. The body was JSON, or is null. */
+  static from(response: Response, body: unknown): ProblemAnswer {
+    const members = membersOf(body)
     const requestId = response.headers.get('x-request-id')
     const message = members.get('error') ?? members.get('title') ?? response.statusText
     return new ProblemAnswer(String(message), { code: String(members.get('code') ?? response.status), requestId })

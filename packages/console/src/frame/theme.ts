@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { openStore } from './open-store.ts'
 
 /** The themes to choose from. `system` follows the settings of the viewer's system. */
 export const THEMES = ['system', 'light', 'dark'] as const
@@ -9,7 +10,8 @@ export type Theme = (typeof THEMES)[number]
 const KEY = 'oncehook-theme'
 
 function readTheme(): Theme {
-  return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system'
+  const stored = openStore('localStorage')?.getItem(KEY)
+  return THEMES.find((theme) => theme === stored) ?? 'system'
 }
 
 /** Shows the page in a theme; by default in the stored one. */
@@ -23,7 +25,7 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   return [
     theme,
     (next) => {
-      localStorage.setItem(KEY, next)
+      openStore('localStorage')?.setItem(KEY, next)
       applyTheme(next)
       setTheme(next)
     },

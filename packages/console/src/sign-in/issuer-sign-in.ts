@@ -3,6 +3,7 @@ import { postJson } from '../api/post-json.ts'
 import { ProblemAnswer } from '../api/problem-answer.ts'
 import { readSession } from '../api/read-session.ts'
 import type { Session } from '../api/session.ts'
+import { openStore } from '../frame/open-store.ts'
 import { texts } from '../texts/texts.ts'
 
 /**
@@ -26,8 +27,9 @@ let returned: Returned | null = null
  * was kept. Call it before the page is shown.
  */
 export function takeIssuerAnswer(): void {
-  const stored = sessionStorage.getItem(KEY)
-  sessionStorage.removeItem(KEY)
+  const store = openStore('sessionStorage')
+  const stored = store?.getItem(KEY) ?? null
+  store?.removeItem(KEY)
   const parameters = new URLSearchParams(location.search)
   const isAnswer = location.pathname === '/sign-in' && (parameters.has('code') || parameters.has('error'))
   if (!isAnswer) return
@@ -71,8 +73,10 @@ export async function readIssuer(): Promise<string | null> {
  * @throws ProblemAnswer
  */
 export async function goToIssuer(): Promise<void> {
+  const store = openStore('sessionStorage')
+  if (store === null) throw new ProblemAnswer(texts.signIn.noStore, { code: 'storage_blocked', requestId: null })
   const begun = membersOf(await postJson('/sign-in/issuer/begin', {}))
   const { pathname, search } = location
-  sessionStorage.setItem(KEY, JSON.stringify({ kept: begun.get('kept'), path: `${pathname}${search}` }))
+  store.setItem(KEY, JSON.stringify({ kept: begun.get('kept'), path: `${pathname}${search}` }))
   location.assign(String(begun.get('url')))
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { createOperatorClient } from '../api/operator-client.ts'
+import { ProblemAnswer } from '../api/problem-answer.ts'
 import { setSession } from '../api/session.ts'
 import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
@@ -9,7 +10,13 @@ import { IssuerButton } from './issuer-button.tsx'
 import { exchangeIssuerAnswer, hasIssuerAnswer } from './issuer-sign-in.ts'
 import { exchangeSignInCode, hasSignInCode } from './sign-in-code.ts'
 
+// RFC 9110 section 11.2. A browser sends no others, and its error says only that the call failed.
+const TOKEN = /^[\x21-\x7e]+$/
+
 async function signIn(token: string): Promise<void> {
+  if (!TOKEN.test(token)) {
+    throw new ProblemAnswer(texts.signIn.oddToken, { code: 'unauthenticated', requestId: null })
+  }
   const { operator, roles } = await createOperatorClient(() => token).me.query()
   setSession({ token, operator, roles })
 }

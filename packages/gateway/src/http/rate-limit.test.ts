@@ -18,6 +18,17 @@ describe('createRateLimit', () => {
     expect(limit.peek('a')).toEqual({ remaining: 2, resetSeconds: 10 })
   })
 
+  it('releases what was counted, but no more in a later window', () => {
+    const { limit, pass } = limitOf(2)
+    limit.count('a')
+    limit.count('a', -1)
+    expect(limit.peek('a').remaining).toBe(2)
+    limit.count('a')
+    pass(10_000)
+    limit.count('a', -1)
+    expect(limit.peek('a').remaining).toBe(2)
+  })
+
   it('gives whole seconds until the next window, at least one', () => {
     const { limit, pass } = limitOf(2)
     expect(limit.peek('a').resetSeconds).toBe(10)

@@ -23,7 +23,7 @@ export interface Allowance {
 export interface RateLimit {
   /** The allowance of a key, without counting. */
   peek(key: string): Allowance
-  /** Adds one to the count of a key, or an amount, which may be a fraction. */
+  /** Adds one to the count of a key, or an amount, which may be a fraction. A negative one releases, at most all. */
   count(key: string, amount?: number): Allowance
   /** The header fields for an allowance (draft-ietf-httpapi-ratelimit-headers-10); none if there is no limit. */
   headers(allowance: Allowance): Record<string, string>
@@ -72,7 +72,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     },
     count(key, amount = 1) {
       const { key: counted, used, resetSeconds } = read(key)
-      if (limit > 0) counts.set(counted, used + amount)
+      if (limit > 0) counts.set(counted, Math.max(0, used + amount))
       return toAllowance(used + amount, resetSeconds)
     },
     headers,

@@ -1,4 +1,4 @@
-import type { DispatcherDeps } from '../dispatch/dispatcher.ts'
+import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
 
 /** No provider is paused. */
-export const NO_PAUSES: DispatcherDeps['pauses'] = { current: new Map(), refresh: () => Promise.resolve() }
+export const NO_PAUSES: UsedPauses = { current: new Map(), refresh: () => Promise.resolve(), use: () => null }

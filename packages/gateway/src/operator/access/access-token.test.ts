@@ -63,6 +63,14 @@ describe('an access token', () => {
     expect(many).toMatchObject({ roles: new Set(['read', 'operate']), identity: { name: null } })
   })
 
+  it('ends when it expires, or earlier: when it or its sign-in becomes too old', async () => {
+    const long = { ...CLAIMS, exp: seconds + 86_400 }
+    expect((await verify(await sign(long))).endsAt).toBe(NOW + 3_590_000)
+    const recent = withRules({ signIn: { ...rules.signIn, maxAgeSeconds: 900 } })
+    expect((await recent(await sign({ ...long, auth_time: seconds - 300 }))).endsAt).toBe(NOW + 600_000)
+    expect((await recent(await sign({ ...CLAIMS, exp: seconds + 60, auth_time: seconds }))).endsAt).toBe(NOW + 60_000)
+  })
+
   it.each([
     ['no groups', { groups: undefined }],
     ['other groups', { groups: ['__proto__', 'constructor', 'Admins'] }],

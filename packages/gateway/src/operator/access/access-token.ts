@@ -28,7 +28,7 @@ interface IssuedOperator {
   readonly name: string
   readonly roles: ReadonlySet<Role>
   readonly identity: IssuedIdentity
-  /** When the token ends. Milliseconds since 1970. */
+  /** When the token ends, or becomes older than the rules allow. Milliseconds since 1970. */
   readonly endsAt: number
 }
 
@@ -86,7 +86,7 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
       checkPurpose(payload, protectedHeader.typ)
       checkSignIn(payload, rules.signIn, clock.now() / 1_000)
       const identity = { issuer, name: shownName(payload) }
-      const endsAt = Number(payload.exp) * 1_000
+      const endsAt = endOf(payload, rules) * 1_000
       return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity, endsAt }
     } catch (error) {
       throw toRefusal(error)
@@ -154,6 +154,12 @@ function checkSignIn(claims: Claims, rules: SignInRules, now: number): void {
   if (acrValues.length > 0 && !acrValues.some((value) => value === acr)) throw tooWeak('acr', rules)
   if (!amrValues.every((value) => methods.includes(value))) throw tooWeak('amr', rules)
   if (maxAgeSeconds !== null && !isRecent(time, { maxAgeSeconds, now })) throw tooWeak('auth_time', rules)
+}
+
+/** Until when the claims meet the rules, in seconds. What is open for longer than a call ends then. */
+function endOf({ exp, iat, auth_time: time }: Claims, { maxAgeSeconds, signIn }: OperatorIssuer): number {
+  const ends = [Number(exp), Number(iat) + maxAgeSeconds]
+  return Math.min(...ends, ...(signIn.maxAgeSeconds === null ? [] : [Number(time) + signIn.maxAgeSeconds]))
 }
 
 interface Recency {

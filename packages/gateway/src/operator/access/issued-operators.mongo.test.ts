@@ -1,7 +1,8 @@
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { AUDIENCE, startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
+import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
+import { startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()

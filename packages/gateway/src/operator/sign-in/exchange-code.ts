@@ -12,7 +12,7 @@ import type { Operator } from '../access/identify-operator.ts'
 import { SIGN_IN_PATH } from '../console/serve-console.ts'
 import { answerSignIn, refuseForeignRequest, type SignInAnswering } from './answer-sign-in.ts'
 import { type OpenedSession, type OpenSessionDeps, openSession } from './open-session.ts'
-import { countAttempt, refuseOverLimit, type SignInLimits } from './sign-in-limits.ts'
+import { limitSignIn, type SignInLimits } from './sign-in-limits.ts'
 import type { SignIns } from './sign-ins.ts'
 
 /** Dependencies of the exchange of codes for sessions. */
@@ -23,7 +23,7 @@ export interface ExchangeDeps extends SignInAnswering, OpenSessionDeps {
    * @throws unauthenticated if the token is no longer valid
    */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
-  /** The limits of wrong codes. */
+  /** The same as those of the sign-in at the issuer. */
   readonly limits: SignInLimits
 }
 
@@ -44,25 +44,24 @@ export function createExchangeCode(deps: ExchangeDeps): ExchangeCode {
 
 async function exchange(deps: ExchangeDeps, request: IncomingMessage): Promise<OpenedSession> {
   refuseForeignRequest(request)
-  const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
-  refuseOverLimit(deps.limits, address)
   const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with the code and nothing else' })
-  const { credential, operator } = await redeem(deps, { code: body.data.code, request, address })
-  return openSession(deps, operator, credential)
+  const { code } = body.data
+  const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
+  return await limitSignIn({ limits: deps.limits, address }, async () => {
+    const { credential, operator } = await redeem(deps, { code, request })
+    return await openSession(deps, operator, credential)
+  })
 }
 
 interface Attempt {
   readonly code: string
   readonly request: IncomingMessage
-  readonly address: string
 }
 
-async function redeem(deps: ExchangeDeps, { code, request, address }: Attempt) {
-  const refuse = (reason: string): AppError => {
-    countAttempt(deps.limits, address)
-    return deps.failedLogins.refuse(request, signInCodeInvalid({ reason }, CHALLENGE))
-  }
+async function redeem(deps: ExchangeDeps, { code, request }: Attempt) {
+  const refuse = (reason: string): AppError =>
+    deps.failedLogins.refuse(request, signInCodeInvalid({ reason }, CHALLENGE))
   const credential = await deps.signIns.useCode(code)
   if (credential === null) throw refuse('code_unknown')
   const operator = await deps.identify(credential, request).catch((error: unknown) => {

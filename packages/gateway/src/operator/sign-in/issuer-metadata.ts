@@ -49,7 +49,6 @@ export function createIssuerMetadata(deps: IssuerMetadataDeps): () => Promise<Is
       return kept
     } catch (error) {
       failedAt = clock.now()
-      kept = null
       logger.warn({ issuer, error }, 'operator.issuer-failed')
       throw issuerUnreachable(error)
     } finally {

@@ -2,7 +2,7 @@ import { AppError } from '@oncehook/kernel/errors'
 import { readCapped } from '@oncehook/kernel/read-capped'
 import { Secret } from '@oncehook/kernel/secret'
 import * as oauth from 'oauth4webapi'
-import { signInAnswerInvalid, signInDenied, signInMisconfigured } from '../../errors.ts'
+import { signInAnswerInvalid, signInDenied, signInMisconfigured, signInUnavailable } from '../../errors.ts'
 import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
 import type { OperatorClient } from '../../operator-client.ts'
 import type { OperatorIssuer } from '../../operator-issuer.ts'
@@ -44,7 +44,7 @@ export interface IssuerSignIn {
    * @throws signInDenied if the issuer or the operator refused
    * @throws signInAnswerInvalid if state, nonce or code are wrong or too old
    * @throws signInMisconfigured if the issuer does not know the client
-   * @throws signInUnavailable if the issuer cannot be reached within 5 s
+   * @throws signInUnavailable if the issuer cannot be reached within 5 s, or does not answer as it should
    */
   finish(returned: ReturnedSignIn): Promise<Secret>
 }
@@ -81,10 +81,11 @@ export function createIssuerSignIn(deps: IssuerSignInDeps): IssuerSignIn {
     },
     async finish(returned) {
       const known = await metadata()
+      const code = readCode(deps, known, returned)
       try {
-        return await exchange(deps, known, returned)
+        return await exchange(deps, known, { ...returned, code })
       } catch (error) {
-        throw toRefusal(error)
+        throw toRefusalOfExchange(error)
       }
     },
   }
@@ -104,16 +105,32 @@ function requirementsOf({ signIn }: OperatorIssuer): Readonly<Record<string, str
   }
 }
 
-async function exchange(deps: IssuerSignInDeps, known: IssuerMetadata, returned: ReturnedSignIn): Promise<Secret> {
+/** The answer that is for this window. Only such a one is taken to the issuer. */
+function readCode({ client }: IssuerSignInDeps, known: IssuerMetadata, { answer, kept }: ReturnedSignIn) {
+  try {
+    return oauth.validateAuthResponse(known, { client_id: client.id }, new URLSearchParams(answer), kept.state)
+  } catch (error) {
+    if (error instanceof oauth.AuthorizationResponseError) throw refusalOf(error.error, signInDenied)
+    throw answerInvalid(error)
+  }
+}
+
+interface Exchange extends ReturnedSignIn {
+  readonly code: URLSearchParams
+}
+
+async function exchange(
+  deps: IssuerSignInDeps,
+  known: IssuerMetadata,
+  { code, kept, redirectUri }: Exchange,
+): Promise<Secret> {
   const { client, issuer } = deps
-  const { answer, kept, redirectUri } = returned
   const oauthClient = { client_id: client.id }
-  const parameters = oauth.validateAuthResponse(known, oauthClient, new URLSearchParams(answer), kept.state)
   const response = await oauth.authorizationCodeGrantRequest(
     known,
     oauthClient,
     proofOf(client, known),
-    parameters,
+    code,
     redirectUri,
     kept.verifier,
     {
@@ -153,39 +170,40 @@ async function ask(fetch: typeof globalThis.fetch, url: string, init: RequestIni
   }
 }
 
-/** The errors of RFC 6749 section 5.2 and RFC 8707 section 2 that another attempt does not fix. */
+/** The errors that another attempt does not fix: RFC 6749 sections 4.1.2.1 and 5.2, and RFC 8707 section 2. */
 const OF_SETTINGS = [
-  'invalid_client',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'invalid_target',
+  ...['invalid_client', 'unauthorized_client', 'invalid_request', 'invalid_scope', 'invalid_target'],
+  ...['unsupported_grant_type', 'unsupported_response_type'],
 ]
-/** The same of an answer to the window: RFC 6749 section 4.1.2.1. */
-const OF_ANSWER = [
-  'unauthorized_client',
-  'unsupported_response_type',
-  'invalid_scope',
-  'invalid_request',
-  'invalid_target',
-]
-/** Errors of an answer to the window that pass. */
+/** Errors that pass. */
 const PASSING = ['server_error', 'temporarily_unavailable']
 const PLAIN = /^[a-z_]{1,64}$/
+/** The claims of an ID token that another sign-in changes. */
+const OF_WINDOW: readonly unknown[] = ['nonce', 'auth_time']
 
-/** No cause: the errors of the library have the answer of the issuer in them, and so perhaps tokens. */
-function toRefusal(error: unknown): AppError {
+/** Whose fault it is: that of this sign-in, of the settings, or of the issuer. */
+function toRefusalOfExchange(error: unknown): AppError {
   if (error instanceof AppError) return error
-  if (error instanceof oauth.AuthorizationResponseError) return refusalOf(error.error, OF_ANSWER, signInDenied)
-  if (error instanceof oauth.ResponseBodyError) return refusalOf(error.error, OF_SETTINGS, signInAnswerInvalid)
-  const problem = error instanceof Error && 'code' in error ? String(error.code) : 'other'
-  return signInAnswerInvalid({ reason: 'answer_invalid', problem }, CHALLENGE)
+  if (error instanceof oauth.ResponseBodyError) return refusalOf(error.error, signInAnswerInvalid)
+  const cause = error instanceof Error ? error.cause : null
+  const claim = typeof cause === 'object' && cause !== null && 'claim' in cause ? cause.claim : undefined
+  if (OF_WINDOW.includes(claim)) return answerInvalid(error)
+  return signInUnavailable({ reason: 'issuer_answer', problem: problemOf(error), claim })
 }
 
-function refusalOf(problem: string, ofSettings: readonly string[], otherwise: typeof signInDenied): AppError {
+/** No cause: the errors of the library have the answer of the issuer in them, and so perhaps tokens. */
+function answerInvalid(error: unknown): AppError {
+  return signInAnswerInvalid({ reason: 'answer_invalid', problem: problemOf(error) }, CHALLENGE)
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'other'
+}
+
+function refusalOf(problem: string, otherwise: typeof signInDenied): AppError {
   if (PASSING.includes(problem)) return issuerUnreachable()
   const shown = PLAIN.test(problem) ? problem : 'other'
-  if (!ofSettings.includes(problem)) return otherwise({ reason: 'issuer_refused', problem: shown }, CHALLENGE)
+  if (!OF_SETTINGS.includes(problem)) return otherwise({ reason: 'issuer_refused', problem: shown }, CHALLENGE)
   const message = `The issuer refuses the sign-in of the gateway with ${shown}: its settings of the client must match those of the gateway`
   return signInMisconfigured({ reason: 'issuer_refused', problem: shown }, { message })
 }

@@ -1,7 +1,7 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { request } from 'undici'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { AUDIENCE } from '../../testing/issuer/oidc-issuer.ts'
+import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
 import { startSignInIssuer } from '../../testing/issuer/sign-in-issuer.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -201,16 +201,6 @@ describe('an answer of the issuer', () => {
     expect(await finish({ answer: forged, kept })).toMatchObject(INVALID)
   })
 
-  it.each([
-    ['no object', []],
-    ['an unknown member', { answer: '', also: 1 }],
-    ['without what was kept', { answer: 'code=a' }],
-    ['too long', { answer: 'x'.repeat(9_000) }],
-    ['with short texts', { answer: '', kept: { state: 'a', nonce: 'b', verifier: 'c' } }],
-  ])('is not taken from a body that is %s', async (_, body) => {
-    expect((await post('/finish', body)).status).toBe(400)
-  })
-
   it('is taken from the page only', async () => {
     const foreign = [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]
     for (const path of ['/begin', '/finish']) {
@@ -268,7 +258,7 @@ describe('an issuer', () => {
       seen.push(init)
       return new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
     }
-    expect(await signIn('alice')).toMatchObject(INVALID)
+    expect(await signIn('alice')).toMatchObject({ status: 503, answer: { code: 'sign_in_unavailable' } })
     expect(seen).toMatchObject([{ redirect: 'manual', signal: expect.any(AbortSignal) }])
   })
 
@@ -297,11 +287,14 @@ it('no token of the issuer, no code and no verifier is in the log or in the data
   }
   const { answer: session } = await finish({ answer, kept })
   const { access_token, id_token } = JSON.parse(issued) as Record<string, string>
+  // As the database has it: in JSON, binary values are in Base64.
   const documents = await Promise.all(
-    (await database.db.collections()).map(async (one) => JSON.stringify(await one.find().toArray())),
+    (await database.db.collections()).map(async (one) =>
+      (await one.find({}, { raw: true }).toArray()).map(String).join(),
+    ),
   )
   const told = JSON.stringify(system.gateway.logs) + documents.join()
-  expect(told).toContain('sign_in.opened')
+  for (const shown of ['sign_in.opened', 'sealed']) expect(told).toContain(shown)
   const code = new URLSearchParams(answer).get('code')
   for (const secret of [access_token, id_token, code, kept.verifier, kept.state, session.token]) {
     expect(String(secret).length).toBeGreaterThan(20)

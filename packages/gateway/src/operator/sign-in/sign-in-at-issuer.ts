@@ -12,7 +12,7 @@ import { SIGN_IN_PATH } from '../console/serve-console.ts'
 import { answerSignIn, refuseForeignRequest, type SignInAnswering } from './answer-sign-in.ts'
 import type { IssuerSignIn } from './issuer-sign-in.ts'
 import { type OpenSessionDeps, openSession } from './open-session.ts'
-import { countAttempt, refuseOverLimit, type SignInLimits } from './sign-in-limits.ts'
+import { limitSignIn, refuseOverLimit, type SignInLimits } from './sign-in-limits.ts'
 
 /** Dependencies of the sign-in at the issuer. */
 export interface SignInAtIssuerDeps extends SignInAnswering, OpenSessionDeps {
@@ -23,7 +23,7 @@ export interface SignInAtIssuerDeps extends SignInAnswering, OpenSessionDeps {
    * @throws unauthenticated if the token is not valid
    */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
-  /** The limits of answers that the gateway takes to the issuer. */
+  /** The same as those of codes. */
   readonly limits: SignInLimits
 }
 
@@ -77,7 +77,7 @@ export function createSignInAtIssuer(deps: SignInAtIssuerDeps): SignInAtIssuer {
 async function begin({ atIssuer, limits }: SignInAtIssuerDeps, request: IncomingMessage): Promise<object> {
   refuseForeignRequest(request)
   if (atIssuer === null) throw notFound()
-  refuseOverLimit(limits, clientAddress(request, 0))
+  refuseOverLimit({ limits, address: clientAddress(request, 0) })
   const body = beginSchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an empty object' })
   return await atIssuer.begin(redirectUriOf(request))
@@ -87,17 +87,15 @@ async function finish(deps: SignInAtIssuerDeps, request: IncomingMessage): Promi
   refuseForeignRequest(request)
   const { atIssuer, limits, failedLogins } = deps
   if (atIssuer === null) throw notFound()
-  const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
-  refuseOverLimit(limits, address)
   const body = finishSchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with answer and kept' })
-  const redirectUri = redirectUriOf(request)
-  // Also one that succeeds, because each leads to a request to the issuer.
-  countAttempt(limits, address)
+  const returned = { ...body.data, redirectUri: redirectUriOf(request) }
+  const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
   try {
-    const credential = await atIssuer.finish({ ...body.data, redirectUri })
-    const operator = await deps.identify(credential, request)
-    return await openSession(deps, operator, credential)
+    return await limitSignIn({ limits, address }, async () => {
+      const credential = await atIssuer.finish(returned)
+      return await openSession(deps, await deps.identify(credential, request), credential)
+    })
   } catch (error) {
     const refusal = toRefusal(error)
     throw refusal instanceof AppError && refusal.status === 401 ? failedLogins.refuse(request, refusal) : refusal

@@ -6,21 +6,41 @@ export interface SignInLimits {
   readonly ofAll: RateLimit
 }
 
+/** Whose attempt it is, and what limits it. */
+interface LimitedAttempt {
+  readonly limits: SignInLimits
+  readonly address: string
+}
+
 const EVERYBODY = 'all'
 
 /**
- * Refuses an attempt if its address, or all together, have none left.
+ * Makes an attempt to sign in, with a code or at the issuer. It counts from its begin, so that at no time more than the
+ * limit are in progress, and no longer once it has succeeded.
+ * @throws rateLimited if its address, or all together, have no attempt left, and whatever the attempt throws
+ */
+export async function limitSignIn<Opened>(
+  { limits, address }: LimitedAttempt,
+  attempt: () => Promise<Opened>,
+): Promise<Opened> {
+  refuseOverLimit({ limits, address })
+  const count = (amount: number): void => {
+    limits.ofAddress.count(address, amount)
+    limits.ofAll.count(EVERYBODY, amount)
+  }
+  count(1)
+  const opened = await attempt()
+  count(-1)
+  return opened
+}
+
+/**
+ * Refuses what would lead to an attempt that is over the limit.
  * @throws rateLimited
  */
-export function refuseOverLimit({ ofAddress, ofAll }: SignInLimits, address: string): void {
+export function refuseOverLimit({ limits: { ofAddress, ofAll }, address }: LimitedAttempt): void {
   for (const [limit, key] of [[ofAddress, address] as const, [ofAll, EVERYBODY] as const]) {
     const allowance = limit.peek(key)
     if (allowance.remaining <= 0) throw limit.refusal(allowance)
   }
-}
-
-/** Counts an attempt. */
-export function countAttempt({ ofAddress, ofAll }: SignInLimits, address: string): void {
-  ofAddress.count(address)
-  ofAll.count(EVERYBODY)
 }

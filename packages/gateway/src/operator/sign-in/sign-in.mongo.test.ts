@@ -6,7 +6,11 @@ import { startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
-const tokens = { reader: makeToken(), nobody: makeToken(), leaving: makeToken(), soon: makeToken() }
+const tokens = {
+  ...{ reader: makeToken(), nobody: makeToken(), leaving: makeToken(), soon: makeToken() },
+  /** It looks like that of a session. */
+  odd: `ohs_${randomBytes(32).toString('base64url')}`,
+}
 const started = Date.now()
 let now = started
 const clock = { now: () => now }
@@ -17,6 +21,7 @@ const settings = {
     reader: { tokens: [{ value: tokens.reader }], roles: ['read'] },
     nobody: { tokens: [{ value: tokens.nobody }], roles: [] },
     leaving: tokens.leaving,
+    odd: tokens.odd,
     soon: { tokens: [{ value: tokens.soon, notAfter: new Date(started + SOON_MS).toISOString() }], roles: ['operate'] },
   }),
 }
@@ -150,6 +155,15 @@ describe('a sign-in code', () => {
     expect((await exchange({ code }, { 'sec-fetch-site': 'same-origin', origin: url })).status).toBe(200)
   })
 
+  it('is a failed login if it is wrong, and the log has its address', async () => {
+    const before = system.gateway.logs.length
+    await exchange({ code: 'wrong' })
+    const refused = system.gateway.logs.slice(before).filter(({ msg }) => msg === 'request.refused')
+    expect(refused).toMatchObject([{ code: 'sign_in_code_invalid', reason: 'code_unknown', address: '127.0.0.1' }])
+    const { body } = await system.call('/metrics')
+    expect(body).toMatch(/oncehook_authentication_failures_total\{[^}]*reason="code_unknown"[^}]*\} \d/)
+  })
+
   it('is created only for a token, and not for a session', async () => {
     expect(await refusalOf(clientOf('').signIn.createCode.mutate({}))).toMatchObject({ reason: 'unauthenticated' })
     const { token } = await signIn('leaving')
@@ -210,6 +224,21 @@ describe('a session', () => {
     expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ roles: ['read'] })
   })
 
+  it('ends when its token does now, if that is earlier than when it began', async () => {
+    const { token } = await signIn('leaving')
+    const notAfter = new Date(now + SOON_MS).toISOString()
+    const ending = {
+      OPERATOR_TOKENS: JSON.stringify({ leaving: { tokens: [{ value: tokens.leaving, notAfter }], roles: ['read'] } }),
+    }
+    await using later = await startGateway({ database, clock, settings: ending })
+    expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ expiresAt: notAfter })
+  })
+
+  it('is not searched for a token of the settings that looks like its own', async () => {
+    expect(await clientOf(tokens.odd).me.query()).toMatchObject({ operator: 'odd', expiresAt: null })
+    expect((await signIn('odd')).operator).toBe('odd')
+  })
+
   it('is ended only by its own token', async () => {
     const [{ token }, { token: other }] = [await signIn('reader'), await signIn('reader')]
     expect(await clientOf(tokens.reader).signIn.end.mutate({})).toEqual({ ended: false })
@@ -232,8 +261,11 @@ describe('a session whose database is unavailable', () => {
     await other.db.collection('operator_sessions').drop()
     const pipeline = [{ $set: { a: { $divide: [1, 0] } } }]
     await other.db.createCollection('operator_sessions', { viewOn: 'sign_in_codes', pipeline })
-    await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})
+    const another = await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})
     expect(await refusalOf(client.me.query())).toMatchObject({ httpStatus: 503, reason: 'unavailable' })
+    expect(await exchange({ code: another.code }, {}, away.gateway.adminUrl)).toMatchObject({
+      ...{ status: 503, answer: { code: 'unavailable' } },
+    })
     expect((await away.call('/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
   })
 })
@@ -262,20 +294,12 @@ describe('a reader of the database or of the log', () => {
     await exchange({ code })
     await refusalOf(clientOf(`${answer.token.slice(0, -2)}xx`).me.query())
     const collections = await database.db.collections()
+    // As the database has it: in JSON, binary values are in Base64.
     const stored = await Promise.all(
-      collections.map(async (collection) => (await collection.find().toArray()).map((one) => toText(one)).join()),
+      collections.map(async (one) => (await one.find({}, { raw: true }).toArray()).map(String).join()),
     )
     const told = JSON.stringify(system.gateway.logs) + stored.join()
-    expect(told).toContain('sign_in.opened')
+    for (const shown of ['sign_in.opened', 'sealed']) expect(told).toContain(shown)
     for (const secret of [unused, code, answer.token, tokens.reader]) expect(told).not.toContain(secret)
   })
 })
-
-/** A document with its binary values as text. */
-function toText(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && 'buffer' in part && part.buffer instanceof Uint8Array
-      ? Buffer.from(part.buffer).toString('latin1')
-      : part,
-  )
-}

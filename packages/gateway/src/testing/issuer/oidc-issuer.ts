@@ -1,28 +1,17 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { randomBytes } from 'node:crypto'
+import type { JWK } from 'jose'
 import Provider, { type Configuration } from 'oidc-provider'
 import { z } from 'zod'
-
-/** The audience of the issuer's access tokens. */
-export const AUDIENCE = 'https://oncehook.example/operator'
+import { AUDIENCE, FEATURES, type IssuerServer, makeSigningKey, startIssuerServer } from './issuer-server.ts'
 
 const tokenSchema = z.object({ access_token: z.string() })
 
 /** A real issuer (oidc-provider) in this process, on loopback. */
-export interface OidcIssuer extends AsyncDisposable {
-  readonly issuer: string
-  /** The requested paths, in order. */
-  readonly asked: string[]
+export interface OidcIssuer extends Omit<IssuerServer, 'answerBy'> {
   /** An access token (RFC 9068) by client credentials. */
   token(client: string): Promise<string>
   /** From now on, signs with a new key and no longer names the old one. */
   rotateKeys(): Promise<void>
-  /** From now on, refuses connections. */
-  stop(): Promise<void>
-  /** Listens again, on the same port. */
-  restart(): Promise<void>
 }
 
 /**
@@ -33,30 +22,16 @@ export async function startOidcIssuer(
   clients: Readonly<Record<string, readonly string[] | undefined>>,
   claims: Readonly<Record<string, object>> = {},
 ): Promise<OidcIssuer> {
-  const asked: string[] = []
   const secret = randomBytes(24).toString('hex')
-  let answer: RequestListener = (_, response) => void response.writeHead(503).end()
-  const server = createServer((request, response) => {
-    asked.push(new URL(request.url ?? '/', 'http://issuer').pathname)
-    answer(request, response)
-  })
-  const listen = async (port: number): Promise<void> => void (await once(server.listen(port, '127.0.0.1'), 'listening'))
-  const stop = async (): Promise<void> => {
-    server.closeAllConnections()
-    if (server.listening) await once(server.close(), 'close')
-  }
-  await listen(0)
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The issuer listens on no port')
-  const { port } = address
-  const issuer = `http://127.0.0.1:${port}`
+  const { answerBy, ...server } = await startIssuerServer()
+  const { issuer } = server
   const rotateKeys = async (): Promise<void> => {
-    answer = new Provider(issuer, configure({ clients, claims, secret, key: await makeSigningKey() })).callback()
+    answerBy(new Provider(issuer, configure({ clients, claims, secret, key: await makeSigningKey() })).callback())
   }
   await rotateKeys()
   return {
-    ...{ issuer, asked, rotateKeys, stop },
-    restart: () => listen(port),
+    ...server,
+    rotateKeys,
     async token(client) {
       const response = await fetch(`${issuer}/token`, {
         method: 'POST',
@@ -65,14 +40,7 @@ export async function startOidcIssuer(
       })
       return tokenSchema.parse(await response.json()).access_token
     },
-    [Symbol.asyncDispose]: stop,
   }
-}
-
-/** A key that an issuer signs with (ES256). */
-export async function makeSigningKey(): Promise<JWK> {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  return { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: 'ES256', use: 'sig' }
 }
 
 interface IssuerOptions {
@@ -93,16 +61,6 @@ function configure({ clients, claims, secret, key }: IssuerOptions): Configurati
       const groups = clients[token.clientId ?? '']
       return { ...(groups === undefined ? {} : { groups }), ...claims[token.clientId ?? ''] }
     },
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: () => ({
-          ...{ scope: '', audience: AUDIENCE, accessTokenTTL: 600, accessTokenFormat: 'jwt' },
-          jwt: { sign: { alg: 'ES256' } },
-        }),
-      },
-    },
+    features: { ...FEATURES, clientCredentials: { enabled: true } },
   }
 }

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JWK } from 'jose'
 import Provider, { type Configuration } from 'oidc-provider'
-import { AUDIENCE, makeSigningKey } from './oidc-issuer.ts'
+import { AUDIENCE, FEATURES, type IssuerServer, makeSigningKey, startIssuerServer } from './issuer-server.ts'
 
 /** The people of an issuer, and the client that the gateway is there. */
 export interface SignInIssuerOptions {
@@ -14,12 +13,9 @@ export interface SignInIssuerOptions {
 }
 
 /** A real issuer (oidc-provider) in this process, at which people sign in with a click. */
-export interface SignInIssuer extends AsyncDisposable {
-  readonly issuer: string
+export interface SignInIssuer extends Omit<IssuerServer, 'answerBy'> {
   /** The settings of a gateway whose operators sign in here. */
   readonly settings: Readonly<Record<string, string>>
-  /** The requested paths, in order. */
-  readonly asked: string[]
   /** Registers the page at these origins. Call it before the first sign-in. */
   register(...origins: readonly string[]): void
   /**
@@ -36,31 +32,24 @@ const INTERACTION = '/interaction/'
 
 /** Starts the issuer on loopback. */
 export async function startSignInIssuer(options: SignInIssuerOptions): Promise<SignInIssuer> {
-  const asked: string[] = []
+  const { answerBy, ...server } = await startIssuerServer()
+  const { issuer } = server
   const key = await makeSigningKey()
-  let answer: RequestListener = (_, response) => void response.writeHead(503).end()
   let provider: Provider | null = null
-  const server = createServer((request, response) => {
-    asked.push(new URL(request.url ?? '/', 'http://issuer').pathname)
-    answer(request, response)
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The issuer listens on no port')
-  const issuer = `http://127.0.0.1:${address.port}`
   const register = (...origins: readonly string[]): void => {
     const created = new Provider(issuer, configure(options, { key, origins }))
     const rest = created.callback()
     provider = created
-    answer = (request, response) => {
+    answerBy((request, response) => {
       if (request.url?.startsWith(INTERACTION)) void interact(created, { options, request, response })
       else void rest(request, response)
-    }
+    })
   }
   // A gateway asks for the keys when it starts, and so before anybody knows its address.
   register(issuer)
   return {
-    ...{ issuer, asked, register },
+    ...server,
+    register,
     settings: {
       ...{ OPERATOR_ISSUER: issuer, OPERATOR_AUDIENCE: AUDIENCE, OPERATOR_AUDIENCE_PARAMETER: 'resource' },
       ...{ OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }) },
@@ -69,10 +58,6 @@ export async function startSignInIssuer(options: SignInIssuerOptions): Promise<S
     answerOf: (url, person) => followAsBrowser(url, { issuer, person }),
     async expireCode(code) {
       await (await provider?.AuthorizationCode.find(code))?.destroy()
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await once(server.close(), 'close')
     },
   }
 }
@@ -108,16 +93,7 @@ function configure({ people, secret }: SignInIssuerOptions, { key, origins }: Re
     },
     extraTokenClaims: (_, token) => ({ groups: 'accountId' in token ? people[token.accountId] : undefined }),
     interactions: { url: (_, { uid }) => `${INTERACTION}${uid}` },
-    features: {
-      devInteractions: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: () => ({
-          ...{ scope: '', audience: AUDIENCE, accessTokenTTL: 600, accessTokenFormat: 'jwt' },
-          jwt: { sign: { alg: 'ES256' } },
-        }),
-      },
-    },
+    features: FEATURES,
   }
 }
 

@@ -1,0 +1,9 @@
+/** What the browser keeps for the page: permanently, or for this window. Null if its user has blocked the data of the site. */
+export function openStore(name: 'localStorage' | 'sessionStorage'): Storage | null {
+  try {
+    return window[name]
+  } catch {
+    // Then its name alone is refused (HTML Standard, section 12.2.1).
+    return null
+  }
+}
