@@ -35,7 +35,7 @@ function chooseState(state: string): FilterStep['choose'] {
 }
 
 function chooseProvider(provider: string): FilterStep['choose'] {
-  return (page) => choose(page, 'Provider', provider)
+  return (page) => page.getByRole('group', { name: 'Provider' }).getByRole('button', { name: provider }).click()
 }
 
 async function choose(page: Page, label: string, option: string): Promise<void> {

@@ -91,6 +91,34 @@ const DIALOGS: readonly (readonly [path: () => string, button: string, sign: str
   [() => '/events', 'Keys', 'Use these keys'],
 ]
 
+/** Whether the open dialog shows its beginning, and what has the focus: its title, or the first field of its form. */
+const BEGINNING = `(() => {
+  const dialog = document.querySelector('dialog[open]')
+  const first = dialog.querySelector('form input') ?? dialog.querySelector('h2')
+  const focused = document.activeElement
+  return [
+    ...(dialog.scrollTop === 0 ? [] : ['is scrolled by ' + dialog.scrollTop + ' px']),
+    ...(focused === first ? [] : ['has the focus at ' + focused.tagName + ' ' + focused.textContent]),
+  ]
+})()`
+
+it.each(WIDTHS)('every dialog shows its beginning and has the focus there at %d px', async (width) => {
+  await using visit = await console.open({ viewport: { width, height: 400 } })
+  const { page } = visit
+  await visit.signIn('/')
+  const faults: string[] = []
+  for (const [path, button, sign] of DIALOGS) {
+    await visit.go(path())
+    await page.getByRole('button', { name: button }).first().click()
+    await page.getByRole('dialog').getByText(sign).first().waitFor()
+    const found = await page.evaluate<string[]>(BEGINNING)
+    faults.push(...found.map((fault) => `dialog of ${button} ${fault}`))
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+  expect([...faults, ...visit.problems]).toEqual([])
+})
+
 it.each(WIDTHS)('no dialog and no body has an accessibility problem in any theme at %d px', async (width) => {
   await using visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit

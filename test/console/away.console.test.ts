@@ -16,25 +16,22 @@ it.each([
   ['/health', ['overview', 'answers', 'answerTimes', 'providers.health']],
   ['/providers', ['providers.list']],
   ['/audit', ['audit.list', 'audit.verify']],
-] as const)(
-  'a gateway that does not answer is told once on %s, and the page continues when it is back',
-  async (path, calls) => {
-    await using visit = await console.open()
-    const { page } = visit
-    await visit.signIn('/receipts')
-    await page.getByRole('heading', { name: 'Receipts' }).waitFor()
-    const failed = new Set<string>()
-    page.on('requestfailed', (request) => failed.add(new URL(request.url()).pathname.replace('/operator/', '')))
-    await page.route(CALLS, (route) => route.abort())
-    await visit.go(path)
-    await page.getByRole('alert').waitFor()
-    await expect.poll(() => calls.filter((call) => !failed.has(call))).toEqual([])
-    const alerts = page.getByRole('alert')
-    expect(await alerts.count()).toBe(1)
-    expect(await alerts.textContent()).toContain('The gateway does not answer.')
-    await page.unroute(CALLS)
-    await alerts.getByRole('button', { name: 'Try again' }).click()
-    await alerts.waitFor({ state: 'detached' })
-    expect(visit.problems).toEqual([])
-  },
-)
+] as const)('%s says once that the gateway does not answer, and continues when it is back', async (path, calls) => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/receipts')
+  await page.getByRole('heading', { name: 'Receipts' }).waitFor()
+  const failed = new Set<string>()
+  page.on('requestfailed', (request) => failed.add(new URL(request.url()).pathname.replace('/operator/', '')))
+  await page.route(CALLS, (route) => route.abort())
+  await visit.go(path)
+  await page.getByRole('alert').waitFor()
+  await expect.poll(() => calls.filter((call) => !failed.has(call))).toEqual([])
+  const alerts = page.getByRole('alert')
+  expect(await alerts.count()).toBe(1)
+  expect(await alerts.textContent()).toContain('The gateway does not answer.')
+  await page.unroute(CALLS)
+  await alerts.getByRole('button', { name: 'Try again' }).click()
+  await alerts.waitFor({ state: 'detached' })
+  expect(visit.problems).toEqual([])
+})

@@ -60,13 +60,14 @@ describe('the list of events', () => {
     await row(visit, 'evt_bad').waitFor()
     expect([visit.clicks(), new URL(page.url()).search]).toEqual([1, '?state=dead'])
 
-    await page.getByLabel('Provider', { exact: true }).selectOption('shop')
+    const provider = page.getByRole('group', { name: 'Provider', exact: true })
+    await provider.getByRole('button', { name: 'shop' }).click()
     await page.getByText('No event matches these filters').waitFor()
-    await page.getByLabel('Provider', { exact: true }).selectOption('acme')
+    await provider.getByRole('button', { name: 'acme' }).click()
     await row(visit, 'evt_bad').waitFor()
     await page.getByRole('button', { name: 'Last hour' }).click()
     await row(visit, 'evt_bad').waitFor()
-    await page.getByLabel('Reason').selectOption({ index: 1 })
+    await page.getByRole('group', { name: 'Reason' }).getByRole('button').nth(1).click()
     await row(visit, 'evt_bad').waitFor()
     const { searchParams } = new URL(page.url())
     expect([...searchParams.keys()].toSorted()).toEqual(['from', 'provider', 'reason', 'state'])
@@ -320,6 +321,23 @@ describe('a session', () => {
     await page.getByLabel('Operator token').waitFor()
     const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
     expect(stored).not.toContain(console.system.tokens.operators.alice)
+    expect(visit.problems).toEqual([])
+  })
+
+  it.each([
+    ['characters that no token has', 'odd\u200b-token', 'unauthenticated'],
+    ['more characters than a request may have', 'x'.repeat(20_000), 'headers_too_large'],
+  ])('says what is wrong with a token with %s', async (_, token, code) => {
+    await using visit = await console.open()
+    const { page } = visit
+    await page.goto(`${console.url}/events`)
+    await page.getByLabel('Operator token').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain(code)
+    // There is no issuer, and so no button that leads to one.
+    expect(await page.getByRole('button', { name: 'Sign in with' }).count()).toBe(0)
     expect(visit.problems).toEqual([])
   })
 

@@ -77,7 +77,7 @@ async function openVisit({ browser, url, system }: Shown, options: BrowserContex
     async signIn(path = '/', name = 'alice') {
       await page.goto(`${url}${path}`)
       await page.getByLabel('Operator token').fill(system.tokens.operators[name])
-      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByRole('button', { name: 'Sign out' }).waitFor()
     },
     async go(path) {

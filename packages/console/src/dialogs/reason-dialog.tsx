@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { useSingleAction } from '../api/use-single-action.ts'
 import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
@@ -9,7 +10,9 @@ export interface ReasonedAction {
   readonly title: string
   readonly hint: string
   readonly submit: string
-  readonly act: (reason: string) => Promise<unknown>
+  /** Further fields of the form, after the reason. */
+  readonly fields?: ReactNode
+  readonly act: (reason: string, form: FormData) => Promise<unknown>
 }
 
 /** Asks for a reason, makes the call once, and closes when it has succeeded. */
@@ -19,17 +22,21 @@ export function ReasonDialog(props: {
   readonly onClose: () => void
 }) {
   const { action, onDone, onClose } = props
-  const acting = useSingleAction({ act: action.act, onDone })
+  const acting = useSingleAction({
+    act: (form: HTMLFormElement) => action.act(reasonOf(form), new FormData(form)),
+    onDone,
+  })
   return (
     <Modal title={action.title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          acting.start(reasonOf(event.currentTarget))
+          acting.start(event.currentTarget)
         }}
       >
         <p>{action.hint}</p>
         <ReasonField />
+        {action.fields}
         {acting.error !== null && <ProblemNotice error={acting.error} />}
         <DialogButtons submit={action.submit} isBusy={acting.isBusy} onClose={onClose} />
       </form>

@@ -2,8 +2,8 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMayDo } from '../api/use-may-do.ts'
 import { useKeys } from '../frame/use-keys.ts'
-import { Choice } from '../parts/choice.tsx'
-import { useProviders } from '../providers/use-providers.ts'
+import { ChipChoice } from '../parts/chip-choice.tsx'
+import { ProviderFilter } from '../providers/provider-filter.tsx'
 import { texts } from '../texts/texts.ts'
 import { DuplicateFilter } from './duplicate-filter.tsx'
 import { EVENT_STATES, type EventSearch, readEventSearch, withFilter } from './event-search.ts'
@@ -13,13 +13,17 @@ import { TimeFilter } from './time-filter.tsx'
 
 /** The filters of the list. Each change is in the address bar at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
   const hasFilter = Object.keys(search).length > 0
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
       <FindBox key={`${search.find} ${search.text}`} search={search} />
       <StateChips search={search} />
       <span className="basis-full max-sm:hidden" />
-      <ProviderFilter search={search} />
+      <ProviderFilter
+        chosen={search.provider}
+        onChoose={(provider) => void navigate({ to: '/events', search: withFilter(search, { provider }) })}
+      />
       <ReasonFilter search={search} />
       <DuplicateFilter search={search} />
       <TestFilter search={search} />
@@ -102,34 +106,16 @@ function withChosen(names: readonly string[], chosen: string | undefined): strin
   return chosen === undefined || names.includes(chosen) ? [...names] : [...names, chosen]
 }
 
-function ProviderFilter({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
-  const { data = [] } = useProviders()
-  const names = withChosen(
-    data.map(({ name }) => name),
-    search.provider,
-  )
-  return (
-    <Choice
-      label={texts.events.provider}
-      any={texts.events.anyProvider}
-      value={search.provider}
-      options={names.map((name) => [name, name])}
-      onChoose={(provider) => void navigate({ to: '/events', search: withFilter(search, { provider }) })}
-    />
-  )
-}
-
 function ReasonFilter({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
   const counts = new Map(Object.entries(useOverview().data?.deadByReason ?? {}))
   const reasons = withChosen([...counts.keys()], search.reason)
   if (reasons.length === 0) return null
   return (
-    <Choice
+    <ChipChoice
       label={texts.events.reason}
       any={texts.events.anyReason}
-      value={search.reason}
+      chosen={search.reason}
       options={reasons.map((reason) => {
         const count = counts.get(reason)
         return [reason, count === undefined ? reason : `${reason} (${texts.number(count)})`]

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
 import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
+import { HintedField } from '../forms/hinted-field.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -18,8 +19,11 @@ export function SendTest(props: {
   const [isOpen, setOpen] = useState(false)
   const [sent, setSent] = useState<{ readonly id: string; readonly eventId: string } | null>(null)
   const mayOperate = useMayDo('operate')
-  const send = async (reason: string): Promise<void> =>
-    setSent(await operator.events.sendTest.mutate({ provider, reason }))
+  const send = async (reason: string, form: FormData): Promise<void> => {
+    const orderId = String(form.get('order') ?? '').trim()
+    const about = orderId === '' ? {} : { orderId }
+    setSent(await operator.events.sendTest.mutate({ provider, reason, ...about }))
+  }
   const { title, hint, submit, stored } = texts.test
   return (
     <>
@@ -34,12 +38,26 @@ export function SendTest(props: {
       )}
       {isOpen && (
         <ReasonDialog
-          action={{ title: title(provider), hint, submit, act: send }}
+          action={{ title: title(provider), hint, submit, fields: <OrderField />, act: send }}
           onDone={() => setOpen(false)}
           onClose={() => setOpen(false)}
         />
       )}
     </>
+  )
+}
+
+function OrderField() {
+  return (
+    <HintedField
+      label={texts.test.order}
+      hint={texts.test.orderHint}
+      name="order"
+      maxLength={128}
+      autoComplete="off"
+      spellCheck={false}
+      className="input w-full"
+    />
   )
 }
 

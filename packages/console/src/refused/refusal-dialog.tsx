@@ -12,16 +12,14 @@ export function RefusalDialog(props: {
 }) {
   const { refusal, onClose } = props
   const { headers, signatureHeaders, secretIds, causes } = refusal
+  const looked = signatureHeaders.map(({ name, isPresent }) => texts.refused.header(name, isPresent))
   const rows = [
     [texts.event.at, <Instant key="at" at={refusal.at} />],
     [texts.events.provider, refusal.provider],
     [texts.refused.answer, `${refusal.status} ${refusal.reason}: ${refusal.message}`],
     [texts.refused.why, refusal.why ?? texts.frame.none],
     [texts.refused.tried, secretIds.length === 0 ? texts.refused.triedNone : secretIds.join(', ')],
-    [
-      texts.refused.signature,
-      signatureHeaders.map(({ name, isPresent }) => texts.refused.header(name, isPresent)).join(', '),
-    ],
+    [texts.refused.signature, looked.length === 0 ? texts.frame.none : looked.join(', ')],
     [texts.refused.network, refusal.network ?? texts.frame.none],
     [texts.refused.size, refusal.bytes === null ? texts.frame.none : texts.event.bytes(refusal.bytes)],
     ...headers.map(({ name, value }) => [name, value] as const),

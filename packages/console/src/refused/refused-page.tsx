@@ -1,13 +1,14 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { Choice } from '../parts/choice.tsx'
+import { ChipChoice } from '../parts/chip-choice.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { type EmptyTexts, PagedTable } from '../parts/paged-table.tsx'
-import { useProviders } from '../providers/use-providers.ts'
+import { ProviderFilter } from '../providers/provider-filter.tsx'
 import { texts } from '../texts/texts.ts'
 import { RefusalDialog } from './refusal-dialog.tsx'
 import type { RefusedSearch } from './refused-search.ts'
@@ -17,6 +18,8 @@ type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
 
 const REFRESH_MS = 3_000
+// Counting reads all records, at most 1,000 of each provider.
+const COUNTS_REFRESH_MS = 15_000
 
 /** The refused deliveries, newest first, and why each was refused. */
 export function RefusedPage() {
@@ -28,11 +31,10 @@ export function RefusedPage() {
   })
   const [shown, setShown] = useState<Refusal | null>(null)
   const columns = useColumns(setShown)
-  const items = refusals.data?.pages.flatMap((page) => page.items)
   const notKept = refusals.data?.pages[0]?.notKept ?? []
   return (
     <PageFrame title={texts.pages.refused}>
-      <Filters reasons={items?.map(({ reason, why }) => why ?? reason) ?? []} />
+      <Filters />
       <NotKept counts={notKept} />
       <PagedTable
         query={refusals}
@@ -46,32 +48,42 @@ export function RefusedPage() {
   )
 }
 
-function Filters({ reasons }: { readonly reasons: readonly string[] }) {
+function Filters() {
   const search = useRefusedSearch()
   const navigate = useNavigate()
-  const { data = [] } = useProviders()
   const choose = (change: { provider?: string | undefined; reason?: string | undefined }): void => {
     const set = Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined)
     void navigate({ to: '/refused', search: Object.fromEntries(set) })
   }
-  const offered = new Set([...reasons, ...(search.reason === undefined ? [] : [search.reason])])
   return (
-    <search className="my-2 flex flex-wrap gap-4">
-      <Choice
-        label={texts.events.provider}
-        any={texts.events.anyProvider}
-        value={search.provider}
-        options={data.map(({ name }) => [name, name])}
-        onChoose={(provider) => choose({ provider })}
-      />
-      <Choice
-        label={texts.events.reason}
-        any={texts.events.anyReason}
-        value={search.reason}
-        options={[...offered].toSorted().map((reason) => [reason, reason])}
-        onChoose={(reason) => choose({ reason })}
-      />
+    <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
+      <ProviderFilter chosen={search.provider} onChoose={(provider) => choose({ provider })} />
+      <ReasonFilter search={search} onChoose={(reason) => choose({ reason })} />
     </search>
+  )
+}
+
+/** The reasons of all records, also of those whose rows are not loaded. */
+function ReasonFilter(props: {
+  readonly search: RefusedSearch
+  readonly onChoose: (reason: string | undefined) => void
+}) {
+  const { provider, reason: chosen } = props.search
+  const { data = [] } = useQuery({
+    queryKey: ['refusals', 'counts', provider],
+    queryFn: () => operator.refusals.counts.query(provider === undefined ? {} : { provider }),
+    refetchInterval: COUNTS_REFRESH_MS,
+  })
+  const counted = data.map(({ reason, records }) => [reason, `${reason} (${texts.number(records)})`] as const)
+  const isCounted = chosen === undefined || data.some(({ reason }) => reason === chosen)
+  return (
+    <ChipChoice
+      label={texts.events.reason}
+      any={texts.events.anyReason}
+      chosen={chosen}
+      options={isCounted ? counted : [...counted, [chosen, chosen]]}
+      onChoose={props.onChoose}
+    />
   )
 }
 

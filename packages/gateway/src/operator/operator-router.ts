@@ -16,7 +16,7 @@ import { overviewProcedure } from './overview-procedures.ts'
 import { pauseProviderProcedure, resumeProviderProcedure } from './pause-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
-import { listRefusalsProcedure } from './refusal-procedures.ts'
+import { countRefusalsProcedure, listRefusalsProcedure } from './refusal-procedures.ts'
 import {
   cancelReplayProcedure,
   getReplayProcedure,
@@ -54,7 +54,7 @@ export const operatorRouter = router({
     pause: pauseProviderProcedure,
     resume: resumeProviderProcedure,
   }),
-  refusals: router({ list: listRefusalsProcedure }),
+  refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })

@@ -37,6 +37,27 @@ export const listRefusalsProcedure = procedure
     }
   })
 
+/**
+ * `refusals.counts`: the number of records for each reason, of all providers or of one. The reasons are in alphabetical
+ * order, in the form that `refusals.list` selects by. A provider has at most 1,000 records.
+ */
+export const countRefusalsProcedure = procedure
+  .input(z.strictObject({ provider: name.optional() }).prefault({}))
+  .query(async ({ ctx, input }) => {
+    const counted = await ctx.db
+      .collection(REFUSALS)
+      .aggregate<{ _id: string; records: number }>(
+        [
+          { $match: { ...toFilter(input), id: { $type: 'objectId' } } },
+          { $group: { _id: { $ifNull: ['$why', '$reason'] }, records: { $sum: 1 } } },
+          { $sort: { _id: 1 } },
+        ],
+        { maxTimeMS: SEARCH_MS },
+      )
+      .toArray()
+    return counted.map(({ _id: reason, records }) => ({ reason, records }))
+  })
+
 const MOST_COUNTS = 1_000
 
 type Counted = NotKeptDocument & { readonly count: number }

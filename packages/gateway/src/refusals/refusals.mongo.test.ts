@@ -225,6 +225,25 @@ describe('refusals.list', () => {
   })
 })
 
+describe('refusals.counts', () => {
+  it('has the number of records for each reason, of all providers or of one', async () => {
+    for (const provider of ['acme', 'shop', 'acme']) await deliver(provider)
+    await deliver('shop', { headers: { 'x-signature': 'ab'.repeat(32) } })
+    await deliver('acme', { body: 'x'.repeat(100_001) })
+    await expect.poll(async () => (await list()).items.length).toBe(5)
+    expect(await operator.refusals.counts.query()).toEqual([
+      { reason: 'header_missing', records: 3 },
+      { reason: 'payload_too_large', records: 1 },
+      { reason: 'signature_mismatch', records: 1 },
+    ])
+    expect(await operator.refusals.counts.query({ provider: 'acme' })).toEqual([
+      { reason: 'header_missing', records: 2 },
+      { reason: 'payload_too_large', records: 1 },
+    ])
+    expect(await operator.refusals.counts.query({ provider: '$acme' })).toEqual([])
+  })
+})
+
 describe('a flood', () => {
   it('of forgeries leaves few records, counts the others and hides no other refusal', async () => {
     const before = await deliver('acme')

@@ -43,6 +43,8 @@ export const english = {
     atIssuer: (host: string): string => `Sign in with ${host}`,
     otherwise: 'Or sign in with a token:',
     otherWindow: 'This window has not asked the issuer for a sign-in, so its answer was not used.',
+    oddToken: 'A token has no spaces, and only characters of ASCII.',
+    noStore: 'This browser stores nothing for this page, so it could not use the answer of the issuer.',
     link: 'Without a token: run “oncehook sign-in” where the gateway runs, and open the link that it prints.',
   },
   keys: {
@@ -258,6 +260,7 @@ export const english = {
       provider_paused: 'Somebody else has paused it. Check the provider.',
       provider_not_paused: 'Somebody else has resumed it. Check the provider.',
       event_not_processing: 'Its state has changed. Check its current state.',
+      storage_blocked: 'Allow this site to store data in your browser, or sign in with a token.',
       unreachable: 'Check that it runs and that this machine can reach it. The page tries again automatically.',
       other: 'Search the log of the gateway for this request.',
     },

@@ -1,0 +1,47 @@
+import { useEffect, useRef } from 'react'
+
+/**
+ * A filter with a button for each value, so that one click is enough, and one for any value. If there are many, the
+ * buttons scroll, and the chosen one is in view.
+ */
+export function ChipChoice(props: {
+  readonly label: string
+  /** The text of the button for any value. */
+  readonly any: string
+  readonly chosen: string | undefined
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly onChoose: (value: string | undefined) => void
+}) {
+  const { label, any, chosen, options, onChoose } = props
+  const group = useRef<HTMLFieldSetElement>(null)
+  const names = JSON.stringify(options.map(([value]) => value))
+  useEffect(() => {
+    if (group.current !== null && names !== '') showButton(group.current, chosen ?? '')
+  }, [names, chosen])
+  return (
+    <fieldset ref={group} className="relative -m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
+      <legend className="sr-only">{label}</legend>
+      {[[undefined, any] as const, ...options].map(([value, text]) => (
+        <button
+          key={value ?? ''}
+          type="button"
+          value={value ?? ''}
+          className="chip text-left break-all"
+          aria-current={value === chosen ? 'true' : undefined}
+          onClick={() => onChoose(value)}
+        >
+          {text}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+/** Scrolls the buttons, and not the page, until the one with this value is in view. */
+function showButton(group: HTMLElement, value: string): void {
+  const button = [...group.querySelectorAll('button')].find((one) => one.value === value)
+  if (button === undefined) return
+  const top = button.offsetTop - group.scrollTop
+  const room = group.clientHeight - button.offsetHeight
+  if (top < 0 || top > room) group.scrollTop = button.offsetTop - room / 2
+}
