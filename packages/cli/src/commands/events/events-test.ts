@@ -20,8 +20,15 @@ export const addEventsTestCommand: AddCommand = (program, deps) => {
     .description('Send a test event: signed, verified and stored like a delivery, but without an effect.')
     .argument('<provider>', 'provider name, as in /api/webhooks/<name>')
     .addOption(new Option('--type <type>', 'what happened to the payment').choices(types).default(types[0]))
-    .option('--order <id>', 'about this order (default: one that does not exist)')
-    .option('--amount <number>', 'in minor units of EUR (default: 1000)', readWhole(1, 1_000_000_000))
+    .option(
+      '--order <id>',
+      'about this order (default: one that does not exist; with `npm start`, the newest pending one)',
+    )
+    .option(
+      '--amount <number>',
+      'in minor units (default: 1000 of EUR; with `npm start`, the amount due)',
+      readWhole(1, 1_000_000_000),
+    )
     .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
   addOperatorAction(command, deps, {
     call: async (client, { argument: provider, options }: Typed<TestOptions>) =>

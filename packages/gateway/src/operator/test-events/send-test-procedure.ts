@@ -2,38 +2,42 @@ import { notFound } from '@oncehook/kernel/error-codes'
 import { toAppError } from '@oncehook/kernel/errors'
 import { PAYMENT_EVENT_TYPES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
+import { ORDER_ID } from '../../http/orders/order-requests.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { AS_WRITTEN } from '../events/as-written.ts'
 import { changingProcedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
+import { chooseTestOrder } from './choose-test-order.ts'
 
 const sendTestSchema = z.strictObject({
   provider: z.string().min(1).max(255),
   type: z.enum(PAYMENT_EVENT_TYPES).default('payment.succeeded'),
-  /** Default: an order that does not exist. */
-  orderId: z.string().min(1).max(128).optional(),
-  /** Minor units of EUR. */
-  amount: z.int().min(1).max(1_000_000_000).default(1_000),
+  /** Default: an order that does not exist or, where test events have effects, the newest pending order. */
+  orderId: z.string().regex(ORDER_ID, { error: 'is not an order id' }).optional(),
+  /** Minor units. Default: 10 EUR or, where test events have effects, the amount due of the order. */
+  amount: z.int().min(1).max(1_000_000_000).optional(),
   reason: reasonSchema,
 })
 
 /**
  * `events.sendTest`: signs an event as its provider does, and receives it like a delivery. Its record is marked as a
- * test, so it has no effect, even if it is replayed. Every call for a known provider adds an entry to the audit log.
+ * test, so it has no effect, even if it is replayed. Only with `TEST_EVENTS=apply` it has the effects of a real event, if
+ * there is an order for it. Every call for a known provider adds an entry to the audit log.
  */
 export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutation(async ({ ctx, input }) => {
-  const { reason, ...event } = input
+  const { reason, ...asked } = input
   const provider = ctx.providers().get(input.provider)
   if (provider === undefined) throw notFound({}, { message: 'No provider has this name' })
   const { limit } = ctx.testEvents
   const allowance = limit.count(ctx.operator)
   if (allowance.remaining < 0) throw limit.refusal(allowance)
+  const event = { ...asked, ...(await chooseTestOrder(ctx, asked)) }
   const record = (result: object): Promise<void> =>
     ctx.audit.record({ by: ctx.operator, action: 'events.send-test', reason, details: { ...event, ...result } })
   // The entry of the audit log comes first. After a crash in between, no event is sent without an entry.
   await record({})
   const eventId = await ctx.testEvents
-    .send({ ...event, provider, currency: 'EUR', requestId: ctx.requestId })
+    .send({ ...event, provider, requestId: ctx.requestId })
     .catch(async (error: unknown) => {
       await record({ refused: toAppError(error).code })
       throw error

@@ -99,12 +99,21 @@ describe('events.sendTest', () => {
     expect(others.map((event) => [event.eventId, event.test])).toEqual([[real, false]])
   })
 
-  it('is refused for an unknown provider and without a reason', async () => {
+  it('looks for no order, and is about none that exists', async () => {
+    const orderId = await system.order()
+    const { id } = await operator.events.sendTest.mutate({ provider: 'acme', reason })
+    const shown = await operator.events.get.query({ id })
+    expect(shown).toMatchObject({ ...IS_TEST, orderId: expect.stringMatching(/^test_[0-9a-f]{32}_order$/) })
+    expect(await statusOf(orderId)).toBe('pending')
+  })
+
+  it('is refused for an unknown provider, without a reason, and for an id that no order can have', async () => {
     const unknown = operator.events.sendTest.mutate({ provider: 'nobody', reason })
     expect(await refusalOf(unknown)).toMatchObject({ code: 'NOT_FOUND' })
-    expect(await refusalOf(operator.events.sendTest.mutate({ provider: 'acme', reason: '' }))).toMatchObject({
-      code: 'BAD_REQUEST',
-    })
+    for (const wrong of [{ reason: '' }, { orderId: '..' }, { orderId: 'a b' }, { orderId: 'a'.repeat(129) }]) {
+      const refused = operator.events.sendTest.mutate({ provider: 'acme', reason, ...wrong })
+      expect({ wrong, refusal: await refusalOf(refused) }).toMatchObject({ refusal: { code: 'BAD_REQUEST' } })
+    }
   })
 })
 
@@ -143,14 +152,43 @@ describe('a pending test event of a development system', () => {
   })
 })
 
-describe('TEST_EVENTS=apply', () => {
-  it('lets a test event pay an order, and marks it all the same', async () => {
-    await using other = await testDatabase(process.env)
-    await using own = await startOperatedSystem(other, { settings: { TEST_EVENTS: 'apply' } })
+describe('TEST_EVENTS=apply', async () => {
+  const own = stack.use(
+    await startOperatedSystem(stack.use(await testDatabase(process.env)), { settings: { TEST_EVENTS: 'apply' } }),
+  )
+  const client = own.operator()
+  const settled = (eventId: string): Promise<EventDocument> =>
+    own.until(eventId, ({ state }) => state !== 'pending' && state !== 'processing')
+
+  it('does not let a test event wait for an order while there is none to pay', async () => {
+    const sent = await client.events.sendTest.mutate({ provider: 'shop', reason })
+    expect(sent).toMatchObject(IS_TEST)
+  })
+
+  it('lets a test event pay the order that is named, whatever its price, and marks it all the same', async () => {
+    const [orderId] = [await own.order(), await own.order()]
+    const { eventId } = await client.events.sendTest.mutate({ provider: 'shop', orderId, reason })
+    expect(await settled(eventId)).toMatchObject({
+      ...{ state: 'done', test: true, orderId },
+      outcome: { kind: 'applied' },
+    })
+  })
+
+  it('lets a test event pay the newest order that is not paid, if none is named', async () => {
+    await own.order()
     const orderId = await own.order()
-    const { eventId } = await own.operator().events.sendTest.mutate({ provider: 'shop', orderId, amount: 300, reason })
-    const done = await own.until(eventId, ({ state }) => state !== 'pending' && state !== 'processing')
-    expect(done).toMatchObject({ state: 'done', test: true, outcome: { kind: 'applied' } })
+    const { eventId } = await client.events.sendTest.mutate({ provider: 'shop', reason })
+    expect(await settled(eventId)).toMatchObject({ state: 'done', test: true, orderId, outcome: { kind: 'applied' } })
+    const [entry] = (await client.audit.list.query({ limit: 1 })).items
+    expect(entry).toMatchObject({ action: 'events.send-test', details: { orderId, amount: 300, currency: 'EUR' } })
+  })
+
+  it('sends the amount that is given, and waits for an order that does not exist yet', async () => {
+    const orderId = await own.order()
+    const wrong = await client.events.sendTest.mutate({ provider: 'shop', orderId, amount: 299, reason })
+    expect(await settled(wrong.eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
+    const early = await client.events.sendTest.mutate({ provider: 'shop', orderId: 'ord_later', reason })
+    expect(await own.until(early.eventId, ({ attempts }) => attempts.length > 0)).toMatchObject({ state: 'pending' })
   })
 })
 

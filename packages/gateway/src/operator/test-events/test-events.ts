@@ -3,6 +3,7 @@ import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/webho
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { signatureInvalid, testEventNotSignable } from '../../errors.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Inbox } from '../../inbox/inbox.ts'
 import type { SigningSource } from '../../providers/read-signing.ts'
 import { type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { isSignable } from './is-signable.ts'
@@ -11,7 +12,7 @@ import { isSignable } from './is-signable.ts'
 interface TestEvent {
   readonly provider: Provider
   readonly type: PaymentEventType
-  /** Default: an order that does not exist. */
+  /** Default: an order that does not exist. The event then has no effect. */
   readonly orderId?: string | undefined
   /** Minor units. */
   readonly amount: number
@@ -24,6 +25,8 @@ interface TestEvent {
 export interface TestEvents {
   /** How many each operator may send. */
   readonly limit: RateLimit
+  /** Whether a test event about an order has the effects of a real one. */
+  readonly haveEffects: boolean
   /**
    * Signs an event as its provider does, and receives it like a delivery, except that its record is marked. Resolves to the
    * id of the event when it is stored.
@@ -32,11 +35,18 @@ export interface TestEvents {
   send(event: TestEvent): Promise<string>
 }
 
+/** Where test events are stored. Both mark their records. */
+export interface TestInboxes {
+  readonly withoutEffect: Inbox
+  /** Null unless `TEST_EVENTS` is `apply`. */
+  readonly withEffects: Inbox | null
+}
+
 /** Dependencies of test events. */
 export interface TestEventsDeps {
   readonly limit: RateLimit
-  /** Receives deliveries into the inbox that marks its records. */
-  readonly receiving: ReceiveDeps
+  readonly receiving: Omit<ReceiveDeps, 'inbox'>
+  readonly inboxes: TestInboxes
   readonly readSigning: (provider: string) => SigningSource | null
   readonly randomBytes: (length: number) => Buffer
 }
@@ -47,19 +57,26 @@ const ID_BYTES = 16
 
 /** Creates the sender of test events. */
 export function createTestEvents(deps: TestEventsDeps): TestEvents {
+  const { withEffects, withoutEffect } = deps.inboxes
   return {
     limit: deps.limit,
+    haveEffects: withEffects !== null,
     async send(event) {
+      // Without its order, an event with effects would wait for it.
+      const inbox = event.orderId === undefined ? withoutEffect : (withEffects ?? withoutEffect)
       const { headers, body, query, contentType } = signTestEvent(deps, event)
       const lines = [['content-type', contentType], ['user-agent', 'oncehook-test'], ...headers]
       try {
-        const accepted = await receiveWebhook(deps.receiving, {
-          provider: event.provider,
-          delivery: { rawBody: Buffer.from(body), rawHeaders: lines.flat(), query },
-          requestId: event.requestId,
-          endsAt: performance.now() + WITHIN_MS,
-          askFor: () => Promise.reject(testEventNotSignable({ reason: 'confirmed_by_provider' })),
-        })
+        const accepted = await receiveWebhook(
+          { ...deps.receiving, inbox },
+          {
+            provider: event.provider,
+            delivery: { rawBody: Buffer.from(body), rawHeaders: lines.flat(), query },
+            requestId: event.requestId,
+            endsAt: performance.now() + WITHIN_MS,
+            askFor: () => Promise.reject(testEventNotSignable({ reason: 'confirmed_by_provider' })),
+          },
+        )
         const [stored] = 'events' in accepted ? accepted.events : []
         if (stored === undefined) throw testEventNotSignable({ reason: 'no_event' })
         return stored.event.id
