@@ -113,7 +113,7 @@ function eraseDeps(db: Db) {
   return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
 }
 
-const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX }
+const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX, guard: 'index' as const }
 
 /** A database with its indexes, and the commands of these names sent to it afterwards. */
 async function openDatabase(names: ReadonlySet<string>) {

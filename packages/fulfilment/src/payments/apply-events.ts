@@ -19,7 +19,10 @@ import {
   hasMarkerOf,
   type IncomingEvent,
 } from './decide-order.ts'
-import { orderUpdate, type UpdateStatement } from './order-update.ts'
+import type { PaymentGuard } from './guard/payment-reservation.ts'
+import { reservePayments } from './guard/reserve-payments.ts'
+import { mergeFirstPayments, type PlannedUpdate } from './merge-first-payments.ts'
+import { orderUpdate } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 
 /** Dependencies of payment application. */
@@ -32,6 +35,8 @@ export interface ApplyDeps {
   readonly newCallId: () => string
   /** Gets the receipts. */
   readonly receipts: ReceiptOutbox
+  /** What prevents a payment from paying two orders. */
+  readonly guard: PaymentGuard
 }
 
 const MAX_ROUNDS = 5
@@ -49,6 +54,8 @@ interface Entry {
 interface Call {
   readonly context: DecisionContext
   readonly receipts: CallReceipts
+  /** Whether statements are merged in this round. */
+  readonly merges: boolean
 }
 
 /** The open events of one order. */
@@ -74,7 +81,9 @@ export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent
   for (let round = 0; round < MAX_ROUNDS && performance.now() - startedAt < LAST_ROUND_BEGINS_MS; round += 1) {
     const open = entries.filter(({ verdict }) => verdict === null)
     if (open.length === 0) break
-    await runRound(deps, { context, receipts }, groupsOf(open))
+    // Merged once: an order that holds up the others gets its own statement in the next round.
+    const merges = round === 0 && deps.guard === 'index'
+    await runRound(deps, { context, receipts, merges }, groupsOf(open))
   }
   return toResults(deps, entries)
 }
@@ -83,10 +92,9 @@ function groupsOf(entries: readonly Entry[]): Map<string, Entry[]> {
   return Map.groupBy(entries, ({ event }) => event.orderId)
 }
 
-interface Sent {
+interface Sent extends PlannedUpdate {
   readonly group: Group
   readonly decision: Decision
-  readonly statement: UpdateStatement
 }
 
 async function runRound(deps: ApplyDeps, call: Call, groups: ReadonlyMap<string, Group>): Promise<void> {
@@ -107,10 +115,13 @@ async function runRound(deps: ApplyDeps, call: Call, groups: ReadonlyMap<string,
   if (sent.length > 0) await commit(deps, call, sent)
 }
 
-async function commit(deps: ApplyDeps, call: Call, sent: readonly Sent[]): Promise<void> {
+async function commit(deps: ApplyDeps, call: Call, decided: readonly Sent[]): Promise<void> {
+  const sent = deps.guard === 'reservation' ? await onlyReserved(deps, decided) : decided
+  if (sent.length === 0) return
   const results = await commitChanges(
     deps,
     sent.map(({ statement }) => statement),
+    call.merges ? mergeFirstPayments(sent) : undefined,
   )
   for (const [index, result] of results.entries()) {
     const one = sent[index]
@@ -120,9 +131,30 @@ async function commit(deps: ApplyDeps, call: Call, sent: readonly Sent[]): Promi
   }
 }
 
-function noteReceipt({ receipts }: Call, { decision: { change }, statement }: Sent, result: CommitResult): void {
+/** The changes without a payment, and those whose payment is now reserved. Refuses the others, or leaves them open. */
+async function onlyReserved(deps: ApplyDeps, decided: readonly Sent[]): Promise<Sent[]> {
+  const wanted = decided.flatMap((one) => {
+    const payment = one.statement.u.$push.paidBy
+    if (payment === undefined) return []
+    const { _id: orderId, version } = one.change.order
+    return [{ one, payment, orderId, version }]
+  })
+  const results = await reservePayments(deps, wanted)
+  const failed = new Set<Sent>()
+  for (const [index, { one }] of wanted.entries()) {
+    const result = results[index] ?? 'unknown'
+    if (result === 'reserved') continue
+    failed.add(one)
+    close(deps, one, AS_COMMIT[result])
+  }
+  return decided.filter((one) => !failed.has(one))
+}
+
+const AS_COMMIT = { used: 'payment_used', open: 'unconfirmed', unknown: 'unknown' } as const
+
+function noteReceipt({ receipts }: Call, { change, statement }: Sent, result: CommitResult): void {
   const receipt = statement.u.$push.receipts
-  if (change !== null && receipt !== undefined) receipts.note(change.order._id, receipt, result)
+  if (receipt !== undefined) receipts.note(change.order._id, receipt, result)
 }
 
 /** Settles the events of one order if no write is needed. Otherwise returns the write. */
@@ -131,9 +163,10 @@ function decide(group: Group, order: OrderDocument | null, { context, receipts }
   const decision = decideOrder(order, incoming, context)
   if (order !== null && hasMarkerOf(order, context.call)) receipts.confirm(order._id)
   const { change } = decision
-  const statement = change === null ? null : orderUpdate(change, receipts.claimFor(change.order._id))
   for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
-  if (statement !== null) return { group, decision, statement }
+  if (change !== null) {
+    return { group, decision, change, statement: orderUpdate(change, receipts.claimFor(change.order._id)) }
+  }
   settle(group, decision)
   return null
 }

@@ -4,6 +4,7 @@ import { DUPLICATE_KEY, violatedIndex } from '@oncehook/kernel/mongo/write-outco
 import type { Db } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/stored/order-document.ts'
+import type { SentUpdate } from './merge-first-payments.ts'
 import type { UpdateStatement } from './order-update.ts'
 
 /**
@@ -19,22 +20,27 @@ const UNCHANGEABLE = new Set([2, 14, 28, 121, 10_334, 17_419, 17_420])
 
 /**
  * Sends all statements as one unordered update command with majority write concern and journal. No statement takes
- * effect twice: if its result is unknown, the markers in the orders answer the retry.
+ * effect twice: if its result is unknown, the markers in the orders answer the retry. `sent`: what is sent, if some of
+ * them are merged.
  */
 export async function commitChanges(
   { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
   statements: readonly UpdateStatement[],
+  sent: readonly SentUpdate[] = statements.map((statement, place) => ({ statement, places: [place] })),
 ): Promise<CommitResult[]> {
   let reply: UpdateReply
   try {
-    reply = await sendUpdates(db, { update: ORDERS, updates: statements })
+    reply = await sendUpdates(db, { update: ORDERS, updates: sent.map(({ statement }) => statement) })
   } catch (error) {
     errors.count(error)
     // The statements may have been stored, whatever error the driver reports.
     return statements.map(() => 'unknown')
   }
   errors.countReply({ writeErrors: reply.refused })
-  const results = toCommitResults(reply, statements.length)
+  const results = toCommitResults(
+    reply,
+    sent.map(({ places }) => places),
+  )
   return results.includes('payment_used') ? confirmPaymentsUsed(db, statements, results) : results
 }
 
@@ -58,12 +64,23 @@ async function confirmPaymentsUsed(
   return Promise.all(results.map(confirm))
 }
 
-/** Converts the reply of the update command to one result for each of its `count` statements. */
-export function toCommitResults({ n, refused }: UpdateReply, count: number): CommitResult[] {
-  const rest: CommitResult = n === count - refused.length ? 'committed' : 'unconfirmed'
-  const results = Array<CommitResult>(count).fill(rest)
-  for (const error of refused) results[error.index] = toCommitResult(error)
+/** Converts the reply of the update command to the result of each place. `places`: those of each statement of the command. */
+export function toCommitResults({ n, refused }: UpdateReply, places: readonly (readonly number[])[]): CommitResult[] {
+  const errors = new Map(refused.map((error) => [error.index, error]))
+  const count = places.reduce((sum, { length }, index) => (errors.has(index) ? sum : sum + length), 0)
+  const rest: CommitResult = n === count ? 'committed' : 'unconfirmed'
+  const results: CommitResult[] = []
+  for (const [index, own] of places.entries()) {
+    const error = errors.get(index)
+    const result = error === undefined ? rest : toRefusedResult(error, own.length)
+    for (const place of own) results[place] = result
+  }
   return results
+}
+
+/** An error of a merged statement is about one of its changes. Any number of the others may be stored. */
+function toRefusedResult(error: RefusedStatement, merged: number): CommitResult {
+  return merged > 1 ? 'unconfirmed' : toCommitResult(error)
 }
 
 function toCommitResult(error: RefusedStatement): CommitResult {

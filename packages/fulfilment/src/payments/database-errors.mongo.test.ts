@@ -32,7 +32,15 @@ it.each([
 ])('counts a %s that fails with %j, and the event is tried later', async (command, how, errorClass) => {
   const registry = new Registry()
   const errors = createDatabaseErrors(registry)
-  const deps = { db, errors, clock: systemClock, logger, newCallId: randomUUID, receipts: OWING_OUTBOX }
+  const deps = {
+    db,
+    errors,
+    clock: systemClock,
+    logger,
+    newCallId: randomUUID,
+    receipts: OWING_OUTBOX,
+    guard: 'index' as const,
+  }
   const orderId = randomUUID()
   await db.collection<OrderDocument>(ORDERS).insertOne(newOrder(orderId, sampleOrder(), new Date()))
   {

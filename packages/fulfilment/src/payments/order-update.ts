@@ -6,7 +6,7 @@ import type { PaymentState } from './transitions.ts'
 
 /** One statement of an update command. */
 export interface UpdateStatement {
-  readonly q: object
+  readonly q: { readonly _id: unknown; readonly [condition: string]: unknown }
   readonly u: { readonly $push: { readonly applied?: object } & PaymentPushes }
   readonly hint: typeof BY_ID
 }

@@ -102,6 +102,7 @@ async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION):
     logger: memoryLogger().logger,
     newCallId: randomUUID,
     receipts: OWING_OUTBOX,
+    guard: 'index' as const,
   }
   await applyEvents(
     deps,

@@ -19,12 +19,14 @@ export interface ReceiptWorkerDeps extends SendDeps {
 
 const BATCH = 200
 const POLL_MS = 500
+// Well below the five seconds for which the time of the database is known. A worker that does not know it reserves no room.
+const POLL_IDLE_MS = 2_500
 const SETTLE_TRIES = 5
 const SETTLE_AGAIN_MS = 500
 
 /**
  * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
- * may run in parallel. Polls every half second, and at once after a nudge. While the sink accepts receipts, most of them
+ * may run in parallel. Polls every half second, more rarely while nothing is due, and at once after a nudge. While the sink accepts receipts, most of them
  * are new: the write that created them also claimed them for this worker, so they need no search and no claim. If the
  * sink fails, the worker probes it. After the first success, deferred receipts are sent without waiting for their due
  * time. Receipts whose encryption key is missing wait for it, and the others do not wait for them.
@@ -40,6 +42,10 @@ export class ReceiptWorker implements ReceiptOutbox {
   #troubled = false
   /** When to look for due receipts, in milliseconds of `performance.now()`. */
   #lookAt = 0
+  /** The wait before the next look. It doubles while nothing is due. */
+  #pollMs = POLL_MS
+  /** When the next of the receipts that this process deferred is due, on the same clock. */
+  #dueAt = Number.POSITIVE_INFINITY
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
   #running: Promise<void> | undefined
 
@@ -144,9 +150,13 @@ export class ReceiptWorker implements ReceiptOutbox {
     const now = performance.now()
     // After trouble, nothing is sent before the database answers again.
     if (this.#stopping || (now < this.#lookAt && !this.#troubled)) return []
-    this.#lookAt = now + POLL_MS * (0.5 + this.#deps.random())
+    if (now >= this.#dueAt) this.#dueAt = Number.POSITIVE_INFINITY
+    const waitMs = this.#pollMs * (0.5 + this.#deps.random())
+    this.#lookAt = Math.min(now + waitMs, this.#dueAt)
     const limit = this.#batchSize()
     const claimed = await this.#claim(limit)
+    const isIdle = claimed.length === 0 && !this.#health.hasFailed
+    this.#pollMs = isIdle ? Math.min(this.#pollMs * 2, POLL_IDLE_MS) : POLL_MS
     if (claimed.length >= limit) this.#lookAt = 0
     return claimed.map((claim) => ({ claim, beginBy: now + this.#beginWithinMs }))
   }
@@ -169,8 +179,12 @@ export class ReceiptWorker implements ReceiptOutbox {
   }
 
   async #claimDeferred(room: number): Promise<ReceiptClaim[]> {
-    const allowed = this.#health.deferredAllowed(performance.now(), room)
-    return allowed === 0 ? [] : await this.#deps.claims.claimDeferred(allowed, this.#ownCodes)
+    const now = performance.now()
+    const allowed = this.#health.deferredAllowed(now, room)
+    if (allowed === 0) return []
+    const claimed = await this.#deps.claims.claimDeferred(allowed, this.#ownCodes)
+    if (claimed.length === 0) this.#health.foundNone(now)
+    return claimed
   }
 
   async #claimWaiting(room: number): Promise<ReceiptClaim[]> {
@@ -192,7 +206,15 @@ export class ReceiptWorker implements ReceiptOutbox {
     this.#health.observe(performance.now(), settled)
     this.#keyWaits.observe(settled)
     await this.#settle(settled)
+    this.#expect(settled)
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
+  }
+
+  /** Looks in time for what was deferred. */
+  #expect(settled: readonly SettledReceipt[]): void {
+    const waits = settled.flatMap(({ settlement }) => (settlement.state === 'owed' ? [settlement.waitMs] : []))
+    this.#dueAt = Math.min(this.#dueAt, performance.now() + Math.min(...waits))
+    this.#lookAt = Math.min(this.#lookAt, this.#dueAt)
   }
 
   /** Retries the write for a while: an election must not cause a second send. */

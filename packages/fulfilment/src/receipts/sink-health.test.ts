@@ -20,6 +20,27 @@ describe('SinkHealth', () => {
     expect(health.deferredAllowed(5_000, ROOM)).toBe(1)
   })
 
+  it('probes ever less often, but every ten seconds, while there are no deferred receipts', () => {
+    const health = newHealth()
+    const probes: number[] = []
+    for (let now = 0; now < 60_000; now += 100) {
+      if (health.deferredAllowed(now, ROOM) === 0) continue
+      probes.push(now)
+      health.foundNone(now)
+    }
+    expect(probes).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 35_000, 45_000, 55_000])
+  })
+
+  it('probes a failing sink every five seconds even if the deferred receipts must rest', () => {
+    const health = newHealth()
+    health.observe(0, [settled('owed')])
+    expect(health.deferredAllowed(0, ROOM)).toBe(1)
+    for (let now = 5_000; now < 60_000; now += 5_000) {
+      health.foundNone(now - 1)
+      expect(health.deferredAllowed(now, ROOM)).toBe(1)
+    }
+  })
+
   it('probes a failing sink at least every five seconds, however long it fails', () => {
     const health = newHealth()
     for (let failure = 0; failure < 50; failure += 1) health.observe(0, [settled('owed')])

@@ -36,6 +36,8 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
   const { leaseMs, newClaimId } = options
   const { databaseClock = new DatabaseClock(db, () => performance.now()) } = options
   let unconfirmed: UnconfirmedClaims[] = []
+  // A look for due receipts has usually asked just before.
+  const recentNow = async (): Promise<Date> => databaseClock.estimate() ?? (await databaseClock.now())
   async function putBackUnconfirmed(): Promise<void> {
     if (unconfirmed.length === 0) return
     const now = await databaseClock.now()
@@ -66,11 +68,11 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
       return ended?.aborted ? [] : take(due, now)
     },
     async claimDeferred(limit, exceptCodes) {
-      const now = await databaseClock.now()
+      const now = await recentNow()
       return take(await findDeferred(db, { now, limit, exceptCodes }), now)
     },
     async claimWaiting(limit, keyIds) {
-      const now = await databaseClock.now()
+      const now = await recentNow()
       const found = (await Promise.all(keyIds.map((keyId) => findWaiting(db, keyId, limit)))).flat()
       return take(found.toSorted((one, other) => triedAt(one) - triedAt(other)).slice(0, limit), now)
     },
