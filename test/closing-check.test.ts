@@ -237,12 +237,21 @@ describe('the closing check', () => {
 })
 
 describe('the watch of leases', () => {
-  it('reports an event that no process claims after its lease, and none that is renewed or settled in time', async () => {
+  it('reports an event that no process claims after its lease, and none that is renewed, settled or held by the living', async () => {
     await using database = await testDatabase(process.env)
     const events = database.db.collection<EventRecord & { fence: number }>('events')
     const claim = { ...recordOf(sent('evt_1')), state: 'processing', leaseUntil: longAgo(), fence: 1 } as const
     const ids = ['left', 'renewed', 'settled']
     await events.insertMany(ids.map((eventId) => ({ ...claim, eventId })))
+    await events.insertMany(
+      ['alive', 'dead'].map((leaseOwner) => ({ ...claim, eventId: `of ${leaseOwner}`, leaseOwner })),
+    )
+    const owners = database.db.collection<{ _id: string; aliveUntil: Date }>('owners')
+    const inAnHour = new Date(Date.now() + 3_600_000)
+    await owners.insertMany([
+      { _id: 'alive', aliveUntil: inAnHour },
+      { _id: 'dead', aliveUntil: longAgo() },
+    ])
     const watch = new LeaseWatch(events as never, 50)
     await watch.look()
     await events.updateOne({ eventId: 'renewed' }, { $set: { leaseUntil: new Date(Date.now() + 60_000) } })
@@ -254,9 +263,9 @@ describe('the watch of leases', () => {
       },
       (overdue) => overdue.length > 0,
     )
-    expect(watch.overdue).toEqual(['left'])
+    expect(watch.overdue.toSorted()).toEqual(['left', 'of dead'])
     await events.updateMany({}, { $set: { state: 'done' } })
     await watch.look()
-    expect(watch.overdue).toEqual(['left'])
+    expect(watch.overdue.toSorted()).toEqual(['left', 'of dead'])
   })
 })

@@ -36,7 +36,9 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   await mongo.accepting.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
   await loadPauses(context)
   const dispatcher = createDispatcher(context)
-  const { inbox, testInbox } = startInbox(context, dispatcher)
+  // Nothing waits for it: until it is done, deliveries are stored for any process.
+  void dispatcher.announce()
+  const { inbox, testInboxes } = startInbox(context, dispatcher)
   // Added before the public listener, so that the listener is closed first.
   const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
@@ -48,7 +50,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   dispatcher.start()
   for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
   const { startBackground } = await import('./composition/start-background.ts')
-  background = await startBackground(context, { listener, testInbox })
+  background = await startBackground(context, { listener, testInboxes })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
 }

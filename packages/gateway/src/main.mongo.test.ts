@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
@@ -154,6 +155,22 @@ describe('a gateway of several processes', () => {
     expect(await gateway.exited).toEqual([78, null])
     expect(gateway.output().match(/Index running of replays has another shape/g)).toHaveLength(1)
     expect(gateway.lines('service.started')).toEqual([])
+  }, 60_000)
+
+  it('runs one worker per core with auto, and logs how many and why', async () => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await run(database, { WORKERS: 'auto' })
+    await expect.poll(() => gateway.lines('service.started').length, PATIENCE).toBeGreaterThan(0)
+    const [chosen, ...others] = gateway.lines('workers.chosen')
+    expect(others).toEqual([])
+    const cores = Number(chosen?.cores)
+    expect(cores).toBeGreaterThanOrEqual(1)
+    expect(cores).toBeLessThanOrEqual(availableParallelism())
+    expect(chosen).toMatchObject({
+      workers: Math.min(cores, 64),
+      because: expect.stringMatching(/^(cores|cpu-limit)$/),
+    })
+    if (cores > 1) await expect.poll(() => gateway.workers().length, PATIENCE).toBe(chosen?.workers)
   }, 60_000)
 
   it('leaves no worker behind when it is killed itself', async () => {

@@ -1,5 +1,7 @@
 import cluster from 'node:cluster'
+import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -10,8 +12,11 @@ import { createLogger } from '@oncehook/kernel/logger'
 import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import type { GatewayDeps } from './composition/gateway-context.ts'
+import type { Recording } from './composition/recording.ts'
 import { type GatewaySettings, loadNamedSchemes, readGatewaySettings } from './settings.ts'
+import type { ChosenWorkers } from './workers/choose-workers.ts'
 import { STARTED } from './workers/started.ts'
+import type { WorkersDeps } from './workers/workers.ts'
 
 // Every worker has stopped by then, because its own stop has a time limit.
 const WORKERS_STOP_MS = 10_000
@@ -23,21 +28,41 @@ export interface GatewayProcess {
   readonly heapIsBound: boolean
   /** Sends all requests to other services. */
   readonly fetch: typeof globalThis.fetch
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording
 }
 
 /** Runs the gateway in this process, or supervises several workers, until a signal stops it. */
-export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): Promise<void> {
+export async function runGateway({ env, heapIsBound, fetch, recording }: GatewayProcess): Promise<void> {
   const settings = await readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
-  const ways = { clock: systemClock, random: Math.random, fetch }
+  const ways = { clock: systemClock, random: Math.random, fetch, recording }
   const deps = { settings, logger, logOutput, findConsole, ...ways }
-  const isSupervisor = settings.WORKERS > 1 && cluster.isPrimary
+  const chosen = await chooseProcesses(settings)
+  if (chosen !== null) logger.info(chosen, 'workers.chosen')
+  const count = chosen?.workers ?? 1
   await runService({
     logger,
-    start: (lifecycle) => (isSupervisor ? superviseMany(deps, lifecycle) : startOne(deps, lifecycle)),
+    start: (lifecycle) => (count > 1 ? superviseMany({ ...deps, count }, lifecycle) : startOne(deps, lifecycle)),
   })
+}
+
+/** Null in a worker, and if there is only one process because nothing else was set. */
+async function chooseProcesses({ WORKERS }: GatewaySettings): Promise<ChosenWorkers | null> {
+  if (WORKERS === 1 || cluster.isWorker) return null
+  const { countAvailableCores } = await import('./workers/available-cores.ts')
+  const { chooseWorkers } = await import('./workers/choose-workers.ts')
+  return chooseWorkers(WORKERS, countAvailableCores({ parallelism: availableParallelism(), readFile: readIfPossible }))
+}
+
+function readIfPossible(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return null
+  }
 }
 
 /** The folder of the operator's page. Null if its package is not installed. */
@@ -84,9 +109,9 @@ function tuneHeap(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
 }
 
-async function superviseMany({ settings, logger, random }: GatewayDeps, lifecycle: Lifecycle): Promise<void> {
+async function superviseMany(deps: WorkersDeps, lifecycle: Lifecycle): Promise<void> {
   const { Workers } = await import('./workers/workers.ts')
-  const workers = new Workers({ count: settings.WORKERS, logger, random })
+  const workers = new Workers(deps)
   lifecycle.onStop({ name: 'workers', withinMs: WORKERS_STOP_MS, stop: () => workers.stop() })
   await workers.start()
 }

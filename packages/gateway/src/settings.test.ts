@@ -57,6 +57,17 @@ describe('readGatewaySettings', () => {
     expect(problemsOf({ ...needed, ...env })).toEqual([])
   })
 
+  it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {
+    expect(problemsOf({ ...needed, WORKERS })).toEqual(['WORKERS must be a whole number from 1 to 64, or auto'])
+  })
+
+  it.each([
+    ['auto', 'auto'],
+    [' 64 ', 64],
+  ])('takes %j as the number of workers', (WORKERS, expected) => {
+    expect(readGatewaySettings({ ...needed, WORKERS }, SCHEMES).WORKERS).toBe(expected)
+  })
+
   it('names what is missing, all at once', () => {
     expect(problemsOf({})).toEqual([
       'MONGODB_URI is not set',

@@ -43,6 +43,7 @@ import {
   type TokenHolders,
   type TokenSetting,
 } from './token-holders.ts'
+import { workersSetting } from './workers/workers-setting.ts'
 
 const DAY_MS = 86_400_000
 
@@ -100,7 +101,7 @@ export const gatewaySchema = z.object({
   RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
   RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
   MAX_STARTS: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
-  WORKERS: integerSetting({ min: 1, max: 64, fallback: 1 }),
+  WORKERS: workersSetting(),
   TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
   LOG_LEVEL: logLevelSetting,
 })

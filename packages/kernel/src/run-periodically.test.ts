@@ -60,4 +60,52 @@ describe('runPeriodically', () => {
     })
     await timer.stop()
   })
+
+  it('runs at once when it is woken while it waits', async () => {
+    let count = 0
+    const task = async (): Promise<void> => {
+      count += 1
+    }
+    const timer = runPeriodically({ task, everyMs: 3_600_000, random: () => 1, onError: () => undefined })
+    await new Promise((resolve) => setImmediate(resolve))
+    for (let woken = 2; woken < 5; woken += 1) {
+      timer.wake()
+      await expect.poll(() => count).toBe(woken)
+    }
+    await timer.stop()
+    timer.wake()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(count).toBe(4)
+  })
+
+  it('runs once more if it is woken during a run', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let count = 0
+    const task = async (): Promise<void> => {
+      count += 1
+      await promise
+    }
+    const timer = runPeriodically({ task, everyMs: 3_600_000, random: () => 1, onError: () => undefined })
+    timer.wake()
+    expect(count).toBe(1)
+    resolve()
+    await expect.poll(() => count).toBe(2)
+    await timer.stop()
+  })
+
+  it('asks after each run how long to wait', async () => {
+    const waits = [1, 1, 3_600_000]
+    let count = 0
+    const timer = runPeriodically({
+      task: async () => {
+        count += 1
+      },
+      everyMs: () => waits.shift() ?? 3_600_000,
+      random: () => 1,
+      onError: () => undefined,
+    })
+    await expect.poll(() => count).toBe(3)
+    await expect.poll(() => waits).toEqual([])
+    await timer.stop()
+  })
 })

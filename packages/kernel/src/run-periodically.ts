@@ -3,25 +3,39 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A periodic task. `everyMs` is counted from the end of a run, with up to a quarter of jitter. */
 export interface PeriodicTask {
   readonly task: (stopping: AbortSignal) => Promise<void>
-  readonly everyMs: number
+  /** Milliseconds. A function is called after each run. */
+  readonly everyMs: number | (() => number)
   readonly random: () => number
   readonly onError: (error: unknown) => void
 }
 
-/** Runs a task periodically, never in parallel. `stop` resolves after the current run. */
-export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask): { stop(): Promise<void> } {
+/** A periodic task that runs. */
+export interface RunningTask {
+  /** Runs the task as soon as possible: at once, or again when the current run has ended. */
+  wake(): void
+  /** Ends the task. Resolves after the current run. */
+  stop(): Promise<void>
+}
+
+/** Runs a task periodically, never in parallel. */
+export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask): RunningTask {
   const stopping = new AbortController()
+  let waiting = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
+      waiting = new AbortController()
       await task(stopping.signal).catch(onError)
-      const waitMs = everyMs * (0.875 + random() / 4)
-      await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+      if (stopping.signal.aborted) return
+      const waitMs = (typeof everyMs === 'number' ? everyMs : everyMs()) * (0.875 + random() / 4)
+      await sleep(waitMs, undefined, { signal: waiting.signal, ref: false }).catch(() => undefined)
     }
   }
   const ended = loop()
   return {
+    wake: () => waiting.abort(),
     async stop() {
       stopping.abort()
+      waiting.abort()
       await ended
     },
   }

@@ -1,6 +1,6 @@
 import type { WithId } from 'mongodb'
 import type { SentEvent } from '../load/webhook-source.ts'
-import { leaseEndOf } from './lease-watch.ts'
+import { findEndedLeases } from './lease-watch.ts'
 import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
@@ -120,8 +120,7 @@ function checkReceipts(orders: readonly OrderRecord[], lines: readonly ReceiptLi
 }
 
 async function checkLeases(stack: CheckedStack, leaseMs: number): Promise<string[]> {
-  const endedLongAgo = { $lt: [leaseEndOf(leaseMs), { $subtract: ['$$NOW', leaseMs] }] }
-  const forgotten = await stack.events.find({ state: 'processing', $expr: endedLongAgo }).toArray()
+  const forgotten = await findEndedLeases(stack.events, { leaseMs, forMs: leaseMs })
   return [
     ...forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`),
     ...stack.overdueLeases().map((eventId) => `I8 ${eventId} was left alone for long after its lease had ended`),

@@ -1,4 +1,4 @@
-import type { Collection, Document } from 'mongodb'
+import type { Collection } from 'mongodb'
 import type { EventRecord } from './records.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
 
@@ -7,17 +7,36 @@ const GRACE_MS = 15_000
 // A timestamp of the server has whole seconds only.
 const TIMESTAMP_STEP_MS = 1_000
 
-/**
- * When the lease of a record in process ends, as an expression. A claim that was made by the insert has no `leaseUntil`:
- * its lease counts from `claimedAt`.
- */
-export function leaseEndOf(leaseMs: number = STACK_LEASE_MS): Document {
-  const lengthMs = { $ifNull: ['$leaseMs', leaseMs] }
-  const firstEnd = { $add: [{ $convert: { input: '$claimedAt', to: 'date' } }, lengthMs, TIMESTAMP_STEP_MS] }
-  return { $ifNull: ['$leaseUntil', firstEnd] }
+/** An event in process whose lease has ended. */
+interface EndedLease {
+  readonly eventId: string
+  readonly fence: number
 }
 
-/** Records the events that nobody renewed, settled or took over for 15 seconds after their lease had ended. */
+/**
+ * Finds the events in process whose lease ended more than `forMs` ago. It is the lease of the process that holds them. A
+ * process of release 0.1.0 has none: its records have their own, which counts from `claimedAt` for a claim that was made
+ * by the insert.
+ */
+export async function findEndedLeases(
+  events: Collection<EventRecord>,
+  { leaseMs = STACK_LEASE_MS, forMs = 0 }: { readonly leaseMs?: number | undefined; readonly forMs?: number } = {},
+): Promise<EndedLease[]> {
+  const lengthMs = { $ifNull: ['$leaseMs', leaseMs] }
+  const firstEnd = { $add: [{ $convert: { input: '$claimedAt', to: 'date' } }, lengthMs, TIMESTAMP_STEP_MS] }
+  const end = { $ifNull: [{ $first: '$holder.aliveUntil' }, '$leaseUntil', firstEnd] }
+  const holder = { from: 'owners', localField: 'leaseOwner', foreignField: '_id', as: 'holder' }
+  return events
+    .aggregate<EndedLease>([
+      { $match: { state: 'processing' } },
+      { $project: { eventId: 1, fence: 1, leaseOwner: 1, leaseUntil: 1, leaseMs: 1, claimedAt: 1 } },
+      { $lookup: holder },
+      { $match: { $expr: { $lt: [end, { $subtract: ['$$NOW', forMs] }] } } },
+    ])
+    .toArray()
+}
+
+/** Records the events that nobody settled or took over for 15 seconds after the lease of their holder had ended. */
 export class LeaseWatch {
   readonly #events: Collection<EventRecord>
   readonly #graceMs: number
@@ -36,11 +55,10 @@ export class LeaseWatch {
 
   /** Looks once. To be called again and again while events are expected to be settled. */
   async look(): Promise<void> {
-    const ended = { state: 'processing', $expr: { $lt: [leaseEndOf(), '$$NOW'] } } as const
-    const found = this.#events.find(ended).project<{ eventId: string; fence: number }>({ eventId: 1, fence: 1 })
+    const found = await findEndedLeases(this.#events)
     const now = performance.now()
     const endedSince = new Map<string, number>()
-    for await (const { eventId, fence } of found) {
+    for (const { eventId, fence } of found) {
       const claim = `${eventId} ${fence}`
       const since = this.#endedSince.get(claim) ?? now
       endedSince.set(claim, since)

@@ -11,10 +11,14 @@ interface SecondGateway extends AsyncDisposable {
   readonly provider: PaymentProvider
 }
 
-/** Starts a gateway beside that of a stack; it is ready when it resolves. */
-export async function startSecondGateway(stack: Stack, settings: Settings = {}): Promise<SecondGateway> {
+/** Starts a gateway beside that of a stack; it is ready when it resolves. `script`: the file that runs as the gateway. */
+export async function startSecondGateway(
+  stack: Stack,
+  settings: Settings = {},
+  script?: string,
+): Promise<SecondGateway> {
   const place = { ...stack.place, gatewayPort: await stablePort(), adminPort: await stablePort() }
-  const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...settings })
+  const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...settings }, script)
   await gateway.start()
   return {
     gateway,

@@ -34,14 +34,17 @@ export class ServiceUnderTest implements AsyncDisposable {
   /** Its faults, one sentence each: it ended without being asked to, or wrote output that is not a log line. */
   readonly faults: string[] = []
   readonly #settings: Settings
+  readonly #script: string
   #written = ''
   #child: ChildProcess | undefined
   #ended: Promise<Exit> | undefined
   #endIsPlanned = false
 
-  constructor(name: 'gateway' | 'fulfilment', settings: Settings) {
+  /** `script`: the file that Node runs. Default: the service's own. */
+  constructor(name: 'gateway' | 'fulfilment', settings: Settings, script = join(PACKAGES, name, 'src/main.ts')) {
     this.name = name
     this.#settings = settings
+    this.#script = script
   }
 
   /** Everything that came out of it, standard output and standard error, byte for byte. */
@@ -62,8 +65,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   /** Starts it and waits until it reports that it is ready. If it ends first, throws its standard error. */
   async start(): Promise<void> {
     this.#endIsPlanned = false
-    const script = join(PACKAGES, this.name, 'src/main.ts')
-    const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, script], {
+    const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, this.#script], {
       env: { PATH: process.env.PATH, ...this.#settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })

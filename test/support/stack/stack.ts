@@ -22,6 +22,8 @@ const DROPPED_WITHIN_MS = 10_000
 export interface StackOptions {
   readonly gateway?: Settings
   readonly fulfilment?: Settings
+  /** The file that runs as the gateway. Default: the gateway's own. */
+  readonly gatewayScript?: string
   /** The test's own MongoDB instead of that of the run. */
   readonly mongoUri?: string
 }
@@ -68,7 +70,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 
   const signatures = new Set<string>()
   const fulfilment = new ServiceUnderTest('fulfilment', { ...fulfilmentSettings(place), ...options.fulfilment })
-  const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...options.gateway })
+  const ofGateway = { ...gatewaySettings(place), ...options.gateway }
+  const gateway = new ServiceUnderTest('gateway', ofGateway, options.gatewayScript)
   const databaseAddresses = addressesOf(place.mongoUri)
   const leaksIn = (text: string): string[] => findLeaks(text, { secrets: place.secrets, signatures, databaseAddresses })
   const problems = (): string[] => findProblems([fulfilment, gateway], leaksIn)

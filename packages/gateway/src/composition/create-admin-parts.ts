@@ -27,7 +27,7 @@ import {
 import type { SignInLimits } from '../operator/sign-in/sign-in-limits.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
 import type { EventTail } from '../operator/tail/event-tail.ts'
-import { createTestEvents, type TestEvents } from '../operator/test-events/test-events.ts'
+import { createTestEvents, type TestEvents, type TestInboxes } from '../operator/test-events/test-events.ts'
 import type { ReceiveDeps } from '../receive/receive-webhook.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
@@ -41,13 +41,16 @@ export interface AdminServices {
   readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
-  /** Receives test events. Its inbox marks them. */
-  readonly receiving: ReceiveDeps
+  /** Receives test events. Only the test inboxes store them. */
+  readonly receiving: Omit<ReceiveDeps, 'inbox'>
+  readonly testInboxes: TestInboxes
+  /** Called when an operator has started a replay. */
+  readonly onReplayStarted: () => void
 }
 
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
-  const { db, keyRegister, fulfilment, tail, answers, console, receiving } = services
+  const { db, keyRegister, fulfilment, tail, answers, console, onReplayStarted } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
@@ -60,25 +63,24 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     failedLogins,
     errors: databaseErrors,
     parts: {
-      ...{ db, encryption, keyRegister, audit, replays: createReplays(db), pauses: context.pauses },
-      ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, receiving) },
+      ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
+      ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
-  const signingIn: Omit<SignInAtIssuerDeps, 'atIssuer' | 'limits'> = {
-    ...{ signIns, audit, failedLogins, logger },
+  const signingIn: Omit<SignInAtIssuerDeps, 'atIssuer'> = {
+    ...{ signIns, audit, failedLogins, logger, limits: createSignInLimits(context) },
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
   }
-  const exchangeCode = createExchangeCode({ ...signingIn, signIns, limits: createSignInLimits(context) })
-  const signInAtIssuer = createSignInAtIssuer({
-    ...{ ...signingIn, atIssuer: openIssuerSignIn(context), limits: createSignInLimits(context) },
-  })
+  const exchangeCode = createExchangeCode({ ...signingIn, signIns })
+  const signInAtIssuer = createSignInAtIssuer({ ...signingIn, atIssuer: openIssuerSignIn(context) })
   return { operator, exchangeCode, signInAtIssuer, console }
 }
 
-function openTestEvents({ settings, clock }: GatewayContext, receiving: ReceiveDeps): TestEvents {
+function openTestEvents({ settings, clock }: GatewayContext, services: AdminServices): TestEvents {
   return createTestEvents({
-    receiving,
+    receiving: services.receiving,
+    inboxes: services.testInboxes,
     readSigning: (provider) => settings.providers.readSigning(provider, clock.now()),
     randomBytes,
     limit: createRateLimit({ name: 'test_events', limit: 30, windowSeconds: 60, clock }),

@@ -1,6 +1,8 @@
 import { Dispatcher } from '../dispatch/dispatcher.ts'
+import type { DispatcherDeps } from '../dispatch/dispatcher-deps.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import { logSettled } from '../dispatch/log-settled.ts'
+import { FreshPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
@@ -14,8 +16,10 @@ const HOUR_MS = 3_600_000
 export function createDispatcher(context: GatewayContext): Dispatcher {
   const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments, pauses } =
     context
+  const { recording } = context
   const claims = createClaims({
     db: mongo.background.db,
+    isSharded: () => mongo.background.isSharded,
     owner,
     leaseMs: settings.LEASE_MS,
     ...readRetention(settings),
@@ -34,10 +38,13 @@ export function createDispatcher(context: GatewayContext): Dispatcher {
   const recent = new RecentAnswers(() => performance.now())
   const appliesTests = settings.TEST_EVENTS === 'apply'
   const processing = { fulfilment: payments, limits, random, recent, appliesTests }
+  const process: DispatcherDeps['process'] = async (batch) =>
+    reportMismatch(await processBatch(processing, batch), { logger, metrics })
+  const guarded = indexedClaims(recording?.claims(claims) ?? claims, { logger, now: () => performance.now() })
   const dispatcher = new Dispatcher({
-    claims: databaseErrors.watch(indexedClaims(claims, { logger, now: () => performance.now() })),
-    process: async (batch) => reportMismatch(await processBatch(processing, batch), { logger, metrics }),
-    pauses,
+    claims: databaseErrors.watch(guarded),
+    process: recording?.calls(process) ?? process,
+    pauses: new FreshPauses({ pauses, now: () => performance.now(), onError: databaseErrors.count }),
     clock,
     random,
     logger,

@@ -19,6 +19,7 @@ import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { Refusals } from '../refusals/refusals.ts'
 import type { GatewaySettings } from '../settings.ts'
+import type { Recording } from './recording.ts'
 
 /** The settings of a gateway, and the dependencies that tests can replace. */
 export interface GatewayDeps {
@@ -33,6 +34,8 @@ export interface GatewayDeps {
   readonly findConsole?: () => string | null
   /** Returns the metrics that the endpoint shows instead of this process's own. */
   readonly showMetrics?: (own: Registry) => ShownMetrics
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording | undefined
 }
 
 /** The context that all stages of the start share: the dependencies, and everything that is created from them. */

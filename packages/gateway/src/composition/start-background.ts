@@ -5,7 +5,7 @@ import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
-import { OWNER_INDEXES } from '../inbox/claims/owners.ts'
+import { OWNER_INDEXES } from '../inbox/claims/takeover/owners.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
@@ -14,6 +14,7 @@ import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
 import { createAnswerHistory, SPAN_MS } from '../operator/health/answer-history.ts'
 import { REPLAY_INDEXES } from '../operator/replays/replay-document.ts'
+import { ReplayRunner } from '../operator/replays/replay-runner.ts'
 import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
 import { createEventTail } from '../operator/tail/event-tail.ts'
 import { REFUSAL_INDEXES } from '../refusals/refusal-document.ts'
@@ -38,7 +39,7 @@ export interface Background {
 }
 
 /** Where deliveries come from, and the inbox for test events. */
-interface Deliveries extends Pick<Inboxes, 'testInbox'> {
+interface Deliveries extends Pick<Inboxes, 'testInboxes'> {
   readonly listener: PublicListener
 }
 
@@ -48,8 +49,8 @@ interface Deliveries extends Pick<Inboxes, 'testInbox'> {
  * accepted before it is loaded.
  */
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
-  const { listener, testInbox } = deliveries
-  const { mongo, registry, lifecycle, fulfilment } = context
+  const { listener, testInboxes } = deliveries
+  const { mongo, registry, lifecycle, fulfilment, pauses } = context
   await context.settings.providers.loadAllSchemes()
   const client = await fulfilment()
   const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })
@@ -58,8 +59,12 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const [console] = await Promise.all([openConsole(context), opening])
   if (lifecycle.isStopping) return null
   addInboxGauges(registry, {
-    readDepth: () => readInboxDepth(mongo.background.db),
-    paused: () => context.pauses.current,
+    async readDepth() {
+      // A gateway that sends nothing reads them rarely.
+      const [depth] = await Promise.all([readInboxDepth(mongo.background.db), pauses.refresh().catch(() => undefined)])
+      return depth
+    },
+    paused: () => pauses.current,
     providers: () => context.providers.current().keys(),
   })
   addClockSkewGauge(registry, { db: mongo.background.db, clock: context.clock })
@@ -74,13 +79,27 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   addMissingKeysGauge(registry, keyRegister)
   const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
   const answers = createAnswerHistory(registry, context.clock)
+  const replays = createReplayRunner(context)
+  const onReplayStarted = (): void => replays.wake()
   const admin = createAdminParts(context, {
-    ...{ db, keyRegister, fulfilment: client, tail, answers, console },
-    receiving: { ...listener.webhooks, inbox: testInbox },
+    ...{ onReplayStarted, db, keyRegister, fulfilment: client, tail, answers, console },
+    ...{ receiving: listener.webhooks, testInboxes },
   })
   const sampling = runPeriodically({
     ...{ task: answers.sample, everyMs: SPAN_MS, random: context.random },
     onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
   })
-  return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
+  replays.start()
+  return { admin, housekeeping: [replays, ...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
+}
+
+/** Creates the runner of the replays that operators request. */
+function createReplayRunner(context: GatewayContext): ReplayRunner {
+  const { mongo, encryption, providers, fetch, random, logger, databaseErrors } = context
+  const onError = (error: unknown): void => {
+    databaseErrors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+  const { db } = mongo.background
+  return new ReplayRunner({ db, encryption, providers: providers.current, fetch, random, logger, onError })
 }

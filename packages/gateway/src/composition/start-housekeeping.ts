@@ -8,7 +8,6 @@ import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
-import { ReplayRunner } from '../operator/replays/replay-runner.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 const HOUR_MS = 3_600_000
@@ -19,26 +18,23 @@ const CHECK_FILES_MS = 1_000
 export type Housekeeping = readonly { stop(): Promise<void> }[]
 
 /**
- * Starts the work that is independent of single deliveries: replays that operators requested, reloads of changed provider
- * and key files, removal of bodies at the end of their retention, and warnings about secrets that expire soon.
+ * Starts the work that is independent of single deliveries: reloads of changed provider and key files, removal of bodies
+ * at the end of their retention, and warnings about secrets that expire soon.
  */
 export function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): Housekeeping {
-  const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = context
-  const { logger, clock, random, fetch } = context
+  const { providers, serviceKeys, encryptionKeys, fulfilmentTls, mongo, databaseErrors } = context
+  const { logger, clock, random } = context
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
   const retention = readRetention(context.settings)
-  const runner = new ReplayRunner({ db, encryption, providers: providers.current, fetch, random, logger, onError })
-  runner.start()
   const warn = async (): Promise<void> => {
     const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
     for (const secret of expiring) logger.warn(secret, 'secret.expires-soon')
   }
   return [
-    runner,
     runPeriodically({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
     runPeriodically({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
     runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),

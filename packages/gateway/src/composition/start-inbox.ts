@@ -4,17 +4,18 @@ import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { NewAuditEntry } from '../operator/audit/audit.ts'
+import type { TestInboxes } from '../operator/test-events/test-events.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { stopInTime } from './stop-in-time.ts'
 
 const COUNT_FLUSH_MS = 1_000
 
-/** The two ways to store events. */
+/** The ways to store events. */
 export interface Inboxes {
   /** For everything that is delivered. */
   readonly inbox: Inbox
-  /** For test events only, which it marks. Nothing that is delivered comes here. */
-  readonly testInbox: Inbox
+  /** For test events only. Nothing that is delivered comes here. */
+  readonly testInboxes: TestInboxes
 }
 
 /** Creates the inboxes. They pass the events that they store to the dispatcher. */
@@ -23,6 +24,7 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     context
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
+    isSharded: () => mongo.background.isSharded,
     logger,
     flushMs: COUNT_FLUSH_MS,
     onBodyConflict: metrics.mismatched,
@@ -32,8 +34,10 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     onRequeued: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
   })
   lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
+  const { recording } = context
+  const { db } = mongo.accepting
   const deps: InboxDeps = {
-    db: mongo.accepting.db,
+    db: recording?.inserts(db) ?? db,
     isSharded: () => mongo.accepting.isSharded,
     owner,
     leaseMs: settings.LEASE_MS,
@@ -46,8 +50,11 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     paused: () => context.pauses.current,
     dispatcher,
   }
-  const tests = { mark: { test: true }, reason: settings.TEST_EVENTS === 'apply' ? null : 'test' } as const
-  return { inbox: createInbox(deps), testInbox: createInbox({ ...deps, tests }) }
+  const inbox = createInbox(deps)
+  const createTestInbox = (reason: 'test' | null) => createInbox({ ...deps, tests: { mark: { test: true }, reason } })
+  const withEffects = settings.TEST_EVENTS === 'apply' ? createTestInbox(null) : null
+  const testInboxes = { withoutEffect: createTestInbox('test'), withEffects }
+  return { inbox: recording?.answers(inbox) ?? inbox, testInboxes }
 }
 
 function toAuditEntry({ auditId, provider, ...details }: Requeued): NewAuditEntry {

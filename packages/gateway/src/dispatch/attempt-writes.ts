@@ -26,16 +26,16 @@ export async function beginAttempt({ claims, logger }: AttemptDeps, batch: Batch
     await claims.begin(suspects, batch.way === 'exclusive' ? 'alone' : 'together')
     return true
   } catch (error) {
-    // Their leases expire, and they are claimed again.
+    // This process finds them as stray records, and releases them.
     logger.warn({ error, events: batch.claims.length }, 'event.begin-failed')
     return false
   }
 }
 
 /**
- * Settles, and tries again after a failure: an election is shorter than a lease, and the leases are renewed in the
- * meantime. Returns the claims that were lost, or null if it gave up. Then the leases expire and the events are tried
- * again, which fulfilment answers with `duplicate`.
+ * Settles, and tries again after a failure: an election is shorter than a lease. Returns the claims that were lost, or
+ * null if it gave up. Then this process finds the events as stray records and releases them. Fulfilment answers their
+ * next attempt with `duplicate`.
  */
 export async function settleAttempt(
   { claims, logger, random }: AttemptDeps,

@@ -3,12 +3,12 @@ import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
-import type { Claim } from '../inbox/claims/claim.ts'
 import { pausedDueAt } from '../inbox/pauses/paused-due-at.ts'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, preload, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
+import { FreshPauses } from './pace/fresh-pauses.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 120_000 })
@@ -199,35 +199,33 @@ describe.concurrent('Dispatcher', () => {
     expect(await looking.record('young')).not.toMatchObject({ state: 'dead' })
   })
 
-  it('keeps its claims while they wait behind a slow call', async () => {
+  it('writes nothing to the events that it holds, for however many leases they wait behind a slow call', async () => {
     await using database = await testDatabase(process.env)
-    const leaseMs = 9_000
-    await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, leaseMs })
-    await using other = await openInbox(database)
+    const leaseMs = 1_000
+    const count = 1_000
+    await using running = await startDispatcher(database, { batchSize: 200, concurrency: 1, leaseMs })
+    const { open } = running
     const { promise, resolve } = Promise.withResolvers<void>()
     running.fake.onCall = () => promise
-    await running.record(...many(4))
-    const others = other.claims({ owner: 'other', leaseMs })
-    const taken: Claim[] = []
-    const leasesEndAfter = (time: Date): Promise<void> =>
-      until(async () => {
-        taken.push(...(await others.reclaimExpired(10)).taken)
-        expect(await other.events.countDocuments({ leaseUntil: { $gt: time } })).toBe(4)
-      })
-    await leasesEndAfter(new Date(0))
-    const leases = (await other.events.find().toArray()).map(({ leaseUntil }) => leaseUntil?.getTime() ?? Number.NaN)
-    await leasesEndAfter(new Date(Math.max(...leases)))
-    expect(taken).toEqual([])
+    await running.record(...many(count))
+    await until(() => expect(running.fake.calls).toHaveLength(1))
+    const owners = database.db.collection<{ aliveAt: Date }>('owners')
+    const readBeat = async (): Promise<number> => (await owners.findOne())?.aliveAt.getTime() ?? 0
+    const [first, sent] = [await readBeat(), open.commands.length]
+    await until(async () => expect(await readBeat()).toBeGreaterThan(first + 4 * leaseMs))
+    const writes = open.commands.slice(sent).filter(({ commandName }) => /^(?:update|findAndModify)$/.test(commandName))
+    expect(new Set(writes.map(({ command }) => command.update))).toEqual(new Set(['owners']))
     resolve()
-    await untilState(running, 'done', 4)
+    await untilState(running, 'done', count)
     expect(running.lost()).toBe(0)
-    expect(await other.events.countDocuments({ starts: 1 })).toBe(4)
+    expect(await open.events.countDocuments({ starts: 1, fence: 1 })).toBe(count)
   })
 
   it('releases waiting events when their provider is paused, and sends them when it is resumed', async () => {
     await using database = await testDatabase(process.env)
     const pauses = createProviderPauses(database.db)
-    await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, pauses })
+    const used = new FreshPauses({ pauses, now: () => performance.now(), onError: () => undefined })
+    await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, pauses: used })
     const { promise, resolve } = Promise.withResolvers<void>()
     running.fake.onCall = () => promise
     await running.record(...many(4))
@@ -240,6 +238,36 @@ describe.concurrent('Dispatcher', () => {
     await pauses.resume('acme')
     await untilState(running, 'done', 4)
     expect(running.fake.applied).toEqual(many(4))
+  })
+
+  it('sends nothing of a provider that was paused elsewhere while it had nothing to send', async () => {
+    await using database = await testDatabase(process.env)
+    const elsewhere = createProviderPauses(database.db)
+    const pauses = createProviderPauses(database.db)
+    // No spy: the other tests of this file run at the same time, and the start of each forgets what spies have seen.
+    let reads = 0
+    const counted = {
+      get current() {
+        return pauses.current
+      },
+      async refresh() {
+        await pauses.refresh()
+        reads += 1
+      },
+    }
+    // A clock on which the looks of every second are close together.
+    let now = 0
+    const used = new FreshPauses({ pauses: counted, now: () => now, onError: () => undefined })
+    await using running = await startDispatcher(database, { pauses: used })
+    await until(() => expect(reads).toBeGreaterThan(0))
+    await used.refresh()
+    await elsewhere.pause({ provider: 'acme', by: 'alice', reason: 'a wrong mapping' })
+    now = 5_000
+    await running.record('a')
+    const dueAt = pausedDueAt('acme')
+    await until(async () => expect(await running.open.record('a')).toMatchObject({ state: 'pending', dueAt }))
+    expect(running.fake.calls).toEqual([])
+    expect(pauses.current.has('acme')).toBe(true)
   })
 
   it('counts a claim that it lost, and drops its outcome', async () => {

@@ -1,38 +1,20 @@
-import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
-import type { Logger } from '@oncehook/kernel/logger'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
-import type { Claims } from '../inbox/claims/claims.ts'
-import type { PausedProviders } from '../inbox/pauses/provider-pauses.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
+import type { DispatcherDeps } from './dispatcher-deps.ts'
 import { type Before, CallHealth } from './health/call-health.ts'
-import type { CallFailure, ProcessedBatch } from './process-batch.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { IdlePace } from './pace/idle-pace.ts'
+import type { CallFailure } from './process-batch.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
 
-/** Dependencies of the dispatcher. Times are in milliseconds. */
-export interface DispatcherDeps {
-  readonly claims: Claims
-  readonly process: (batch: readonly Claim[]) => Promise<ProcessedBatch>
-  /** The providers whose events are not sent. `refresh` finds out about changes. */
-  readonly pauses: { readonly current: PausedProviders; refresh(): Promise<void> }
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  readonly batchSize: number
-  readonly concurrency: number
-  readonly leaseMs: number
-  /** How many processes an event may crash, of the gateway or of fulfilment. */
-  readonly maxCrashes: number
-  readonly onSettled: (settled: SettledClaim) => void
-  readonly onLost: (count: number) => void
-}
-
 const POLL_MS = 500
-const RECLAIM_MS = 1_000
+const POLL_IDLE_MS = 2_000
+const TAKEOVER_MS = 1_000
 const PAUSES_MS = 1_000
 const BATCHES_AHEAD = 10
 const STOP_GRACE_MS = 2_500
@@ -40,9 +22,8 @@ const RELEASE_MS = 1_000
 
 /**
  * Sends stored events to fulfilment: this process's new events from memory, all others by claims. It uses batches,
- * limited concurrency, a breaker, and leases that are renewed while claims wait. Memory and database take turns, so
- * that due events in the database are handled under any load. Events that may have made an attempt fail are sent
- * separately from the rest.
+ * limited concurrency, a breaker, and one lease for all. Memory and database take turns, so that due events in the
+ * database are handled under any load. Events that may have made an attempt fail are sent separately from the rest.
  */
 export class Dispatcher implements ClaimTaker {
   readonly #deps: DispatcherDeps
@@ -50,8 +31,11 @@ export class Dispatcher implements ClaimTaker {
   readonly #maxHeld: number
   readonly #waiting: WaitingClaims
   readonly #growth: BacklogGrowth
+  readonly #heartbeat: Heartbeat
   readonly #held = new Map<Claim, Way>()
   readonly #running = new Map<Promise<void>, Way>()
+  readonly #pace = new IdlePace({ leastMs: POLL_MS, mostMs: POLL_IDLE_MS, now: () => performance.now() })
+  readonly #takeoverPace: IdlePace
   #timers: readonly { stop(): Promise<void> }[] = []
   #scheduled = false
   #started = false
@@ -66,16 +50,19 @@ export class Dispatcher implements ClaimTaker {
     this.#growth = new BacklogGrowth(deps.batchSize)
     this.#health = new CallHealth(deps)
     this.#maxHeld = deps.batchSize * BATCHES_AHEAD
+    const mostMs = deps.leaseMs / 6
+    this.#takeoverPace = new IdlePace({ leastMs: Math.min(TAKEOVER_MS, mostMs), mostMs, now: () => performance.now() })
+    this.#heartbeat = new Heartbeat({ ...deps, now: () => performance.now(), onError: this.#onDatabaseError })
   }
 
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
 
   /**
    * Whether this process claims a new record on insert. If not, the record is inserted as pending. It does not claim
-   * new records while older ones are due in the database, because the new ones would overtake them.
+   * new records while older ones are due in the database, because the new ones would overtake them, nor before `announce`.
    */
   admits(): boolean {
-    if (this.#stopping || !this.#health.isUp) return false
+    if (this.#stopping || !this.#health.isUp || !this.#heartbeat.isAlive) return false
     if (!this.#moreDue && this.#held.size < this.#maxHeld) return true
     this.#growth.joined()
     return false
@@ -86,46 +73,51 @@ export class Dispatcher implements ClaimTaker {
     this.#add(claim, true)
   }
 
+  /** Says that it is unknown whether a record was stored, which this process may have claimed on insert. */
+  doubt(): void {
+    this.#deps.claims.doubt()
+  }
+
   #add(claim: Claim, isNew: boolean): void {
     this.#held.set(claim, this.#waiting.add(claim, isNew))
     this.#schedule()
   }
 
-  /** Starts to send claims, to poll for due or abandoned records, and to renew leases. */
+  /** Writes that this process is alive, again and again. Resolves after the first time: from then on it may claim. */
+  announce(): Promise<void> {
+    return this.#heartbeat.start()
+  }
+
+  /** Starts to send claims, and to poll for due or abandoned records. Also does what `announce` does. */
   start(): void {
     this.#started = true
     this.#schedule()
-    const { random, leaseMs } = this.#deps
-    const onError = this.#onDatabaseError
-    const { claims, pauses } = this.#deps
-    const renew = async (): Promise<void> => {
-      await Promise.all([claims.beat(), claims.renew([...this.#held.keys()])])
-    }
+    const { random, leaseMs, pauses } = this.#deps
+    const often = { random, onError: this.#onDatabaseError }
+    void this.announce().then(() => this.#pollOnce().catch(this.#onDatabaseError))
     this.#timers = [
-      runPeriodically({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
-      runPeriodically({
-        task: () => this.#reclaimExpired(),
-        everyMs: Math.min(RECLAIM_MS, leaseMs / 6),
-        random,
-        onError,
-      }),
-      runPeriodically({ task: renew, everyMs: leaseMs / 3, random, onError }),
-      runPeriodically({ task: () => pauses.refresh(), everyMs: PAUSES_MS, random, onError }),
+      runPeriodically({ task: () => this.#pollOnce(), everyMs: POLL_MS, ...often }),
+      runPeriodically({ task: () => this.#takeOver(), everyMs: Math.min(TAKEOVER_MS, leaseMs / 6), ...often }),
+      runPeriodically({ task: () => pauses.refresh(), everyMs: PAUSES_MS, ...often }),
     ]
   }
 
   /**
-   * Lets the batches in progress end and releases everything else. The time for this is limited, however slow the
-   * database is. Events that could not be released in time are taken over once their lease has expired.
+   * Lets the batches in progress end and releases everything else, in a limited time. Then it ends the lease of this
+   * process, so that events that could not be released are taken over at once.
    */
   async stop(): Promise<void> {
     this.#stopping = true
-    const timers = this.#timers.map((timer) => timer.stop())
+    const timers = [...this.#timers, this.#heartbeat].map((timer) => timer.stop())
     const released = this.#release(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
     await withTimeout(Promise.all([released, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
-    await withTimeout(this.#release([...this.#held.keys()]), RELEASE_MS)
+    const left = this.#release([...this.#held.keys()])
+    await withTimeout(
+      left.then(() => this.#heartbeat.end()),
+      RELEASE_MS,
+    )
   }
 
   #schedule(): void {
@@ -139,7 +131,9 @@ export class Dispatcher implements ClaimTaker {
   }
 
   #pump(): void {
-    if (!this.#started || this.#stopping) return
+    if (!this.#started || this.#stopping || this.#held.size === 0) return
+    const fresh = this.#deps.pauses.use()
+    if (fresh !== null) return void fresh.then(() => this.#schedule())
     for (let batch = this.#nextBatch(); batch !== null; batch = this.#nextBatch()) this.#send(batch)
   }
 
@@ -171,9 +165,8 @@ export class Dispatcher implements ClaimTaker {
   }
 
   /**
-   * Whether a backlog is processed at a gentle pace: only half of the batches may be in progress, so that accepting
-   * deliveries does not wait for them. It is false if more events wait in memory than a backlog puts there, or if the
-   * backlog grows: then that pace is too slow.
+   * Whether a backlog is processed at a gentle pace, on half of the lanes, so that accepting deliveries does not wait for
+   * it. It is false if more events wait in memory than a backlog puts there, or if the backlog grows.
    */
   get #isCatchingUp(): boolean {
     return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#mostClaimed
@@ -200,6 +193,7 @@ export class Dispatcher implements ClaimTaker {
     if (lost === null) return
     if (lost.size > 0) this.#deps.onLost(lost.size)
     for (const one of all) if (!lost.has(one)) this.#deps.onSettled(one)
+    for (const { settlement } of all) if (settlement.state === 'pending') this.#pace.expect(settlement.delayMs)
   }
 
   /**
@@ -230,6 +224,7 @@ export class Dispatcher implements ClaimTaker {
     for (const claim of claims) this.#held.delete(claim)
     try {
       await this.#deps.claims.release(claims)
+      this.#pace.expect(0)
     } catch (error) {
       this.#deps.logger.warn({ error, events: claims.length }, 'event.release-failed')
     }
@@ -244,27 +239,28 @@ export class Dispatcher implements ClaimTaker {
   }
 
   async #poll(): Promise<void> {
-    // Events that were taken as fulfilment went down are the probe that finds out when it works again: nothing else
-    // would send them.
+    // Events that were taken as fulfilment went down are the probe of its return: nothing else would send them.
     this.#schedule()
-    while (this.#mayClaim('due')) {
+    while ((this.#moreDue || this.#pace.isTime) && this.#mayClaim('due')) {
       const limit = this.#limit()
       const claimed = await this.#deps.claims.claimDue(limit)
       this.#moreDue = claimed.length === limit
+      this.#pace.answered(claimed.length === 0 && this.#health.isUp)
       await this.#hold(claimed)
       if (!this.#moreDue) this.#growth.ended()
       if (!this.#moreDue || !this.#health.isUp) return
     }
   }
 
-  async #reclaimExpired(): Promise<void> {
-    if (!this.#mayClaim('few')) return
-    const { taken, poisoned } = await this.#deps.claims.reclaimExpired(
-      this.#health.isUp ? this.#deps.batchSize : 1,
-      this.#held.keys(),
-    )
-    if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
-    if (poisoned > 0) this.#deps.logger.error({ events: poisoned, reason: 'worker_died' }, 'event.buried')
+  async #takeOver(): Promise<void> {
+    const { claims, logger } = this.#deps
+    const strays = await claims.releaseStrays(() => this.#held.keys())
+    if (strays > 0) logger.warn({ events: strays }, 'event.strays-released')
+    if (!this.#takeoverPace.isTime || !this.#mayClaim('few')) return
+    const { taken, poisoned } = await claims.takeOver(this.#limit())
+    this.#takeoverPace.answered(taken.length === 0 && poisoned === 0 && this.#health.isUp)
+    if (taken.length > 0) logger.warn({ events: taken.length }, 'event.taken-over')
+    if (poisoned > 0) logger.error({ events: poisoned, reason: 'worker_died' }, 'event.buried')
     await this.#hold(taken)
   }
 
@@ -279,16 +275,14 @@ export class Dispatcher implements ClaimTaker {
    * events and a batch of abandoned ones.
    */
   #mayClaim(way: 'due' | 'few'): boolean {
-    if (this.#stopping || !this.#health.allowsCall) return false
+    if (this.#stopping || !this.#health.allowsCall || !this.#heartbeat.isAlive) return false
     if (!this.#health.isUp) return this.#held.size === 0
     if (this.#held.size < this.#mostClaimed) return true
     return this.#held.size < 2 * this.#maxHeld && this.#countHeld(way) < this.#limit()
   }
 
   #countHeld(way: Way): number {
-    let count = 0
-    for (const one of this.#held.values()) if (one === way) count += 1
-    return count
+    return Array.from(this.#held.values()).reduce((count, one) => (one === way ? count + 1 : count), 0)
   }
 }
 

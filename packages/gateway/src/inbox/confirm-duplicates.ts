@@ -1,9 +1,8 @@
 import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
-import { EVENTS, type EventDocument } from './event-document.ts'
-
-type Key = Pick<EventDocument, 'provider' | 'eventId'>
+import { findByKeys, nameOfKey } from './slots/find-by-keys.ts'
+import type { RecordKey } from './slots/slot.ts'
 
 // Data that a majority holds is never rolled back, so a record found by such a read is durable.
 const DURABLE_READ = durableRead(3_000)
@@ -14,24 +13,16 @@ const DURABLE_READ = durableRead(3_000)
  */
 export async function confirmDuplicates(
   db: Db,
-  documents: readonly Key[],
+  documents: readonly RecordKey[],
   verdicts: readonly WriteResult[],
 ): Promise<WriteResult[]> {
   const refused = documents.filter((_, index) => verdicts[index] === 'duplicate')
   if (refused.length === 0) return [...verdicts]
-  const $or = refused.map(({ provider, eventId }) => ({ provider, eventId }))
-  const found = await db
-    .collection(EVENTS)
-    .find({ $or }, DURABLE_READ)
-    .project<Key>({ _id: 0, provider: 1, eventId: 1 })
-    .toArray()
-  const durable = new Set(found.map(nameOf))
+  const projection = { _id: 0, provider: 1, eventId: 1 }
+  const found = await findByKeys({ db, isSharded: () => true }, refused, { ...DURABLE_READ, projection })
+  const durable = new Set(found.map(nameOfKey))
   return documents.map((document, index) => {
     const verdict = verdicts[index] ?? 'unknown'
-    return verdict === 'duplicate' && !durable.has(nameOf(document)) ? 'unknown' : verdict
+    return verdict === 'duplicate' && !durable.has(nameOfKey(document)) ? 'unknown' : verdict
   })
-}
-
-function nameOf({ provider, eventId }: Key): string {
-  return `${provider}\n${eventId}`
 }

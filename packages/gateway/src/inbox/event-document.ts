@@ -1,5 +1,5 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
-import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 
@@ -29,6 +29,8 @@ export interface EventDocument {
   readonly _id: ObjectId
   readonly provider: string
   readonly eventId: string
+  /** The slot of its key, see `slotOf`. Records of release 0.1.0 have none. */
+  readonly slot?: number
   readonly type: string
   readonly objectId: string
   readonly orderId: string
@@ -64,8 +66,13 @@ export interface EventDocument {
   readonly internalErrors?: number
   readonly failures: number
   readonly fence: number
+  /** The process that holds the record, for as long as its own lease in `owners` lasts. */
   readonly leaseOwner?: string
-  /** Inserted empty, set by the server's clock. The lease of a record claimed on insert begins here. */
+  /**
+   * When the process claimed the record on insert (inserted empty, set by the server's clock), or the end of the first
+   * lease after a later claim. Nobody extends it. It counts only if `owners` does not say how long the holder lives, and
+   * for gateways of release 0.1.0.
+   */
   readonly claimedAt?: Timestamp
   readonly leaseUntil?: Date
   /** The length of the holder's leases, in milliseconds. */
@@ -134,46 +141,69 @@ export const AGAIN_INDEX = 'pending_again'
 export const REPLAYS_INDEX = 'replays'
 /** The index that finds the settled records of an order. */
 export const ORDER_INDEX = 'order'
-/** The index that finds records whose holder is gone. */
-export const PROCESSING_INDEX = 'processing'
+/** The index that finds who holds records, and the records of a holder. */
+export const PROCESSING_INDEX = 'processing_by_owner'
+
+/** The unique index of a collection that is not sharded. It does the deduplication. */
+export const KEY_INDEX: NeededIndex = {
+  name: 'provider_event',
+  key: { provider: 1, eventId: 1 },
+  unique: true,
+  storageEngine: SMALL_PAGES,
+}
+
+/** The unique index of a sharded collection, and its shard key. It does the deduplication instead of `KEY_INDEX`. */
+export const SLOT_KEY_INDEX: NeededIndex = {
+  name: 'slot_provider_event',
+  key: { slot: 1, provider: 1, eventId: 1 },
+  unique: true,
+  storageEngine: SMALL_PAGES,
+}
+
+// Partial, so that a settled record costs them nothing and an insert appends to them in order.
+const SEARCH_INDEXES: readonly NeededIndex[] = [
+  { name: DUE_INDEX, key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
+  {
+    name: PENDING_INDEX,
+    key: { state: 1, provider: 1, _id: 1 },
+    partialFilterExpression: { state: 'pending' },
+  },
+  {
+    name: AGAIN_INDEX,
+    key: { state: 1, provider: 1, dueAgainAt: 1 },
+    partialFilterExpression: { state: 'pending', dueAgainAt: { $type: 'date' } },
+  },
+  {
+    name: PROCESSING_INDEX,
+    key: { state: 1, leaseOwner: 1, _id: 1 },
+    partialFilterExpression: { state: 'processing' },
+  },
+  { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
+  { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
+  { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
+  {
+    name: REPLAYS_INDEX,
+    key: { 'replays.id': 1, state: 1 },
+    partialFilterExpression: { 'replays.id': { $exists: true } },
+  },
+  // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
+  {
+    name: ORDER_INDEX,
+    key: { orderId: 1, _id: 1 },
+    partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
+    storageEngine: SMALL_PAGES,
+  },
+  { name: 'strip', key: { stripAt: 1 }, sparse: true },
+  { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
+  { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
+]
 
 /**
- * The unique index does the deduplication. The others are partial, so that a settled record costs them nothing and an
- * insert appends to them in order.
+ * The unique index does the deduplication, the others are for searches. `oncehook shard` makes the other unique index,
+ * and takes away the uniqueness of the first one.
  */
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
-  indexes: [
-    { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true, storageEngine: SMALL_PAGES },
-    { name: DUE_INDEX, key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
-    {
-      name: PENDING_INDEX,
-      key: { state: 1, provider: 1, _id: 1 },
-      partialFilterExpression: { state: 'pending' },
-    },
-    {
-      name: AGAIN_INDEX,
-      key: { state: 1, provider: 1, dueAgainAt: 1 },
-      partialFilterExpression: { state: 'pending', dueAgainAt: { $type: 'date' } },
-    },
-    { name: PROCESSING_INDEX, key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
-    { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
-    { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
-    { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
-    {
-      name: REPLAYS_INDEX,
-      key: { 'replays.id': 1, state: 1 },
-      partialFilterExpression: { 'replays.id': { $exists: true } },
-    },
-    // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
-    {
-      name: ORDER_INDEX,
-      key: { orderId: 1, _id: 1 },
-      partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
-      storageEngine: SMALL_PAGES,
-    },
-    { name: 'strip', key: { stripAt: 1 }, sparse: true },
-    { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
-    { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
-  ],
+  indexes: [KEY_INDEX, ...SEARCH_INDEXES],
+  instead: { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
 }

@@ -46,6 +46,7 @@ describe('record', () => {
     expect(open.claimedOnInsert).toEqual([
       {
         _id: record._id,
+        slot: record.slot,
         provider: 'acme',
         fence: 1,
         lost: 0,
@@ -323,11 +324,11 @@ describe('every write', () => {
       ['delivery counts', () => open.inbox.record(sampleArrival(ids[0] ?? '')).then(() => open.counts.flush())],
       ['begin', () => claims.begin(open.claimedOnInsert, 'alone')],
       ['beat', () => claims.beat()],
-      ['renew', () => claims.renew(open.claimedOnInsert)],
       ['release', () => claims.release(open.claimedOnInsert.slice(0, 2))],
       ['claimDue', () => claims.claimDue(10).then((claimed) => (due = claimed))],
       ['settle', () => claims.settle(due.map((claim) => ({ claim, settlement, attempt })))],
-      ['reclaimExpired', () => claims.reclaimExpired(10)],
+      ['leave', () => claims.leave()],
+      ['takeOver', () => open.claims({ owner: uniqueId() }).takeOver(10)],
     ]
     for (const [kind, write] of kinds) {
       const before = open.commands.length

@@ -11,11 +11,12 @@ import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
-import { KnownIds } from './known-ids.ts'
+import { KnownIds, MOST_KNOWN_IDS } from './known-ids.ts'
 import type { PausedProviders } from './pauses/provider-pauses.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
+import { slotOf } from './slots/slot.ts'
 import { insertClaimed, insertPaused, insertPending, insertUnhandled, type NewState } from './transitions.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
@@ -46,7 +47,7 @@ export interface InboxDeps extends Retention {
   readonly isSharded?: () => boolean
   /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
-  /** How long it holds them, in milliseconds, unless it extends that. */
+  /** The length of its lease, in milliseconds. */
   readonly leaseMs: number
   readonly now: () => number
   readonly isHandled: (type: string) => boolean
@@ -77,16 +78,16 @@ export interface Inbox {
   readonly waiting: number
 }
 
-const KNOWN_IDS = 50_000
-
 /** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
-  const known = new KnownIds(KNOWN_IDS)
+  const known = new KnownIds(MOST_KNOWN_IDS)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
     const { arrival, body, key, document, verdict } = written
-    if (verdict === undefined || verdict === 'unknown') return 'not_stored'
+    const isUnknown = verdict === undefined || verdict === 'unknown'
+    if (isUnknown) deps.dispatcher.doubt()
+    if (isUnknown) return 'not_stored'
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
     if (document?.state === 'processing') deps.dispatcher.take(initialClaimOf(document))
@@ -161,6 +162,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
     _id,
     provider: arrival.provider,
     eventId: event.id,
+    slot: slotOf({ provider: arrival.provider, eventId: event.id }),
     type: event.type,
     objectId: event.objectId,
     orderId,

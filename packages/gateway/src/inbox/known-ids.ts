@@ -1,3 +1,6 @@
+/** How many ids an inbox remembers. */
+export const MOST_KNOWN_IDS = 50_000
+
 /**
  * Remembers keys that a majority has acknowledged to this process, so that a storm of duplicates needs no database. It
  * is limited to two generations of `capacity` keys. The older one is dropped when the younger one is full. `quick-lru` uses

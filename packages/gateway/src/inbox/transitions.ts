@@ -13,7 +13,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *
  *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertPaused, insertClaimed
  *   pending    -> processing                          claimRecord
- *   processing -> processing                          claimRecord, after the lease of the holder has ended
+ *   processing -> processing                          claimRecord, after its holder has died
  *   pending    -> pending                             postpone, while the provider is paused
  *   processing -> done | unhandled | dead | pending   settle
  *   processing -> pending                             release, releaseFromHolder
@@ -80,13 +80,11 @@ interface NewClaim {
   readonly owner: string
   readonly leaseMs: number
   readonly claimId: string
-  /** Owners whose losses are not deaths. */
-  readonly living: ReadonlySet<string>
 }
 
 /** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
-export function claimRecord({ owner, leaseMs, claimId, living }: NewClaim): Document[] {
-  const counts = countsAsLost([...living])
+export function claimRecord({ owner, leaseMs, claimId }: NewClaim): Document[] {
+  const counts = countsAsLost(owner)
   const loss = { owner: '$leaseOwner', at: '$$NOW' }
   const losses = { $slice: [{ $concatArrays: [listOf('losses'), [loss]] }, -MOST_LOSSES] }
   return [
@@ -116,11 +114,11 @@ const hasWaitedInPause = {
 // The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending
 // a large batch writes nothing. After that, a loss counts only if it came after `begin`. Otherwise a series of deaths
 // would mark whole backlogs as dead.
-function countsAsLost(living: readonly string[]): Document {
+function countsAsLost(owner: string): Document {
   return {
     $and: [
       { $eq: ['$state', 'processing'] },
-      { $not: [{ $in: ['$leaseOwner', { $literal: living }] }] },
+      { $ne: ['$leaseOwner', { $literal: owner }] },
       { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
     ],
   }
@@ -282,7 +280,8 @@ export function close({ by, reason, retention }: Closing): Document[] {
  */
 export function keyOnly(reason: 'expired' | 'erased'): Document {
   return {
-    ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
+    ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', slot: '$slot' },
+    ...{ bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
     ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
     test: '$test',
   }

@@ -65,6 +65,12 @@ export async function setClaimedAt(open: OpenInbox, eventId: string, second: num
   await open.events.updateOne({ eventId }, { $set: { claimedAt: new Timestamp({ t: second, i: 1 }) } })
 }
 
+/** Ends the leases of all processes, as if none of them had been able to beat in time. */
+export async function endLeases(open: OpenInbox): Promise<void> {
+  const { matchedCount } = await open.db.collection('owners').updateMany({}, [{ $set: { aliveUntil: fromNow(-1) } }])
+  expect(matchedCount).toBeGreaterThan(0)
+}
+
 /** Claims of a process that has reached the database for a whole lease. */
 export async function steadyClaims(open: OpenInbox, deps: Partial<ClaimsDeps>): Promise<Claims> {
   let now = 0
@@ -85,7 +91,7 @@ export async function claimOne(claims: Claims): Promise<Claim> {
 /** Takes over one record after its lease is made to end. */
 export async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
   await changeRecord(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
-  const { taken } = await claims.reclaimExpired(10)
+  const { taken } = await claims.takeOver(10)
   const claim = taken.find(({ event }) => event.id === eventId)
   if (claim === undefined) throw new Error('Nothing was taken over')
   return claim

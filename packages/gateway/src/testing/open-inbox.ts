@@ -65,7 +65,9 @@ export async function openInbox(
   const onRequeued = async (added: readonly Requeued[]): Promise<void> => void revivals.push(...added)
   const onRedelivered = (): void => undefined
   const limits = { onRedelivered, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
-  const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, onBodyConflict, onRequeued, ...limits })
+  const isSharded = (): boolean => connection.isSharded
+  const reports = { onBodyConflict, onRequeued, ...limits }
+  const counts = createRedeliveryCounter({ db, isSharded, logger, flushMs: HOUR_MS, ...reports })
   const owner = randomUUID()
   const claimedOnInsert: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)
@@ -83,15 +85,16 @@ export async function openInbox(
         encryption: NO_ENCRYPTION,
         paused: () => NO_PAUSES.current,
       },
-      isSharded: () => connection.isSharded,
+      isSharded,
       isHandled: (type) => type.startsWith('payment.'),
-      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim) },
+      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), doubt: () => undefined },
       ...deps,
     }),
     ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, revivals },
     claims: (others) =>
       createClaims({
         db,
+        isSharded,
         owner,
         leaseMs: LEASE_MS,
         retentionMs: HOUR_MS,

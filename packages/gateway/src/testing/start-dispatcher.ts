@@ -5,8 +5,9 @@ import type { AppError } from '@oncehook/kernel/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, vi } from 'vitest'
-import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
+import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
+import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
@@ -53,7 +54,7 @@ interface Options {
   readonly maxCrashes?: number
   readonly clock?: Clock
   /** Providers whose events wait. */
-  readonly pauses?: DispatcherDeps['pauses']
+  readonly pauses?: UsedPauses
   /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
 }
@@ -67,7 +68,11 @@ export async function startDispatcher(database: TestDatabase, options: Options =
     await openInbox(database, {
       leaseMs,
       paused: () => pauses.current,
-      dispatcher: { admits: () => dispatcher.admits(), take: (claim) => dispatcher.take(claim) },
+      dispatcher: {
+        admits: () => dispatcher.admits(),
+        take: (claim) => dispatcher.take(claim),
+        doubt: () => dispatcher.doubt(),
+      },
     }),
   )
   const { logger, lines } = memoryLogger()
@@ -89,6 +94,7 @@ export async function startDispatcher(database: TestDatabase, options: Options =
       lost += count
     },
   })
+  await dispatcher.announce()
   if (options.isIdle !== true) dispatcher.start()
   resources.defer(() => dispatcher.stop())
   const owned = resources.move()

@@ -12,6 +12,8 @@ export type NeededIndex = Pick<
 export interface NeededIndexes {
   readonly collection: string
   readonly indexes: readonly NeededIndex[]
+  /** What the collection needs instead if it has an index of this name, as when it is prepared for sharding. */
+  readonly instead?: { readonly ifPresent: string; readonly indexes: readonly NeededIndex[] }
 }
 
 const NAMESPACE_NOT_FOUND = 26
@@ -31,14 +33,16 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
   if (problems.flat().length > 0) throw new SettingsError(problems.flat())
 }
 
-async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
+async function ensureOf(db: Db, needed: NeededIndexes): Promise<string[]> {
+  const name = needed.collection
   const collection = db.collection(name)
   const [present, building] = await Promise.all([
-    indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
+    needed.indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
     // Other indexes only make reads faster.
-    indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
+    needed.indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
     ensureCollection(db, name),
   ])
+  const indexes = wantedOf(needed, present)
   const unfinished = indexes.find((index) => index.unique && building.has(index.name))
   if (unfinished !== undefined) throw stillBuilt(unfinished, collection)
   const missing = indexes.filter((index) => !present.has(index.name))
@@ -51,6 +55,13 @@ async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): P
     if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
   }
   return problems
+}
+
+function wantedOf(
+  { indexes, instead }: NeededIndexes,
+  present: ReadonlyMap<string, IndexDescription>,
+): readonly NeededIndex[] {
+  return instead !== undefined && present.has(instead.ifPresent) ? instead.indexes : indexes
 }
 
 function stillBuilt(index: NeededIndex, { collectionName }: Collection): Error {

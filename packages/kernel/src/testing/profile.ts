@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from 'mongodb'
 
 /** What a database query examined. */
@@ -29,4 +30,17 @@ export async function startProfile(db: Db): Promise<Profile> {
       await db.dropCollection('system.profile')
     },
   }
+}
+
+/**
+ * Counts the commands that processes of this project send to a database within a time. Resolves to their number per
+ * second of the time that really passed, so that a slow machine counts no more of them. The profiler does not see
+ * `hello`.
+ */
+export async function measureCommandRate(db: Db, ms: number): Promise<number> {
+  await using _ = await startProfile(db)
+  const startedAt = performance.now()
+  await sleep(ms)
+  const commands = await db.collection('system.profile').countDocuments({ appName: /^oncehook/ })
+  return (commands * 1_000) / (performance.now() - startedAt)
 }

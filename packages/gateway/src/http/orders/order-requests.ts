@@ -2,7 +2,8 @@ import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
 import type { Context } from 'koa'
 import orderSchemas from '../openapi/order-schemas.json' with { type: 'json' }
 
-const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)
+/** The form of an order id, as the OpenAPI document shows it. */
+export const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)
 
 /**
  * The id in the path.

@@ -66,6 +66,7 @@ describe('claimDue', () => {
     expect(claim).toEqual({
       ...{
         _id: record._id,
+        slot: record.slot,
         provider: 'acme',
         fence: 1,
         lost: 0,
@@ -153,7 +154,7 @@ describe('a record that something else wrote', () => {
     const claims = open.claims()
     expect(idsOf(await claims.claimDue(10)).toSorted()).toEqual(['a', 'b', 'imported'])
     await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } }])
-    const { taken } = await claims.reclaimExpired(10)
+    const { taken } = await claims.takeOver(10)
     expect(idsOf(taken).toSorted()).toEqual(['a', 'b', 'imported'])
     const settled = taken.map((claim) => ({ claim, settlement: done, attempt: applied }))
     expect(await claims.settle(settled)).toEqual([])
@@ -213,11 +214,10 @@ describe('with a long list', () => {
     const taken: Claim[] = []
     const looks = await examined(open, async () => {
       taken.push(...(await claims.claimDue(50)))
-      await claims.renew(taken)
       await claims.settle(taken.map((claim) => ({ claim, settlement: done, attempt: applied })))
     })
     expect(taken).toHaveLength(50)
-    expect(looks.length).toBeGreaterThanOrEqual(5)
+    expect(looks.length).toBeGreaterThanOrEqual(4)
     for (const { planSummary, docsExamined, keysExamined } of looks) {
       expect(planSummary).toMatch(/^IXSCAN/)
       expect(docsExamined).toBeLessThanOrEqual(50)
@@ -231,10 +231,10 @@ describe('with a long list', () => {
     await open.inbox.record(sampleArrival('a'))
     await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
     const looks = await examined(open, async () => {
-      expect((await open.claims().reclaimExpired(10)).taken).toHaveLength(1)
+      expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toHaveLength(1)
     })
     for (const { planSummary, docsExamined } of looks) {
-      expect(planSummary).toMatch(/^IXSCAN/)
+      expect(planSummary).toMatch(/^(?:IXSCAN|DISTINCT_SCAN)/)
       expect(docsExamined).toBeLessThanOrEqual(1)
     }
   })

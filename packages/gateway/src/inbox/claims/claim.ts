@@ -5,9 +5,11 @@ import type { EventDocument } from '../event-document.ts'
 /** Why a stored event has no effect. `test`: an operator made it, to test the way of a delivery. */
 export type NoEffectReason = UnhandledReason | 'test'
 
-/** The right to settle a record. It is valid until the lease expires or another claim raises the fence. */
+/** The right to settle a record. It is valid until another claim raises the fence. */
 export interface Claim {
   readonly _id: ObjectId
+  /** The slot of the record, if it has one. */
+  readonly slot?: number | undefined
   readonly provider: string
   /** Every later write requires this number, so a lost claim changes nothing. */
   readonly fence: number
@@ -66,6 +68,8 @@ export interface ClaimTaker {
   admits(): boolean
   /** Takes a claim that was made on insert, after its record is durable. */
   take(claim: Claim): void
+  /** Says that it is unknown whether a record was stored, which may be claimed for this process. */
+  doubt(): void
 }
 
 /** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
@@ -76,9 +80,10 @@ export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
 /** The claim of a record that was claimed on insert. */
 export function initialClaimOf(document: EventDocument): Claim {
-  const { _id, provider, eventId, type, objectId, orderId, facts, fence, requestId, test } = document
+  const { _id, slot, provider, eventId, type, objectId, orderId, facts, fence, requestId, test } = document
   return {
     _id,
+    slot,
     provider,
     fence,
     lost: 0,
@@ -106,7 +111,8 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   const internalErrors = numberOf(record.internalErrors)
   const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
-  return { _id, provider, ...counts, requestId, event, test: record.test === true || undefined }
+  const slot = typeof record.slot === 'number' ? record.slot : undefined
+  return { _id, slot, provider, ...counts, requestId, event, test: record.test === true || undefined }
 }
 
 function numberOf(stored: unknown): number {

@@ -94,7 +94,7 @@ describe('after the clock of the database was ahead', () => {
     await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(HOUR_MS) } })
     await setClaimedAt(open, 'b', (await serverSecond(open)) + 3_600)
     await changeRecord(open, 'c', { $set: { leaseUntil: fromNow(29_000) } })
-    const { taken } = await open.claims({ owner: 'other' }).reclaimExpired(10)
+    const { taken } = await open.claims({ owner: 'other' }).takeOver(10)
     expect(idsOf(taken).sort()).toEqual(['a', 'b'])
   })
 })

@@ -12,6 +12,7 @@ type SearchDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'paused'>
 /** A due record that was found. */
 export interface DueRecord {
   readonly _id: ObjectId
+  readonly slot?: number
   readonly provider: string
 }
 
@@ -64,5 +65,9 @@ function isSearchedFor({ maxDelayMs, paused }: SearchDeps): Document {
 async function find({ db }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
   // While the index is being built, the server refuses the search instead of reading every record.
   const options = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1 }, limit, maxTimeMS: SEARCH_MS } as const
-  return await db.collection(EVENTS).find(filter, options).project<DueRecord>({ _id: 1, provider: 1 }).toArray()
+  return await db
+    .collection(EVENTS)
+    .find(filter, options)
+    .project<DueRecord>({ _id: 1, slot: 1, provider: 1 })
+    .toArray()
 }

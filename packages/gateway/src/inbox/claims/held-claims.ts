@@ -1,6 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
+import { nameRecords, splitRecords } from '../slots/name-records.ts'
 import { settle } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
@@ -13,7 +14,7 @@ import { BY_ID } from './take-claims.ts'
 export async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], stages: Document[]): Promise<void> {
   if (claims.length === 0) return
   const byFence = Map.groupBy(claims, ({ fence }) => fence)
-  const updates = [...byFence].map(([fence, held]) => statement(heldBy(deps, held, fence), stages))
+  const updates = [...byFence].flatMap(([fence, held]) => statements(deps, { claims: held, fence }, stages))
   await bulkUpdate(deps.db, { update: EVENTS, updates })
 }
 
@@ -25,33 +26,37 @@ export async function settleHeld(deps: ClaimsDeps, settled: readonly SettledClai
   const groups = Map.groupBy(settled, ({ claim, settlement, attempt }) =>
     JSON.stringify([claim.fence, settlement, attempt]),
   )
-  const updates = [...groups.values()].flatMap((group) => settleStatement(deps, group))
+  const updates = [...groups.values()].flatMap((group) => settleStatements(deps, group))
   const matched = await bulkUpdate(deps.db, { update: EVENTS, updates })
   return matched === settled.length ? [] : findLost(deps, settled)
 }
 
-function settleStatement(deps: ClaimsDeps, group: readonly SettledClaim[]): Document[] {
+function settleStatements(deps: ClaimsDeps, group: readonly SettledClaim[]): Document[] {
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  return [statement(heldBy(deps, claims, first.claim.fence), settle(first.settlement, first.attempt, deps))]
+  return statements(deps, { claims, fence: first.claim.fence }, settle(first.settlement, first.attempt, deps))
 }
 
-function statement(q: Document, u: Document[]): Document {
-  return { q, u, multi: true, hint: BY_ID }
+/** Claims that have the same fence. */
+interface Held {
+  readonly claims: readonly Claim[]
+  readonly fence: number
 }
 
-function heldBy({ owner }: ClaimsDeps, claims: readonly Claim[], fence: number): Document {
-  const filter = { _id: { $in: claims.map(({ _id }) => _id) }, state: 'processing', leaseOwner: owner, fence }
-  return filter
+function statements({ isSharded, owner }: ClaimsDeps, { claims, fence }: Held, u: Document[]): Document[] {
+  return splitRecords(claims, isSharded).map((named) => {
+    const q = { ...named, state: 'processing', leaseOwner: owner, fence }
+    return { q, u, multi: true, hint: BY_ID }
+  })
 }
 
 /** Claims whose record is gone, has another fence, or is still being processed. */
-async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
-  const ids = settled.map(({ claim }) => claim._id)
+async function findLost({ db, isSharded }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
+  const claims = settled.map(({ claim }) => claim)
   const found = await db
     .collection<EventDocument>(EVENTS)
-    .find({ _id: { $in: ids } })
+    .find(nameRecords(claims, isSharded))
     .project<Pick<EventDocument, '_id' | 'fence' | 'state'>>({ fence: 1, state: 1 })
     .toArray()
   const records = new Map(found.map((record) => [String(record._id), record]))

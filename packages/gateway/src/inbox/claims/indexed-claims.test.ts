@@ -5,10 +5,12 @@ import { indexedClaims } from './indexed-claims.ts'
 
 const methods = {
   claimDue: [],
-  reclaimExpired: { taken: [], poisoned: 0 },
+  takeOver: { taken: [], poisoned: 0 },
   begin: undefined,
+  releaseStrays: 0,
   beat: undefined,
-  renew: undefined,
+  leave: undefined,
+  doubt: undefined,
   settle: [],
   release: undefined,
 } satisfies Record<keyof Claims, unknown>

@@ -1,5 +1,6 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { EVENTS } from '../event-document.ts'
+import { splitRecords } from '../slots/name-records.ts'
 import { postpone } from '../transitions.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
 import { findDue } from './find-due.ts'
@@ -18,8 +19,9 @@ export async function postponePaused(deps: ClaimsDeps): Promise<void> {
   const updates = [...byProvider].flatMap(([provider, records]) => {
     const dueAt = paused.get(provider)
     if (dueAt === undefined) return []
-    const q = { _id: { $in: records.map(({ _id }) => _id) }, state: 'pending' }
-    return [{ q, u: postpone(dueAt), multi: true, hint: BY_ID }]
+    return splitRecords(records, deps.isSharded).map((named) => {
+      return { q: { ...named, state: 'pending' }, u: postpone(dueAt), multi: true, hint: BY_ID }
+    })
   })
   await bulkUpdate(deps.db, { update: EVENTS, updates })
 }

@@ -170,7 +170,7 @@ describe('release', () => {
 })
 
 describe('the fence', () => {
-  it('keeps a stale claim from settling, renewing and releasing', async () => {
+  it('keeps a stale claim from settling, beginning and releasing', async () => {
     await using open = await openFreshInbox(process.env)
     const old = await storeClaimed(open, 'a')
     const stale = open.claims()
@@ -184,7 +184,7 @@ describe('the fence', () => {
     expect(
       await stale.settle([{ claim: old, settlement: { state: 'dead', reason: 'x' }, attempt: failed }]),
     ).toHaveLength(1)
-    await stale.renew([old])
+    await stale.begin([old], 'alone')
     await stale.release([old])
     expect(await open.record('a')).toEqual(held)
     expect(await fresh.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)

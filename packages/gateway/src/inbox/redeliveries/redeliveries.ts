@@ -4,6 +4,9 @@ import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { counterOf, msSince } from '../record-expressions.ts'
+import { findByKeys, nameByKey, nameOfKey } from '../slots/find-by-keys.ts'
+import { nameRecords } from '../slots/name-records.ts'
+import type { RecordKey } from '../slots/slot.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
 import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-dead.ts'
@@ -28,6 +31,8 @@ export interface Requeued {
 /** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
 export interface RedeliveryCounterDeps extends RequeueLimits {
   readonly db: Db
+  /** Whether a mongos answers. Default: no. */
+  readonly isSharded?: () => boolean
   readonly logger: Logger
   readonly flushMs: number
   readonly onBodyConflict: (provider: string, times: number) => void
@@ -99,10 +104,10 @@ interface CheckedDelivery {
 }
 
 async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
-  const records = await storedRecords(deps.db, batch)
-  const ages = await agesOfDead(deps.db, records.values())
+  const records = await storedRecords(deps, batch)
+  const ages = await agesOfDead(deps, records.values())
   const checked = batch.map((item) => {
-    const record = records.get(`${item.provider}\n${item.event.id}`)
+    const record = records.get(nameOfKey(toKey(item)))
     return checkDelivery(deps, { item, record, ageMs: ages.get(String(record?._id)) })
   })
   const requeued = checked.flatMap(({ item, requeues, record }) =>
@@ -110,7 +115,7 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   )
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   if (requeued.length > 0) await deps.onRequeued(requeued)
-  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map((one) => toUpdate(deps, one)) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
@@ -128,8 +133,9 @@ function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: Fou
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
-function toUpdate({ item, differs, requeues }: CheckedDelivery): object {
-  const q = { provider: item.provider, eventId: item.event.id }
+function toUpdate({ isSharded }: RedeliveryCounterDeps, { item, record, differs, requeues }: CheckedDelivery): object {
+  const key = toKey(item)
+  const q = isSharded?.() === true ? nameBehindMongos(key, record) : key
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
@@ -173,26 +179,40 @@ function logNotRequeued(deps: RedeliveryCounterDeps, { provider, event }: Counte
   deps.logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
 }
 
-type StoredRecord = Pick<EventDocument, '_id' | 'provider' | 'eventId' | 'bodyHash' | 'state' | 'reason' | 'revivals'>
+/** A mongos refuses an update of one record that names neither its `_id` nor its shard key. */
+function nameBehindMongos(key: RecordKey, record: StoredRecord | undefined): object {
+  return record !== undefined && record.slot === undefined ? { _id: record._id, ...key } : nameByKey(key)
+}
 
-const STORED_MEMBERS = { provider: 1, eventId: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 }
+function toKey({ provider, event }: RepeatedDelivery): RecordKey {
+  return { provider, eventId: event.id }
+}
 
-async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
-  const stored = await db
-    .collection(EVENTS)
-    .find({ $or: batch.map(({ provider, event }) => ({ provider, eventId: event.id })) })
-    .project<StoredRecord>(STORED_MEMBERS)
-    .toArray()
-  return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record]))
+type StoredRecord = Pick<
+  EventDocument,
+  '_id' | 'slot' | 'provider' | 'eventId' | 'bodyHash' | 'state' | 'reason' | 'revivals'
+>
+
+const STORED_MEMBERS = { slot: 1, provider: 1, eventId: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 }
+
+async function storedRecords(
+  { db, isSharded }: RedeliveryCounterDeps,
+  batch: readonly Counted[],
+): Promise<Map<string, StoredRecord>> {
+  const stored = await findByKeys<StoredRecord>({ db, isSharded }, batch.map(toKey), { projection: STORED_MEMBERS })
+  return new Map(stored.map((record) => [nameOfKey(record), record]))
 }
 
 /** Milliseconds since the first delivery of each dead record, by the clock of the database. */
-async function agesOfDead(db: Db, records: Iterable<StoredRecord>): Promise<Map<string, number>> {
-  const ids = [...records].filter(({ state }) => state === 'dead').map(({ _id }) => _id)
-  if (ids.length === 0) return new Map()
+async function agesOfDead(
+  { db, isSharded }: RedeliveryCounterDeps,
+  records: Iterable<StoredRecord>,
+): Promise<Map<string, number>> {
+  const dead = [...records].filter(({ state }) => state === 'dead')
+  if (dead.length === 0) return new Map()
   const aged = await db
     .collection(EVENTS)
-    .find({ _id: { $in: ids } })
+    .find(nameRecords(dead, isSharded))
     .project<{ _id: ObjectId; ageMs: number }>({ ageMs: msSince('receivedAt') })
     .toArray()
   return new Map(aged.map(({ _id, ageMs }) => [String(_id), ageMs]))

@@ -46,7 +46,7 @@ const COUNT_MS = 3_000
 // Without its index, a count would read every record.
 const INDEX_OF = {
   pending: 'pending_due',
-  processing: 'processing',
+  processing: PROCESSING_INDEX,
   dead: 'dead',
   unhandled: 'unhandled',
   closed: 'closed',

@@ -2,9 +2,9 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document, ObjectId } from 'mongodb'
-import { EVENTS } from '../../inbox/event-document.ts'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { makeDueAgain } from '../../inbox/transitions.ts'
 import type { Providers } from '../../providers/read-providers.ts'
@@ -31,6 +31,9 @@ export interface ReplayRunnerDeps {
 }
 
 const LOOK_MS = 250
+// If no replay runs. The process that an operator asks for one is woken.
+const LOOK_IDLE_MS = 20_000
+const IDLE_AFTER_MS = 5_000
 const REST_MS = 1_000
 const LEASE_MS = 15_000
 const SLICE = 100
@@ -51,7 +54,10 @@ const LEAST_RECORDS = 100
  */
 export class ReplayRunner {
   readonly #deps: ReplayRunnerDeps
-  #timer: { stop(): Promise<void> } | undefined
+  #timer: RunningTask | undefined
+  #isIdle = false
+  /** When it last knew of a running replay, by `performance.now()`. */
+  #foundAt = Number.NEGATIVE_INFINITY
   #stopping = false
   #partRecords: number
 
@@ -62,7 +68,13 @@ export class ReplayRunner {
 
   start(): void {
     const { random, onError } = this.#deps
-    this.#timer = runPeriodically({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
+    const everyMs = (): number => (this.#isIdle ? LOOK_IDLE_MS : LOOK_MS)
+    this.#timer = runPeriodically({ task: () => this.#look(), everyMs, random, onError })
+  }
+
+  /** Looks for a replay at once. */
+  wake(): void {
+    this.#timer?.wake()
   }
 
   /** Ends after the current slice. The next runner continues after it. */
@@ -79,8 +91,25 @@ export class ReplayRunner {
     while (!this.#stopping) {
       const replay = await this.#lease()
       if (replay === null) return
+      this.#foundAt = performance.now()
       await this.#advance(replay)
     }
+  }
+
+  /** A round, unless no replay runs. It looks often if one runs in another process, because that process may die. */
+  async #look(): Promise<void> {
+    if (performance.now() - this.#foundAt > IDLE_AFTER_MS) {
+      this.#isIdle = !(await this.#anyRuns())
+      if (this.#isIdle) return
+      this.#foundAt = performance.now()
+    }
+    await this.tick()
+  }
+
+  async #anyRuns(): Promise<boolean> {
+    const running = { state: 'running' } as const
+    const options = { projection: { _id: 1 } }
+    return (await this.#deps.db.collection<ReplayDocument>(REPLAYS).findOne(running, options)) !== null
   }
 
   async #lease(): Promise<ReplayDocument | null> {
@@ -152,10 +181,7 @@ export class ReplayRunner {
       for await (const record of found) {
         const read = await readRecord(record)
         if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
-        // An event is changed only in the state in which it was read, and once for each replay. If it is being
-        // processed, or was already made due again, it stays as it is.
-        const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
-        updates.push({ q, u: dueAgain(replay, read) })
+        updates.push({ q: unchanged(record, replay), u: dueAgain(replay, read) })
         last = record._id
         if (performance.now() > endsAt)
           return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: false }
@@ -216,6 +242,15 @@ interface Slice {
   readonly hasExpired: boolean
   /** Whether the next slice of this turn begins with a search in parts. */
   readonly inParts: boolean
+}
+
+/**
+ * An event is changed only in the state in which it was read, and once for each replay. If it is being processed, or
+ * was already made due again, it stays as it is.
+ */
+function unchanged({ _id, slot, state }: EventDocument, replay: ReplayDocument): Document {
+  const named = slot === undefined ? { _id } : { _id, slot }
+  return { ...named, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
 }
 
 function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {

@@ -75,8 +75,8 @@ function replayable({
   return { $and: [meant, { state: { $in: states } }, IS_COMPLETE] }
 }
 
-/** Opens the replays of a database. */
-export function createReplays(db: Db): Replays {
+/** Opens the replays of a database. `onStarted` is called when a replay has been stored. */
+export function createReplays(db: Db, onStarted: () => void = () => undefined): Replays {
   const events = db.collection<EventDocument>(EVENTS)
   const replays = db.collection<ReplayDocument>(REPLAYS)
   const progress = async (id: string): Promise<ReplayProgress> => {
@@ -99,6 +99,7 @@ export function createReplays(db: Db): Replays {
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })
+      onStarted()
     },
     progress,
     async cancel(id) {

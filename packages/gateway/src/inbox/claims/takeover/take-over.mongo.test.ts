@@ -1,9 +1,11 @@
-import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { Timestamp } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import {
+  applied,
   changeRecord,
   claimOne,
+  done,
+  endLeases,
   failed,
   fromNow,
   idsOf,
@@ -11,12 +13,13 @@ import {
   serverSecond,
   setClaimedAt,
   steadyClaims,
+  storeClaimed,
   storePending,
   takeOverOne,
-} from '../../testing/open-fresh-inbox.ts'
-import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
-import type { Claim } from './claim.ts'
-import type { Claims } from './claims.ts'
+} from '../../../testing/open-fresh-inbox.ts'
+import { type OpenInbox, openInbox, sampleArrival } from '../../../testing/open-inbox.ts'
+import type { Claim } from '../claim.ts'
+import type { Claims } from '../claims.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -31,22 +34,22 @@ async function lookInLastSecond(
 ): Promise<{ readonly eventId: string; readonly taken: readonly Claim[] }> {
   await open.events.deleteMany()
   await open.inbox.record(sampleArrival(eventId))
-  expect((await other.reclaimExpired(10)).taken).toEqual([])
+  expect((await other.takeOver(10)).taken).toEqual([])
   const second = await serverSecond(open)
   // The server writes whole seconds: this record may be up to one second younger than its timestamp says.
   await setClaimedAt(open, eventId, second - 30)
-  const { taken } = await other.reclaimExpired(10)
+  const { taken } = await other.takeOver(10)
   return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
 }
 
-describe('reclaimExpired', () => {
+describe('takeOver of records whose holder does not say how long it lives, as in release 0.1.0', () => {
   it('leaves an initial claim alone until its lease has surely ended', async () => {
     await using open = await openFreshInbox(process.env)
     const other = open.claims({ owner: 'other', leaseMs: 30_000 })
     const { eventId, taken } = await lookInLastSecond(open, other)
     expect(taken).toEqual([])
     await setClaimedAt(open, eventId, (await serverSecond(open)) - 32)
-    const [claim] = (await other.reclaimExpired(10)).taken
+    const [claim] = (await other.takeOver(10)).taken
     expect(claim).toMatchObject({ fence: 2, lost: 1, event: { id: eventId } })
     expect(await open.record(eventId)).toMatchObject({ leaseOwner: 'other', starts: 2, lost: 1, state: 'processing' })
   })
@@ -54,12 +57,12 @@ describe('reclaimExpired', () => {
   it('leaves a claim alone that was made or renewed less than a lease ago', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
-    await open.inbox.record(sampleArrival('initial'))
-    const mine = open.claims({ leaseMs: 30_000 })
-    await claimOne(mine)
-    await open.events.updateOne({ eventId: 'initial' }, { $set: { claimedAt: new Timestamp({ t: 1, i: 1 }) } })
-    await mine.renew(open.claimedOnInsert)
-    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
+    await open.inbox.record(sampleArrival('renewed'))
+    await claimOne(open.claims({ leaseMs: 30_000 }))
+    const claimedAt = new Timestamp({ t: 1, i: 1 })
+    await changeRecord(open, 'renewed', { $set: { claimedAt, leaseUntil: fromNow(30_000) } })
+    await open.events.updateMany({}, { $unset: { leaseMs: '' } })
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
   })
 
   it('takes at most the requested number', async () => {
@@ -68,9 +71,9 @@ describe('reclaimExpired', () => {
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     for (const id of ids) await changeRecord(open, id, { $set: { leaseUntil: fromNow(-1) } })
     const other = open.claims({ owner: 'other' })
-    expect((await other.reclaimExpired(2)).taken).toHaveLength(2)
-    expect((await other.reclaimExpired(2)).taken).toHaveLength(1)
-    expect((await other.reclaimExpired(2)).taken).toHaveLength(0)
+    expect((await other.takeOver(2)).taken).toHaveLength(2)
+    expect((await other.takeOver(2)).taken).toHaveLength(1)
+    expect((await other.takeOver(2)).taken).toHaveLength(0)
   })
 
   it('gives each record to one of two that claim at the same time', async () => {
@@ -78,7 +81,7 @@ describe('reclaimExpired', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
-    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).reclaimExpired(50)))
+    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).takeOver(50)))
     expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
     expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
   })
@@ -93,14 +96,14 @@ describe('reclaimExpired', () => {
       await claims.begin([claim], 'alone')
     }
     await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
-    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
+    expect(await claims.takeOver(10)).toEqual({ taken: [], poisoned: 1 })
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
     expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
     expect(record.settledAt).toBeInstanceOf(Date)
     for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'losses', 'expireAt'])
       expect(record).not.toHaveProperty(member)
-    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
+    expect(await claims.takeOver(10)).toEqual({ taken: [], poisoned: 0 })
   })
 
   it('marks nothing as dead that only waited in the memory of processes that died, however many', async () => {
@@ -145,55 +148,43 @@ describe('reclaimExpired', () => {
 })
 
 describe('a lease that runs out without a death', () => {
-  it('is not a loss if the process takes over its own claims, as after an outage', async () => {
+  it('is no loss, and costs no record, if its holder beats again before another process looks', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxCrashes: 2 })
-    for (let outages = 0; outages < 5; outages += 1) {
-      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-      const [claim] = (await claims.reclaimExpired(10)).taken
-      expect(claim).toMatchObject({ lost: 0 })
-      await claims.begin(claim === undefined ? [] : [claim], 'alone')
-    }
-  })
-
-  it('renews the leases of claims that the process still holds', async () => {
-    await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
+    const claim = await storeClaimed(open, 'a')
     const claims = open.claims()
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    expect((await claims.reclaimExpired(10, open.claimedOnInsert)).taken).toEqual([])
-    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
+    await claims.beat()
+    await endLeases(open)
+    await claims.beat()
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-HOUR_MS) } })
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
     expect(await open.record('a')).toMatchObject({ fence: 1, lost: 0 })
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toEqual([])
   })
 
-  it('is no loss where its owner lives', async () => {
+  it('leaves its holder what nobody has taken, even before that beats again', async () => {
+    await using open = await openFreshInbox(process.env)
+    const claim = await storeClaimed(open, 'a')
+    const claims = open.claims()
+    await claims.beat()
+    await endLeases(open)
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toEqual([])
+    expect(await open.record('a')).toMatchObject({ state: 'done', fence: 1 })
+  })
+
+  it('is not decided by a process whose own beat was late: all get a third of a lease to beat again', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     await open.claims().beat()
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toMatchObject([{ lost: 0 }])
-  })
-
-  it('is no loss where a majority did not confirm the claim', async () => {
-    await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a', 'b'])
-    const claims = open.claims()
-    await claims.beat()
-    {
-      const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
-      await using _ = await armFailPoint(open.database.uri, {
-        commands: ['update'],
-        appName: open.appName,
-        times: 1,
-        how,
-      })
-      await expect(claims.claimDue(10)).rejects.toThrow()
-    }
-    expect(await open.events.countDocuments({ state: 'processing', lost: 0 })).toBe(2)
-    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
-    expect((await open.claims({ owner: 'other' }).reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
-    expect((await claims.reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
+    let now = 0
+    const other = open.claims({ owner: 'other', monotonicMs: () => now })
+    await other.beat()
+    now += 30_001
+    await other.beat()
+    await endLeases(open)
+    now += 9_999
+    expect((await other.takeOver(10)).taken).toEqual([])
+    now += 1
+    expect((await other.takeOver(10)).taken).toMatchObject([{ lost: 1 }])
   })
 
   it('uses up no budget, however many outages let it run out while it is tried', async () => {
@@ -203,10 +194,12 @@ describe('a lease that runs out without a death', () => {
     const two = await steadyClaims(open, { owner: 'two', maxCrashes: 3 })
     for (const taker of [one, two, one, two, one, two, one, two]) {
       // An hour has passed. Both processes beat after the last outage, and not since this one began.
-      await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
+      await open.db
+        .collection('owners')
+        .updateMany({}, [{ $set: { aliveAt: fromNow(-20_000), aliveUntil: fromNow(-1) } }])
       const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
       await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
-      const { taken, poisoned } = await taker.reclaimExpired(10)
+      const { taken, poisoned } = await taker.takeOver(10)
       expect(poisoned).toBe(0)
       expect(taken).toHaveLength(1)
       await taker.begin(taken, 'alone')
@@ -220,9 +213,9 @@ describe('a lease that runs out without a death', () => {
     await changeRecord(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
     const fresh = open.claims({ owner: 'fresh', maxCrashes: 3 })
     await fresh.beat()
-    expect(await fresh.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
+    expect(await fresh.takeOver(10)).toEqual({ taken: [], poisoned: 0 })
     const steady = await steadyClaims(open, { owner: 'steady', maxCrashes: 3 })
-    expect(await steady.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
+    expect(await steady.takeOver(10)).toEqual({ taken: [], poisoned: 1 })
   })
 })
 
@@ -232,9 +225,9 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await storePending(open, ['a'])
     await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
-    expect((await short.reclaimExpired(10)).taken).toEqual([])
+    expect((await short.takeOver(10)).taken).toEqual([])
     await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(250_000) } })
-    expect(idsOf((await short.reclaimExpired(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
+    expect(idsOf((await short.takeOver(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
   })
 
   it('counts for an initial claim too', async () => {
@@ -243,19 +236,18 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await long.inbox.record(sampleArrival('a'))
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
     await setClaimedAt(open, 'a', (await serverSecond(open)) - 90)
-    expect((await short.reclaimExpired(10)).taken).toEqual([])
+    expect((await short.takeOver(10)).taken).toEqual([])
     await setClaimedAt(open, 'a', (await serverSecond(open)) - 122)
-    expect(idsOf((await short.reclaimExpired(10)).taken)).toEqual(['a'])
+    expect(idsOf((await short.takeOver(10)).taken)).toEqual(['a'])
   })
 
-  it('determines for how long its holder counts as alive', async () => {
+  it('holds for everything that its process holds', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
-    await open.claims({ owner: 'long', leaseMs: 120_000 }).beat()
-    await open.db.collection('owners').updateOne({}, [{ $set: { aliveAt: fromNow(-50_000) } }])
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'long' } })
-    expect((await open.claims({ owner: 'short', leaseMs: 30_000 }).reclaimExpired(10)).taken).toMatchObject([
-      { lost: 0 },
-    ])
+    await open.claims({ leaseMs: 120_000 }).beat()
+    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
+    expect((await short.takeOver(10)).taken).toEqual([])
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(242_000) } }])
+    expect(idsOf((await short.takeOver(10)).taken), 'a lease that the process never has').toEqual(['a'])
   })
 })

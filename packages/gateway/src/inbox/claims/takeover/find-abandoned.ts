@@ -1,0 +1,34 @@
+import type { Db, Document } from 'mongodb'
+import { EVENTS, PROCESSING_INDEX } from '../../event-document.ts'
+import type { ClaimsDeps } from '../claims-deps.ts'
+import { SEARCH_MS } from '../find-due.ts'
+import { leaseHasEnded } from './lease.ts'
+import type { Owners } from './owners.ts'
+
+/**
+ * Resolves to a filter for the records of other processes that have died, or to null if there are none. It examines no
+ * record of a living process: the index says who holds records, and `owners` who is alive.
+ */
+export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Document | null> {
+  const others = (await findHolders(deps.db)).filter((holder) => holder !== deps.owner)
+  if (others.length === 0) return null
+  const { dead, unknown } = await owners.findDead(others)
+  const leaseOwner = { $in: [...dead, ...unknown] }
+  if (leaseOwner.$in.length === 0) return null
+  const filter = { state: 'processing', leaseOwner }
+  if (unknown.length === 0) return filter
+  const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
+  return { ...filter, $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }
+}
+
+/** The processes that hold records. The index is read once for each process, however many records it holds. */
+async function findHolders(db: Db): Promise<string[]> {
+  const pipeline = [
+    { $match: { state: 'processing' } },
+    { $sort: { state: 1, leaseOwner: 1, _id: 1 } },
+    { $group: { _id: '$leaseOwner' } },
+  ]
+  const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
+  const found = await db.collection(EVENTS).aggregate<{ readonly _id: string }>(pipeline, options).toArray()
+  return found.map(({ _id }) => _id)
+}

@@ -1,0 +1,214 @@
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import {
+  applied,
+  changeRecord,
+  done,
+  type FreshInbox,
+  fromNow,
+  idsOf,
+  openFreshInbox,
+  storeClaimed,
+} from '../../../testing/open-fresh-inbox.ts'
+import { sampleArrival } from '../../../testing/open-inbox.ts'
+import { EVENT_INDEXES, EVENTS } from '../../event-document.ts'
+
+const HOUR_MS = 3_600_000
+const LEASE_MS = 30_000
+const IN_FLIGHT = 100_000
+const INSERTED_AT_ONCE = 10_000
+
+interface Look {
+  readonly ns: string
+  readonly planSummary?: string
+  readonly docsExamined?: number
+  readonly keysExamined?: number
+}
+
+/** What the server did for each command on events and owners, by its own profiler. */
+async function profiled(open: FreshInbox, act: () => Promise<unknown>): Promise<Look[]> {
+  const { db } = open.database
+  await db.command({ profile: 2 })
+  await act()
+  await db.command({ profile: 0 })
+  const ns = { $in: [`${db.databaseName}.events`, `${db.databaseName}.owners`] }
+  const fields = { _id: 0, ns: 1, planSummary: 1, docsExamined: 1, keysExamined: 1 } as const
+  return db.collection('system.profile').find<Look>({ ns }).project<Look>(fields).sort({ ts: 1 }).toArray()
+}
+
+/** Stores records in process, without most of their fields, as if some owners had claimed them in turns. */
+async function storeInFlight(open: FreshInbox, count: number, owners: readonly string[]): Promise<void> {
+  const events = open.database.db.collection(EVENTS)
+  for (let first = 0; first < count; first += INSERTED_AT_ONCE) {
+    const size = Math.min(INSERTED_AT_ONCE, count - first)
+    const records = Array.from({ length: size }, (_, nth) => ({
+      ...{ provider: 'acme', eventId: `in flight ${first + nth}`, state: 'processing', fence: 1 },
+      leaseOwner: owners[nth % owners.length],
+      leaseUntil: new Date(0),
+    }))
+    await events.insertMany(records, { ordered: false })
+  }
+}
+
+describe('a takeover', () => {
+  it('examines no record of the living, however many are in process', { timeout: 60_000 }, async () => {
+    await using open = await openFreshInbox(process.env)
+    const living = ['one', 'two', 'three']
+    for (const owner of living) await open.claims({ owner, leaseMs: HOUR_MS }).beat()
+    await storeInFlight(open, IN_FLIGHT, living)
+    const looks = await profiled(open, async () => {
+      expect(await open.claims().takeOver(500)).toEqual({ taken: [], poisoned: 0 })
+    })
+    expect(looks).toHaveLength(2)
+    expect(looks[0]).toMatchObject({ planSummary: expect.stringMatching(/^DISTINCT_SCAN/), docsExamined: 0 })
+    expect(looks[0]?.keysExamined).toBeLessThanOrEqual(2 * living.length)
+    expect(looks[1]).toMatchObject({ ns: expect.stringMatching(/owners$/), docsExamined: living.length })
+  })
+
+  it('examines only as many records of the dead as it takes, the oldest first', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.claims({ owner: 'living', leaseMs: HOUR_MS }).beat()
+    for (const owner of ['dead', 'also dead']) await open.claims({ owner }).leave()
+    await storeInFlight(open, 5_000, ['living', 'dead', 'also dead'])
+    const taken: string[] = []
+    const looks = await profiled(open, async () => {
+      taken.push(...idsOf((await open.claims().takeOver(10)).taken))
+    })
+    const oldest = Array.from({ length: 15 }, (_, nth) => nth).filter((nth) => nth % 3 > 0)
+    expect(taken).toEqual(oldest.map((nth) => `in flight ${nth}`))
+    // One search is for records that may have killed their holders: it examines all records of the dead.
+    const others = looks.filter(({ docsExamined = 0 }) => docsExamined <= 20)
+    expect(others).toHaveLength(looks.length - 1)
+  })
+
+  it('costs one look into the index while nothing is in process', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.claims({ owner: 'idle' }).beat()
+    const looks = await profiled(open, () => open.claims().takeOver(500))
+    expect(looks).toMatchObject([{ docsExamined: 0 }])
+    expect(looks[0]?.keysExamined).toBeLessThanOrEqual(1)
+  })
+
+  it('costs one look while only this process holds records', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    expect(await profiled(open, () => open.claims().takeOver(500))).toHaveLength(1)
+  })
+})
+
+describe('the lease of a process', () => {
+  it.each([
+    ['has ended', -1],
+    ['ends later than it ever does, as after a clock that was ahead', 2 * LEASE_MS + 5_000],
+  ])('frees everything that it holds if it %s', async (_, ms) => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims().beat()
+    const other = open.claims({ owner: 'other' })
+    expect((await other.takeOver(10)).taken).toEqual([])
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(ms) } }])
+    expect((await other.takeOver(10)).taken).toMatchObject([{ fence: 2, lost: 1, event: { id: 'a' } }])
+  })
+
+  it('keeps everything that it holds, whatever its records say', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims().beat()
+    const other = open.claims({ owner: 'other' })
+    for (const ms of [-HOUR_MS, -1, HOUR_MS]) {
+      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(ms) } })
+      expect((await other.takeOver(10)).taken).toEqual([])
+    }
+  })
+
+  it('still holds after the clock of the database was set back by less than a lease', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims().beat()
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(2 * LEASE_MS - 5_000) } }])
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
+  })
+
+  it('ends when the process leaves: what it could not release is taken over at once', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims()
+    await claims.beat()
+    await claims.leave()
+    const other = open.claims({ owner: 'other' })
+    await expect.poll(async () => idsOf((await other.takeOver(10)).taken)).toEqual(['a'])
+  })
+
+  it('lets one of two that look at the same time take each record', async () => {
+    await using open = await openFreshInbox(process.env)
+    const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    await open.claims().beat()
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(-1) } }])
+    const others = ['one', 'two'].map((owner) => open.claims({ owner }))
+    for (const other of others) await other.beat()
+    const taken = await Promise.all(others.map((other) => other.takeOver(50)))
+    expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
+    expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
+  })
+})
+
+describe('beside a gateway of release 0.1.0', () => {
+  /** What 0.1.0 matches in a takeover: records whose own lease has ended, however alive their holder is. */
+  const takenOverByOld = {
+    state: 'processing',
+    $expr: {
+      $lt: [{ $ifNull: ['$leaseUntil', { $add: [{ $toDate: '$claimedAt' }, LEASE_MS + 1_000] }] }, '$$NOW'],
+    },
+  } as const
+
+  it('keeps for a lease what it has claimed, and loses it without harm after that', async () => {
+    await using open = await openFreshInbox(process.env)
+    const claims = open.claims()
+    await claims.beat()
+    const claim = await storeClaimed(open, 'a')
+    expect(await open.events.countDocuments(takenOverByOld)).toBe(0)
+    await claims.release([claim])
+    const [again] = await claims.claimDue(1)
+    expect(await open.events.countDocuments(takenOverByOld)).toBe(0)
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    const u = {
+      $set: { leaseOwner: 'old', leaseUntil: new Date(Date.now() + LEASE_MS) },
+      $inc: { fence: 1, starts: 1 },
+    }
+    expect((await open.events.updateOne(takenOverByOld, u)).modifiedCount).toBe(1)
+    const held = await open.record('a')
+    if (again === undefined) return expect.unreachable()
+    expect(await claims.settle([{ claim: again, settlement: done, attempt: applied }])).toHaveLength(1)
+    expect(await open.record('a')).toEqual(held)
+  })
+
+  it('leaves alone what that renews, and takes it over a lease after its last renewal', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.events.updateOne({}, { $set: { leaseOwner: 'old' }, $unset: { leaseMs: '', claimedAt: '' } })
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(1_000) } })
+    const claims = open.claims()
+    await claims.beat()
+    expect((await claims.takeOver(10)).taken).toEqual([])
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect((await claims.takeOver(10)).taken).toMatchObject([{ fence: 2, lost: 1 }])
+  })
+
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])('accepts the index that it creates %s the new ones', async (_, isFirst) => {
+    await using database = await testDatabase(process.env)
+    const old = {
+      name: 'processing',
+      key: { state: 1, _id: 1 },
+      partialFilterExpression: { state: 'processing' },
+    } as const
+    const oldIndexes = { collection: EVENTS, indexes: [old] }
+    const order = isFirst ? [oldIndexes, EVENT_INDEXES] : [EVENT_INDEXES, oldIndexes]
+    for (const indexes of order) await ensureIndexes(database.db, [indexes])
+    await ensureIndexes(database.db, [oldIndexes, EVENT_INDEXES])
+  })
+})

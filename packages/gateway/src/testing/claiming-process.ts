@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { createLogger } from '@oncehook/kernel/logger'
+import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
+import { Secret } from '@oncehook/kernel/secret'
+import { createClaims } from '../inbox/claims/claims.ts'
+import { NO_PAUSES } from './no-pauses.ts'
+
+/** The database of a claiming process, as JSON in its first argument. */
+export interface ClaimingOptions {
+  readonly uri: string
+  readonly database: string
+}
+
+/** A round: claim up to this many events and settle them. The answer is `ClaimedInRound`. */
+export interface ClaimingRound {
+  readonly limit: number
+}
+
+/** What a process did in a round. Sent once at first with zeros, when the process is ready. */
+export interface ClaimedInRound {
+  readonly claimed: number
+  /** Events that its searches returned. Those that it did not claim, another process had taken. */
+  readonly found: number
+}
+
+/** Claims and settles events, a round for each message from its parent. Ends with its parent. */
+async function run({ uri, database }: ClaimingOptions): Promise<void> {
+  const logger = createLogger({ service: 'gateway', level: 'warn' })
+  const connection = createMongoConnection({
+    ...{ uri: new Secret(uri), database, appName: 'claiming', maxPoolSize: 8, logger },
+    monitorCommands: true,
+  })
+  await connection.open()
+  const claims = createClaims({
+    ...{ db: connection.db, owner: randomUUID(), leaseMs: 60_000, maxCrashes: 8, maxDelayMs: 1_000 },
+    paused: () => NO_PAUSES.current,
+    ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
+  })
+  await claims.beat()
+  let found = 0
+  connection.client.on('commandStarted', ({ commandName, command }) => {
+    if (commandName !== 'update') return
+    for (const { q } of command.updates) if (q.state === 'pending') found += q._id.$in.length
+  })
+  const answer = (claimed: number): void => {
+    process.send?.({ claimed, found } satisfies ClaimedInRound)
+    found = 0
+  }
+  process.on('disconnect', () => process.exit())
+  process.on('message', async ({ limit }: ClaimingRound) => {
+    const taken = await claims.claimDue(limit)
+    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
+    const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
+    await claims.settle(taken.map((claim) => ({ claim, settlement, attempt })))
+    answer(taken.length)
+  })
+  answer(0)
+}
+
+const [, file, options] = process.argv
+if (file === import.meta.filename && options !== undefined) await run(JSON.parse(options) as ClaimingOptions)
