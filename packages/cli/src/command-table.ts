@@ -22,6 +22,7 @@ import { addReceiptsListCommand } from './commands/receipts-list.ts'
 import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
 import { addRefusedCommand } from './commands/refused.ts'
 import { addSendCommand } from './commands/send.ts'
+import { addShardCommand } from './commands/shard.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
@@ -54,4 +55,5 @@ export const commandTable: readonly AddCommand[] = [
   addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,
+  addShardCommand,
 ]
