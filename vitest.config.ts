@@ -88,12 +88,22 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'model',
+          include: ['test/model/**/*.test.ts'],
+          // One at a time: a search takes all of the machine.
+          fileParallelism: false,
+          sequence: { groupOrder: 8 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'container',
           globalSetup: ['test/support/containers/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 8 },
+          sequence: { groupOrder: 9 },
         },
       },
     ],

@@ -1,0 +1,482 @@
+------------------------------ MODULE Oncehook ------------------------------
+(* How a delivery becomes one effect, as a model that TLC checks. README.md in *)
+(* this folder explains how to read it and what it leaves out.                 *)
+(*                                                                             *)
+(* [today]  the code does it now.                                              *)
+(* [next]   it comes with the reservation of payments.                         *)
+
+EXTENDS Naturals, FiniteSets, TLC
+
+CONSTANTS
+    Gateways,     \* processes that accept and dispatch
+    Calls,        \* places for calls that are in progress at fulfilment
+    Events,       \* the ids that providers send
+    Orders,
+    Payments,
+    OrderOf,      \* event -> the order that it is about
+    PaymentOf,    \* event -> its payment
+    Lease,        \* "process" [today]: a lease for each process. "record": one for each record, as in 0.1.0
+    Guard,        \* what keeps a payment to one order: "index" [today] or "reservation" [next]
+    MaxFaults,    \* how many things go wrong in one history, each at any step
+    MaxAsked,     \* how often, in one history, an event is sent again after its 200, replayed or released
+    Admits,       \* whether new records may be claimed on insert: {TRUE}, or {TRUE, FALSE} for either
+    Missing       \* protecting steps that are taken out, to show what each is for
+
+OneOrder == [e \in Events |-> "o1"]
+TwoOrders == [e \in Events |-> IF e = "e1" THEN "o1" ELSE "o2"]
+OnePayment == [e \in Events |-> "p1"]
+TwoPayments == [e \in Events |-> IF e = "e1" THEN "p1" ELSE "p2"]
+
+(* Gateways are alike, and so are calls: TLC checks one of several equal histories. *)
+Alike == Permutations(Gateways) \cup Permutations(Calls)
+
+Has(step) == step \notin Missing
+
+Steps == {"majority", "concern first", "verdict first", "takeover", "sweep", "fence",
+          "marker", "join", "condition", "order majority", "majority read",
+          "index", "reservation", "reservation majority"}
+
+ASSUME Missing \subseteq Steps /\ Lease \in {"record", "process"} /\ Guard \in {"index", "reservation"}
+
+VARIABLES
+    inbox,        \* event -> its record, as the primary of the database has it
+    inboxM,       \* the same, as a majority has it: this is never rolled back
+    orders,       \* order -> its document, as the primary has it
+    ordersM,      \* the same, as a majority has it
+    payments,     \* payment -> the order that it is reserved for, as the primary has it [next]
+    paymentsM,    \* the same, as a majority has it [next]
+    lag,          \* the collections whose new writes reach no majority at present
+    insert,       \* gateway -> its insert command, of which one is in progress at a time
+    known,        \* gateway -> the events that it remembers as durable
+    held,         \* gateway -> event -> the claim in its memory
+    alive,        \* gateway -> whether the database says that its process lease runs
+    call,         \* place -> the call in it
+    acked,        \* the events that were answered with 200
+    trespass,     \* whether a process has changed a record that another one held
+    faults,
+    asked
+
+inboxes == <<inbox, inboxM>>
+books == <<orders, ordersM, payments, paymentsM>>
+accepting == <<insert, known>>
+dispatching == <<held, alive, call>>
+budget == <<faults, asked>>
+vars == <<inboxes, books, lag, accepting, dispatching, acked, trespass, budget>>
+
+-----------------------------------------------------------------------------
+(* What the parts look like. *)
+
+Absent == [state |-> "absent", owner |-> "nobody", fence |-> 0, outcome |-> "none"]
+NoClaim == [step |-> "none", fence |-> 0, result |-> "none"]
+NoInsert == [phase |-> "none", group |-> {}, new |-> {}, claimed |-> {}]
+NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, result |-> "none"]
+(* `effects` and `by` are for the invariants only: how often, and by which events, the order was paid. *)
+NewOrder == [version |-> 0, applied |-> {}, paid |-> "none", effects |-> 0, by |-> {}]
+
+Init ==
+    /\ inbox = [e \in Events |-> Absent] /\ inboxM = inbox
+    /\ orders = [o \in Orders |-> NewOrder] /\ ordersM = orders
+    /\ payments = [p \in Payments |-> "none"] /\ paymentsM = payments
+    /\ lag = {}
+    /\ insert = [g \in Gateways |-> NoInsert]
+    /\ known = [g \in Gateways |-> {}]
+    /\ held = [g \in Gateways |-> [e \in Events |-> NoClaim]]
+    /\ alive = [g \in Gateways |-> TRUE]
+    /\ call = [c \in Calls |-> NoCall]
+    /\ acked = {} /\ trespass = FALSE
+    /\ faults = 0 /\ asked = 0
+
+(* A write reaches the primary at once, and a majority too unless its collection lags. *)
+WriteInbox(new) ==
+    /\ inbox' = new
+    /\ inboxM' = IF "inbox" \in lag THEN inboxM ELSE new
+WriteOrders(new) ==
+    /\ orders' = new
+    /\ ordersM' = IF "orders" \in lag THEN ordersM ELSE new
+WritePayments(new) ==
+    /\ payments' = new
+    /\ paymentsM' = IF "payments" \in lag THEN paymentsM ELSE new
+
+Fault == faults < MaxFaults /\ faults' = faults + 1 /\ UNCHANGED asked
+Ask == asked < MaxAsked /\ asked' = asked + 1 /\ UNCHANGED faults
+NoFault == UNCHANGED budget
+
+-----------------------------------------------------------------------------
+(* Accepting: inbox/group-commit.ts, inbox/inbox.ts. A lost delivery, a lost   *)
+(* answer and a repetition need no action here: a provider may send any event *)
+(* to any gateway at any time, whatever was answered before.                   *)
+
+Record(g, claims) ==
+    [state |-> IF claims THEN "processing" ELSE "pending",
+     owner |-> IF claims THEN g ELSE "nobody",
+     fence |-> IF claims THEN 1 ELSE 0,
+     outcome |-> "none"]
+
+(* Deliveries that arrive together share one insert. The unique index skips what is there. *)
+InsertGroup(g) ==
+    /\ insert[g].phase = "none"
+    /\ \E group \in SUBSET (Events \ known[g]), claims \in Admits :
+         LET new == {e \in group : inbox[e].state = "absent"} IN
+         /\ group # {}
+         /\ IF group \cap acked = {} THEN NoFault ELSE Ask
+         /\ WriteInbox([e \in Events |-> IF e \in new THEN Record(g, claims) ELSE inbox[e]])
+         /\ insert' = [insert EXCEPT ![g] =
+              [phase |-> IF "inbox" \in lag /\ Has("majority") THEN "waits" ELSE "durable",
+               group |-> group, new |-> new, claimed |-> IF claims THEN new ELSE {}]]
+         /\ known' = IF Has("verdict first") THEN known ELSE [known EXCEPT ![g] = @ \cup group]
+    /\ UNCHANGED <<books, lag, dispatching, acked, trespass>>
+
+(* 200: a majority has the record, now or from before. New records that were claimed on insert are taken. *)
+AnswerStored(g) ==
+    LET i == insert[g] IN
+    /\ i.phase = "durable"
+    /\ acked' = acked \cup i.group
+    /\ known' = [known EXCEPT ![g] = @ \cup i.group]
+    /\ held' = [held EXCEPT ![g] = [e \in Events |->
+         IF e \in i.claimed /\ held[g][e].step = "none"
+         THEN [step |-> "ready", fence |-> 1, result |-> "none"] ELSE held[g][e]]]
+    /\ insert' = [insert EXCEPT ![g] = NoInsert]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, alive, call, trespass>>
+
+(* 500 for the whole group: nobody knows whether a majority has it. A duplicate proves nothing then. *)
+AnswerNotStored(g) ==
+    LET i == insert[g] IN
+    /\ i.phase = "failed"
+    /\ acked' = IF Has("concern first") THEN acked ELSE acked \cup (i.group \ i.new)
+    /\ insert' = [insert EXCEPT ![g] = NoInsert]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, known, dispatching, trespass>>
+
+(* 200 without a question to the database: this process has seen that a majority has the record. *)
+AnswerFromMemory(g, e) ==
+    /\ e \in known[g] /\ e \notin acked
+    /\ acked' = acked \cup {e}
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, dispatching, trespass>>
+
+-----------------------------------------------------------------------------
+(* Claims: inbox/claims. The writes of claims and settlements wait for a       *)
+(* majority in the code. Here they do not: the invariants hold even so.        *)
+
+Claim(g, e) ==
+    /\ held[g][e].step = "none"
+    /\ WriteInbox([inbox EXCEPT ![e] =
+         [state |-> "processing", owner |-> g, fence |-> @.fence + 1, outcome |-> "none"]])
+    /\ held' = [held EXCEPT ![g][e] = [step |-> "ready", fence |-> inbox[e].fence + 1, result |-> "none"]]
+    /\ UNCHANGED <<books, lag, accepting, alive, call, acked, trespass>>
+
+ClaimDue(g, e) == inbox[e].state = "pending" /\ Claim(g, e) /\ NoFault
+
+Holds(g, e) == held[g][e].step # "none" /\ held[g][e].fence = inbox[e].fence
+
+(* Whether time alone lets `g` take over a record. "gone" was a process that has died. A lease of a record is extended   *)
+(* by a holder only. A lease of a process covers all that the process ever wrote its name on, held or not: such a        *)
+(* process must look for records that it owns but does not hold, or nobody would ever take them.                         *)
+LeaseHasEnded(g, e) ==
+    LET owner == inbox[e].owner IN
+    IF owner = "gone" THEN TRUE
+    ELSE IF owner = g THEN e \notin insert[g].group /\ (Lease = "record" \/ Has("sweep"))
+    ELSE IF Lease = "record" THEN ~Holds(owner, e)
+    ELSE ~alive[owner]
+
+TakeOver(g, e) ==
+    /\ Has("takeover") /\ inbox[e].state = "processing" /\ LeaseHasEnded(g, e)
+    /\ Claim(g, e) /\ NoFault
+
+HeartBeat(g) ==
+    /\ ~alive[g]
+    /\ alive' = [alive EXCEPT ![g] = TRUE]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
+
+-----------------------------------------------------------------------------
+(* Dispatching and settling: dispatch, inbox/transitions.ts. *)
+
+Send(g, e) ==
+    /\ held[g][e].step = "ready"
+    /\ \E c \in Calls :
+         /\ call[c].step = "idle"
+         /\ call' = [call EXCEPT ![c] = [NoCall EXCEPT !.step = "sent", !.event = e, !.from = g]]
+    /\ held' = [held EXCEPT ![g][e].step = "calling"]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+
+(* A call that failed for all its events: the holder sends them again without a write in between, in smaller groups. *)
+SendAgain(g, e) ==
+    /\ held[g][e].step = "settle" /\ held[g][e].result = "later"
+    /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "ready", !.result = "none"]]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+
+Settled(result) ==
+    CASE result = "later" -> [state |-> "pending", outcome |-> "none"]
+      [] result = "never" -> [state |-> "dead", outcome |-> "none"]
+      [] OTHER -> [state |-> "done", outcome |-> result]
+
+(* The write names the owner and the fence. It does nothing if another process has the record by now. If it is rolled    *)
+(* back, the record is taken over like that of a dead process.                                                           *)
+Settle(g, e) ==
+    LET claim == held[g][e]
+        record == inbox[e]
+        isHolder == record.owner = g /\ record.fence = claim.fence
+        matches == record.state = "processing" /\ (isHolder \/ ~Has("fence"))
+        end == Settled(claim.result) IN
+    /\ claim.step = "settle"
+    /\ held' = [held EXCEPT ![g][e] = NoClaim]
+    /\ IF matches
+       THEN WriteInbox([inbox EXCEPT ![e] =
+              [state |-> end.state, owner |-> "nobody", fence |-> @.fence, outcome |-> end.outcome]])
+       ELSE UNCHANGED inboxes
+    /\ trespass' = (trespass \/ (matches /\ ~isHolder))
+    /\ NoFault /\ UNCHANGED <<books, lag, accepting, alive, call, acked>>
+
+-----------------------------------------------------------------------------
+(* Applying: fulfilment, payments. A call carries one event. *)
+
+Order(c) == OrderOf[call[c].event]
+
+(* Decides by what a majority has: an answer must not rest on what can be rolled back. *)
+Read(c) ==
+    LET e == call[c].event
+        order == IF Has("majority read") THEN ordersM[Order(c)] ELSE orders[Order(c)] IN
+    /\ call[c].step = "sent"
+    /\ call' = [call EXCEPT ![c] =
+         IF Has("marker") /\ e \in order.applied
+         THEN [@ EXCEPT !.step = "answer", !.result = "duplicate"]
+         ELSE IF Has("join") /\ order.paid # "none"
+         THEN [@ EXCEPT !.step = "write", !.result = "already_paid", !.seen = order.version]
+         ELSE [@ EXCEPT !.step = IF Guard = "reservation" /\ Has("reservation") THEN "reserve" ELSE "write",
+                        !.result = "applied", !.seen = order.version]]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
+
+(* [next] Reserves the payment for the order. After a crash the retry finds its own reservation. *)
+Reserve(c) ==
+    LET p == PaymentOf[call[c].event]
+        isUsed == payments[p] \notin {"none", Order(c)} IN
+    /\ call[c].step = "reserve"
+    /\ IF payments[p] = "none"
+       THEN WritePayments([payments EXCEPT ![p] = Order(c)])
+       ELSE UNCHANGED <<payments, paymentsM>>
+    /\ call' = [call EXCEPT ![c] =
+         [@ EXCEPT !.step = IF "payments" \in lag /\ Has("reservation majority") THEN "reserving"
+                            ELSE IF isUsed THEN "answer" ELSE "write",
+                   !.result = IF isUsed THEN "never" ELSE @]]
+    /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
+
+PaidBy(e, order) ==
+    [version |-> order.version + 1, applied |-> order.applied \cup {e}, paid |-> PaymentOf[e],
+     effects |-> order.effects + 1, by |-> order.by \cup {e}]
+
+(* The one conditional update. It matches the version that was read, without a marker of this event. *)
+Write(c) ==
+    LET e == call[c].event
+        order == orders[Order(c)]
+        result == call[c].result
+        matches == /\ Has("condition") => order.version = call[c].seen
+                   /\ Has("marker") => e \notin order.applied
+        others == Orders \ {Order(c)}
+        isUsed == /\ result = "applied" /\ Guard = "index" /\ Has("index")
+                  /\ \E o \in others : orders[o].paid = PaymentOf[e]
+        isUsedM == \E o \in others : ordersM[o].paid = PaymentOf[e] IN
+    /\ call[c].step = "write"
+    /\ IF ~matches
+       THEN call' = [call EXCEPT ![c].step = "sent"] /\ UNCHANGED <<orders, ordersM>>
+       ELSE IF isUsed
+       THEN /\ call' = [call EXCEPT ![c].step = "answer", ![c].result = IF isUsedM THEN "never" ELSE "later"]
+            /\ UNCHANGED <<orders, ordersM>>
+       ELSE /\ call' = [call EXCEPT ![c].step =
+                 IF "orders" \in lag /\ Has("order majority") THEN "writing" ELSE "answer"]
+            /\ WriteOrders([orders EXCEPT ![Order(c)] =
+                 IF result = "applied" THEN PaidBy(e, order) ELSE [order EXCEPT !.applied = @ \cup {e}]])
+    /\ NoFault /\ UNCHANGED <<inboxes, payments, paymentsM, lag, accepting, held, alive, acked, trespass>>
+
+(* The calls of `ended` end with a result for whoever still waits for it. *)
+EndCalls(ended, result(_)) ==
+    /\ call' = [c \in Calls |-> IF c \in ended THEN NoCall ELSE call[c]]
+    /\ held' = [g \in Gateways |-> [e \in Events |->
+         LET calls == {c \in ended : call[c].from = g /\ call[c].event = e} IN
+         IF calls = {} THEN held[g][e]
+         ELSE [held[g][e] EXCEPT !.step = "settle", !.result = result(CHOOSE c \in calls : TRUE)]]]
+
+Reply(c) ==
+    /\ call[c].step = "answer"
+    /\ EndCalls({c}, LAMBDA one : call[one].result)
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+
+-----------------------------------------------------------------------------
+(* The operator, and a redelivery that revives a dead event: inbox/transitions.ts. *)
+
+Replay(e) ==
+    /\ Ask /\ inbox[e].state \in {"done", "dead"}
+    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].outcome = "none"])
+    /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
+
+Release(e) ==
+    /\ Ask /\ inbox[e].state = "processing"
+    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
+    /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
+
+-----------------------------------------------------------------------------
+(* What goes wrong. Each costs one of MaxFaults. *)
+
+(* A gateway dies and starts again, with an empty memory and another name. Its calls continue without it. *)
+Crash(g) ==
+    LET orphaned(records) == [e \in Events |-> IF records[e].owner = g THEN [records[e] EXCEPT !.owner = "gone"] ELSE records[e]] IN
+    /\ Fault
+    /\ inbox' = orphaned(inbox) /\ inboxM' = orphaned(inboxM)
+    /\ insert' = [insert EXCEPT ![g] = NoInsert]
+    /\ known' = [known EXCEPT ![g] = {}]
+    /\ held' = [held EXCEPT ![g] = [e \in Events |-> NoClaim]]
+    /\ alive' = [alive EXCEPT ![g] = TRUE]
+    /\ call' = [c \in Calls |-> IF call[c].from = g THEN [call[c] EXCEPT !.from = "nobody"] ELSE call[c]]
+    /\ UNCHANGED <<books, lag, acked, trespass>>
+
+(* Fulfilment dies with all its calls, at whatever step each is. *)
+FulfilmentCrash ==
+    /\ Fault /\ \E c \in Calls : call[c].step # "idle"
+    /\ EndCalls({c \in Calls : call[c].step # "idle"}, LAMBDA one : "later")
+    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+
+(* The network breaks during an insert: any part of it is stored, and its deliveries are answered with 500. *)
+CutInsert(g) ==
+    /\ Fault
+    /\ \E new \in SUBSET {e \in Events : inbox[e].state = "absent"}, claims \in Admits :
+         /\ new # {}
+         /\ WriteInbox([e \in Events |-> IF e \in new THEN Record(g, claims) ELSE inbox[e]])
+    /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
+
+(* No majority confirms an insert in time. What it has written stays, for now. *)
+InsertTimesOut(g) ==
+    /\ Fault /\ insert[g].phase = "waits"
+    /\ insert' = [insert EXCEPT ![g].phase = "failed"]
+    /\ UNCHANGED <<inboxes, books, lag, known, dispatching, acked, trespass>>
+
+LoseCall(c) ==
+    /\ Fault /\ call[c].step = "sent"
+    /\ EndCalls({c}, LAMBDA one : "later")
+    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+
+RepeatCall(c) ==
+    /\ Fault /\ call[c].step = "sent"
+    /\ \E d \in Calls : call[d].step = "idle" /\ call' = [call EXCEPT ![d] = [call[c] EXCEPT !.from = "nobody"]]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
+
+(* The gateway stops waiting for a call, or its answer is lost. The call continues. *)
+CallTimesOut(c) ==
+    LET from == call[c].from IN
+    /\ Fault /\ from # "nobody"
+    /\ call' = [call EXCEPT ![c].from = "nobody"]
+    /\ held' = [held EXCEPT ![from][call[c].event] = [@ EXCEPT !.step = "settle", !.result = "later"]]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+
+(* A gateway gives back what it holds, without an attempt: it stops, or fulfilment is away. *)
+GiveBack(g, e) ==
+    /\ Fault /\ held[g][e].step = "ready"
+    /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "settle", !.result = "later"]]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+
+(* A result never reaches the database, and the gateway gives up writing it. *)
+LoseSettle(g, e) ==
+    /\ Fault /\ held[g][e].step = "settle"
+    /\ held' = [held EXCEPT ![g][e] = NoClaim]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+
+(* The clock of the database jumps, or a holder sleeps: a lease ends, and its holder does not know. *)
+JumpClock(g, e) ==
+    /\ Fault /\ Lease = "record" /\ Has("takeover") /\ inbox[e].state = "processing"
+    /\ inbox[e].owner \in Gateways \ {g} /\ ~LeaseHasEnded(g, e)
+    /\ Claim(g, e)
+
+EndLease(g) ==
+    /\ Fault /\ Lease = "process" /\ alive[g]
+    /\ alive' = [alive EXCEPT ![g] = FALSE]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
+
+Collections == {"inbox", "orders"} \cup (IF Guard = "reservation" THEN {"payments"} ELSE {})
+
+(* From now on, writes reach the primary only. *)
+Lag(x) ==
+    /\ Fault /\ x \notin lag
+    /\ lag' = lag \cup {x}
+    /\ UNCHANGED <<inboxes, books, accepting, dispatching, acked, trespass>>
+
+(* The end of a lag: either a majority gets the writes after all, or a new primary rolls them back. The write concerns   *)
+(* of the commands that wait for a majority are then met, or not.                                                        *)
+Replicate(x) ==
+    /\ x \in lag /\ lag' = lag \ {x}
+    /\ inboxM' = IF x = "inbox" THEN inbox ELSE inboxM
+    /\ ordersM' = IF x = "orders" THEN orders ELSE ordersM
+    /\ paymentsM' = IF x = "payments" THEN payments ELSE paymentsM
+    /\ insert' = [g \in Gateways |->
+         IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "durable"] ELSE insert[g]]
+    /\ call' = [c \in Calls |->
+         IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"]
+         ELSE IF x = "payments" /\ call[c].step = "reserving"
+         THEN [call[c] EXCEPT !.step = IF call[c].result = "never" THEN "answer" ELSE "write"]
+         ELSE call[c]]
+    /\ NoFault /\ UNCHANGED <<inbox, orders, payments, known, held, alive, acked, trespass>>
+
+RollBack(x) ==
+    /\ x \in lag /\ lag' = lag \ {x}
+    /\ inbox' = IF x = "inbox" THEN inboxM ELSE inbox
+    /\ orders' = IF x = "orders" THEN ordersM ELSE orders
+    /\ payments' = IF x = "payments" THEN paymentsM ELSE payments
+    /\ insert' = [g \in Gateways |->
+         IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "failed"] ELSE insert[g]]
+    /\ call' = [c \in Calls |->
+         IF \/ x = "orders" /\ call[c].step = "writing"
+            \/ x = "payments" /\ call[c].step = "reserving"
+         THEN [call[c] EXCEPT !.step = "answer", !.result = "later"] ELSE call[c]]
+    /\ NoFault /\ UNCHANGED <<inboxM, ordersM, paymentsM, known, held, alive, acked, trespass>>
+
+-----------------------------------------------------------------------------
+
+Next ==
+    \/ \E g \in Gateways :
+         \/ InsertGroup(g) \/ AnswerStored(g) \/ AnswerNotStored(g) \/ HeartBeat(g)
+         \/ Crash(g) \/ CutInsert(g) \/ InsertTimesOut(g) \/ EndLease(g)
+    \/ \E g \in Gateways, e \in Events :
+         \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ Send(g, e) \/ Settle(g, e)
+         \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseSettle(g, e) \/ JumpClock(g, e)
+    \/ \E c \in Calls :
+         \/ Read(c) \/ Reserve(c) \/ Write(c) \/ Reply(c)
+         \/ LoseCall(c) \/ RepeatCall(c) \/ CallTimesOut(c)
+    \/ \E e \in Events : Replay(e) \/ Release(e)
+    \/ \E x \in Collections : Lag(x) \/ Replicate(x) \/ RollBack(x)
+    \/ FulfilmentCrash
+
+(* What is not a fault happens in the end, if it stays possible. *)
+Fairness ==
+    /\ \A g \in Gateways : WF_vars(AnswerStored(g)) /\ WF_vars(AnswerNotStored(g)) /\ WF_vars(HeartBeat(g))
+    /\ \A g \in Gateways, e \in Events : WF_vars(Send(g, e)) /\ WF_vars(Settle(g, e))
+    /\ \A e \in Events :
+         /\ WF_vars(\E g \in Gateways : ClaimDue(g, e))
+         /\ WF_vars(\E g \in Gateways : TakeOver(g, e))
+    /\ \A c \in Calls : WF_vars(Read(c)) /\ WF_vars(Reserve(c)) /\ WF_vars(Write(c)) /\ WF_vars(Reply(c))
+    /\ \A x \in Collections : WF_vars(Replicate(x) \/ RollBack(x))
+
+Spec == Init /\ [][Next]_vars /\ Fairness
+
+-----------------------------------------------------------------------------
+(* What must always be true. *)
+
+(* A majority has every event that was answered with 200. *)
+NoAcknowledgedEventLost == \A e \in acked : inboxM[e].state # "absent"
+
+(* An order is paid once, whatever is sent, repeated and replayed. *)
+NoEffectTwice == \A o \in Orders : orders[o].effects <= 1
+
+OnePaymentPaysOneOrder ==
+    \A o, q \in Orders : o # q /\ orders[o].paid # "none" => orders[o].paid # orders[q].paid
+
+(* A process that has lost its claim changes nothing. *)
+FencedWriterChangesNothing == ~trespass
+
+(* An event is `done` only if a majority has its order as paid. *)
+DoneIsPaid == \A e \in Events : inbox[e].state = "done" => ordersM[OrderOf[e]].paid # "none"
+
+(* An event that has paid its order is never recorded as one that came too late. *)
+OutcomeIsTrue == \A e \in Events : inbox[e].outcome = "already_paid" => e \notin orders[OrderOf[e]].by
+
+(* Only to bound a search: while a payment of another order has no majority, an event may be claimed any number of times. *)
+FewClaims == \A e \in Events : inbox[e].fence <= 4
+
+(* Once nothing more goes wrong, every event that was answered with 200 is settled, permanently. *)
+EveryAcceptedEventEnds == \A e \in Events : <>[](e \in acked => inboxM[e].state \in {"done", "dead"})
+
+=============================================================================

@@ -1,0 +1,146 @@
+---------------------------- MODULE OncehookTrace ----------------------------
+(* Compares a recording of real processes with the model. The module Recorded  *)
+(* is made from a recording: for each order, what its processes did in what     *)
+(* order. TLC looks for a history of the model that explains all of it.         *)
+(*                                                                              *)
+(* A step of a process takes effect at some point between its beginning and its *)
+(* end. A step without an end (its process died, or the database did not        *)
+(* answer) takes effect at any later point, or never.                           *)
+
+EXTENDS Oncehook, Recorded, Integers, Sequences
+
+VARIABLES
+    order,   \* which order's steps are compared
+    at,      \* the next line of them
+    open     \* the steps that have begun and not yet taken effect
+
+traced == <<order, at, open>>
+
+RecordedSteps == Recorded[order].steps
+(* 3: the third step begins. -3: it ends. *)
+Lines == Recorded[order].lines
+HasLine == at <= Len(Lines)
+Line == Lines[at]
+Step == RecordedSteps[IF Line > 0 THEN Line ELSE -Line]
+Begins(kind) == HasLine /\ Line > 0 /\ Step.kind = kind
+Ends(kind) == HasLine /\ Line < 0 /\ Step.kind = kind
+
+(* Calls are alike. Gateways are not: each has its recorded name. *)
+AlikeCalls == Permutations(Calls)
+
+TraceInit == Init /\ order \in DOMAIN Recorded /\ at = 1 /\ open = {}
+
+-----------------------------------------------------------------------------
+(* The effect of a step that has begun. *)
+
+(* A gateway may send an id again that it has learned since: two deliveries came at the same time. *)
+Insert(s) ==
+    LET group == s.group \ known[s.g] IN
+    /\ s.concern = "majority"
+    /\ IF group = {}
+       THEN s.new = {} /\ UNCHANGED vars
+       ELSE /\ InsertGroup(s.g)
+            /\ insert'[s.g].group = group /\ insert'[s.g].new = s.new /\ insert'[s.g].claimed = s.claimed
+
+(* Nobody has told the gateway what became of its insert. *)
+Cut(s) ==
+    /\ s.concern = "majority"
+    /\ CutInsert(s.g)
+    /\ \A e \in Events : inbox'[e] # inbox[e] => e \in s.group /\ inbox'[e] = Record(s.g, e \in s.claimed)
+
+(* The step of a claim that was lost, by a gateway that has claimed the event again since. It changes nothing. *)
+IsStale(s) == held[s.g][s.e].fence # s.fence /\ s.fence < inbox[s.e].fence
+
+Take(s) ==
+    CASE s.kind = "insert" -> IF s.isMet THEN Insert(s) ELSE Cut(s)
+      [] s.kind = "claim" ->
+           /\ ClaimDue(s.g, s.e) \/ TakeOver(s.g, s.e) \/ JumpClock(s.g, s.e)
+           /\ s.fence \in {0, held'[s.g][s.e].fence}
+      [] s.kind = "settle" ->
+           \/ /\ held[s.g][s.e].fence = s.fence /\ held[s.g][s.e].result = s.result
+              /\ Settle(s.g, s.e)
+              /\ s.verdict = "lost" => inbox' = inbox
+              /\ s.verdict = "kept" => inbox' # inbox
+           \/ IsStale(s) /\ s.verdict # "kept" /\ UNCHANGED vars
+      [] s.kind = "release" ->
+           \/ /\ held[s.g][s.e].fence = s.fence /\ held[s.g][s.e].result = "later"
+              /\ Settle(s.g, s.e)
+           \/ IsStale(s) /\ UNCHANGED vars
+      [] s.kind = "crash" -> Crash(s.g)
+
+TakeEffect == \E i \in open : Take(RecordedSteps[i]) /\ open' = open \ {i} /\ UNCHANGED <<order, at>>
+
+-----------------------------------------------------------------------------
+(* Lines that are more than a beginning or an end. *)
+
+(* 200. The gateway must have seen by then that a majority has the record. *)
+Answer(s) ==
+    /\ s.e \in known[s.g]
+    /\ IF s.e \in acked THEN UNCHANGED vars ELSE AnswerFromMemory(s.g, s.e)
+
+Call(s) ==
+    \/ held[s.g][s.e].fence = s.fence /\ Send(s.g, s.e)
+    \/ IsStale(s) /\ UNCHANGED vars
+
+Result(s) ==
+    /\ \/ /\ held[s.g][s.e].step = "settle"
+          /\ held[s.g][s.e].fence = s.fence /\ held[s.g][s.e].result = s.result
+       \/ IsStale(s)
+    /\ UNCHANGED vars
+
+(* What the database has at the end of the recording. *)
+Stored(s) ==
+    /\ inbox[s.e].state = s.state /\ inbox[s.e].fence = s.fence
+    /\ UNCHANGED vars
+
+Begin ==
+    /\ HasLine /\ Line > 0
+    /\ IF Step.kind \in {"answer", "call", "stored"}
+       THEN /\ \/ Begins("answer") /\ Answer(Step)
+               \/ Begins("call") /\ Call(Step)
+               \/ Begins("stored") /\ Stored(Step)
+            /\ UNCHANGED open
+       ELSE open' = open \cup {Line} /\ UNCHANGED vars
+
+End ==
+    /\ HasLine /\ Line < 0 /\ -Line \notin open
+    /\ IF Step.kind = "call" THEN Result(Step)
+       ELSE IF Step.kind = "insert" /\ insert[Step.g].phase = "durable" THEN AnswerStored(Step.g)
+       ELSE UNCHANGED vars
+    /\ UNCHANGED open
+
+-----------------------------------------------------------------------------
+(* What no gateway records: the steps of fulfilment, and what goes wrong. *)
+
+(* A gateway ends its work on a claim without a result. *)
+EndEarly(s) ==
+    \/ GiveBack(s.g, s.e)
+    \/ \E c \in Calls : call[c].from = s.g /\ call[c].event = s.e /\ CallTimesOut(c)
+
+Unrecorded ==
+    \/ \E c \in Calls : Read(c) \/ Reserve(c) \/ Write(c) \/ Reply(c)
+    \/ /\ Ends("call") /\ Step.result = "later"
+       /\ FulfilmentCrash \/ \E c \in Calls : LoseCall(c) \/ CallTimesOut(c)
+    \/ Begins("call") /\ SendAgain(Step.g, Step.e)
+    \/ \E i \in open :
+         LET s == RecordedSteps[i]
+             isReplaced == s.kind = "claim" /\ held[s.g][s.e].fence # inbox[s.e].fence IN
+         \/ s.kind = "release" /\ EndEarly(s)
+         \/ isReplaced /\ (EndEarly(s) \/ Settle(s.g, s.e))
+         \/ s.kind = "claim" /\ LoseSettle(s.g, s.e)
+
+TraceNext ==
+    \/ (Begin \/ End) /\ at' = at + 1 /\ UNCHANGED order
+    \/ TakeEffect
+    \/ Unrecorded /\ UNCHANGED traced
+
+TraceSpec == TraceInit /\ [][TraceNext]_<<vars, traced>>
+
+(* How often something went wrong makes no difference here. *)
+TraceView == <<inboxes, books, lag, accepting, dispatching, acked, trespass, traced>>
+
+(* Tells how far each order was explained. The register of an order has the furthest line. *)
+ASSUME \A one \in DOMAIN Recorded : TLCSet(one, 0)
+Progress == IF at > TLCGet(order) THEN TLCSet(order, at) /\ PrintT(<<"reached", order, at>>) ELSE TRUE
+
+=============================================================================

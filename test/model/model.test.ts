@@ -1,0 +1,84 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { checkModel, type ModelResult } from '../../scripts/model/check-model.ts'
+import { type ProvidedTlc, provideTlc } from '../../scripts/model/provide-tlc.ts'
+
+const folder = resolve(import.meta.dirname, '../../docs/model')
+const module = join(folder, 'Oncehook.tla')
+const model = readFileSync(module, 'utf8')
+const PROPERTY = 'EveryAcceptedEventEnds'
+const LONGEST_MS = 300_000
+// Fewer would mean that a configuration leaves nearly nothing to happen.
+const FEWEST_STATES = 1_000
+
+interface Configuration {
+  readonly name: string
+  readonly path: string
+  readonly text: string
+  /** The name of what it breaks, or null if everything holds. */
+  readonly breaks: string | null
+}
+
+const configurations = globSync(['*.cfg', 'broken/*.cfg'], { cwd: folder })
+  .toSorted()
+  .map((name): Configuration => {
+    const path = join(folder, name)
+    const text = readFileSync(path, 'utf8')
+    const [, holds, breaks = null] = /^\\\* (?:(Holds: .+)|Breaks: (\w+))$/m.exec(text) ?? []
+    if (holds === undefined && breaks === null) throw new Error(`The first line of ${name} does not say what it shows`)
+    return { name, path, text, breaks }
+  })
+const right = configurations.filter(({ breaks }) => breaks === null)
+const broken = configurations.filter(({ breaks }) => breaks !== null)
+
+function missingOf({ text }: Configuration): string[] {
+  const [, list = ''] = /^ {2}Missing = \{(.*)\}$/m.exec(text) ?? []
+  return Array.from(list.matchAll(/"([^"]+)"/g), ([, step = '']) => step)
+}
+
+describe('the configurations', () => {
+  it('take out each protecting step of the model, one at a time', () => {
+    const [, list = ''] = /^Steps == \{(.+?)\}$/ms.exec(model) ?? []
+    const steps = Array.from(list.matchAll(/"([^"]+)"/g), ([, step = '']) => step)
+    expect(steps.length).toBeGreaterThan(10)
+    expect(broken.map(missingOf).toSorted()).toEqual(steps.map((step) => [step]).toSorted())
+    expect(right.flatMap(missingOf)).toEqual([])
+  })
+
+  it('break each invariant that the right ones check', () => {
+    const checked = right.flatMap(({ text }) => text.match(/^ {2}[A-Z]\w+$/gm) ?? []).map((line) => line.trim())
+    expect(new Set(broken.map(({ breaks }) => breaks))).toEqual(new Set([...checked, PROPERTY]))
+  })
+
+  it('are all in the README, with what they show', () => {
+    const readme = readFileSync(join(folder, 'README.md'), 'utf8')
+    const rows = broken.map(({ name, breaks }) => `\`${name}\` | \`${breaks}\``)
+    expect(rows.filter((row) => !readme.includes(row))).toEqual([])
+    expect(right.filter(({ name }) => !readme.includes(`| \`${name}\` |`))).toEqual([])
+  })
+})
+
+describe('TLC', () => {
+  let tlc: ProvidedTlc
+  beforeAll(async () => {
+    tlc = await provideTlc(process.env)
+  }, LONGEST_MS)
+
+  const check = ({ path: config }: Configuration, workers: number): Promise<ModelResult> | { missing: string } =>
+    'jar' in tlc ? checkModel({ jar: tlc.jar, modules: [module], config, workers }) : tlc
+
+  it.for(right)('finds no fault with $name', { timeout: LONGEST_MS }, async (configuration, context) => {
+    const result = await check(configuration, 2)
+    if ('missing' in result) return context.skip(result.missing)
+    expect(result.violated, result.output.slice(-8_000)).toBe(null)
+    expect(result.states).toBeGreaterThan(FEWEST_STATES)
+  })
+
+  it.for(broken)('finds what $name breaks', { timeout: LONGEST_MS }, async (configuration, context) => {
+    const result = await check(configuration, 1)
+    if ('missing' in result) return context.skip(result.missing)
+    const expected = configuration.breaks === PROPERTY ? 'temporal' : configuration.breaks
+    expect(result.violated, result.output.slice(-8_000)).toBe(expected)
+  })
+})

@@ -1,0 +1,58 @@
+import type { Trace } from '../../../scripts/model/check-trace.ts'
+import { type ModelStep, modelSteps, type TimedStep } from './model-steps.ts'
+import type { RecordedLine } from './recorded-line.ts'
+
+/** An order of a recorded run: its events, and what the database has of them at the end. */
+export interface RecordedOrder {
+  readonly events: readonly { readonly id: string; readonly state: string; readonly fence: number }[]
+}
+
+/** Writes the steps of each order as a module of TLA+. */
+export function writeTrace(lines: readonly RecordedLine[], orders: readonly RecordedOrder[]): Trace {
+  const processes = [...new Set(lines.map(({ by }) => by))]
+  const gateways = new Map(processes.map((by, index) => [by, `g${index + 1}`]))
+  const written = orders.map(({ events }) => {
+    const names = new Map(events.map(({ id }, index) => [id, `e${index + 1}`]))
+    const steps = modelSteps(lines, { gateways, events: names })
+    const stored = events.map(({ state, fence }, index) => ({ kind: 'stored', e: `e${index + 1}`, state, fence }))
+    return writeOrder(steps, stored)
+  })
+  const records = written.map(({ steps, lines: order }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(order)}]`)
+  const body = [`RecordedGateways == ${toTla([...gateways.values()])}`, `Recorded ==\n ${tuple(records)}`]
+  return {
+    module: ['---- MODULE Recorded ----', 'EXTENDS Integers', ...body, '====', ''].join('\n'),
+    orders: written.map(({ said }) => said),
+  }
+}
+
+function writeOrder(steps: readonly TimedStep[], stored: readonly ModelStep[]) {
+  const moments = steps.flatMap(({ begunAt, endedAt }, index) => [
+    { at: begunAt, line: index + 1 },
+    ...(endedAt === null ? [] : [{ at: endedAt, line: -index - 1 }]),
+  ])
+  moments.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
+  const all = [...steps.map(({ step }) => step), ...stored]
+  const lines = [...moments.map(({ line }) => line), ...stored.map((_, index) => steps.length + index + 1)]
+  return {
+    steps: all.map(toTla),
+    lines: lines.map(String),
+    said: lines.map((line) => `${line > 0 ? 'begin' : 'end'} ${toTla(all[Math.abs(line) - 1] ?? {})}`),
+  }
+}
+
+function tuple(members: readonly string[]): string {
+  return `<<${members.join(',\n   ')}>>`
+}
+
+function toTla(value: ModelStep | ModelStep[string]): string {
+  if (typeof value === 'string') return `"${value}"`
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE'
+  if (typeof value === 'number') return String(value)
+  if (isList(value)) return `{${value.map(toTla).join(', ')}}`
+  const members = Object.entries(value).map(([name, member]) => `${name} |-> ${toTla(member)}`)
+  return `[${members.join(', ')}]`
+}
+
+function isList(value: ModelStep | readonly string[]): value is readonly string[] {
+  return Array.isArray(value)
+}
