@@ -10,9 +10,17 @@ export interface Worker<Order extends object> {
   ask(order: Order): Promise<unknown>
 }
 
+/** The options of Node.js, and the arguments of the command line. */
+interface WorkerOptions extends ForkOptions {
+  readonly args?: readonly string[]
+}
+
 /** Starts a process of the benchmark from the URL of its file, and waits until it says that it is ready. */
-export async function forkWorker<Order extends object>(url: string, options: ForkOptions): Promise<Worker<Order>> {
-  const child = fork(fileURLToPath(url), options)
+export async function forkWorker<Order extends object>(
+  url: string,
+  { args = [], ...options }: WorkerOptions,
+): Promise<Worker<Order>> {
+  const child = fork(fileURLToPath(url), args, options)
   // The caller that waits for a message gets this error. Without a listener, it would end the process.
   child.on('error', () => undefined)
   await nextMessage(child)

@@ -33,7 +33,11 @@ describe('packages', () => {
     ['fulfilment', ['kernel'], []],
     ['simulator', ['webhooks/signing'], []],
     ['console', ['kernel/currencies'], ['gateway']],
-    ['cli', ['kernel/currencies', 'simulator', 'webhooks', 'gateway/providers'], ['gateway']],
+    [
+      'cli',
+      ['kernel/currencies', 'kernel/mongo', 'simulator', 'webhooks', 'gateway/providers', 'gateway/inbox'],
+      ['gateway'],
+    ],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
     const own = importsOf(`packages/${name}/src`)
     expect(own.length).toBeGreaterThan(10)

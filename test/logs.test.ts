@@ -82,7 +82,8 @@ describe('docs/logs.md', () => {
     const documents = ['docs/operations.md', 'docs/errors.md', 'docs/privacy.md', 'docs/upgrading.md', 'SECURITY.md']
     const prefixes = new Set(Array.from(kinds.keys(), (name) => name.split('.')[0]))
     // Names of other things: procedures, actions of the audit log, types of events, files.
-    const others = /^(?:events|receipts|payment|encryption|service|order)\.|\.(?:md|ts|json|yaml|conf)$/
+    const others =
+      /^(?:events|receipts|payment|encryption|service|order)\.|^refusals\.counts$|\.(?:md|ts|json|yaml|conf)$/
     const named = documents.flatMap((path) =>
       Array.from(read(path).matchAll(/`([a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*)`/g), ([, name = '']) => name),
     )

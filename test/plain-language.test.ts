@@ -5,7 +5,7 @@ import { BANNED_PHRASES } from './support/banned-phrases.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const DOCUMENTS = [
-  ...['*.md', '.changeset/*.md', 'docs/*.md', '{contracts,docker}/**/*.md', 'bench/README.md', 'packages/*/README.md'],
+  ...['*.md', '.changeset/*.md', '{contracts,docker,docs}/**/*.md', 'bench/README.md', 'packages/*/README.md'],
   ...['.github/**/*.{md,yml}', 'docker/**/*.yaml', 'docker/Dockerfile', 'docker/compose/nginx.conf'],
 ]
 

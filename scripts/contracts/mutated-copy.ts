@@ -1,13 +1,13 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { type Mutation, mutate } from './mutations.ts'
+import { mutate, type SourceChange } from './mutations.ts'
 
 /** A copy of the sources in a separate folder, which tests may break. */
 export interface SourceCopy extends AsyncDisposable {
   readonly folder: string
   /** Breaks the copy during an attempt, and restores it afterwards. */
-  withMutation<T>(mutation: Mutation, attempt: () => Promise<T>): Promise<T>
+  withMutation<T>(mutation: SourceChange, attempt: () => Promise<T>): Promise<T>
 }
 
 const COPIED = ['packages', 'contracts', 'scripts', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
