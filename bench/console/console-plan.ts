@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util'
-import { PlanError } from '../plan.ts'
+import { createArgumentReader } from '../read-arguments.ts'
 
 /** What a measurement of the operator's page does. */
 export interface ConsolePlan {
@@ -19,31 +18,11 @@ const USAGE =
  * @throws PlanError
  */
 export function readConsolePlan(args: readonly string[]): ConsolePlan {
-  const { events, rate, rounds } = readOptions(args)
+  const { options, wholeNumber } = createArgumentReader(USAGE)
+  const { events, rate, rounds } = options(args, { events: '1000000', rate: '2000', rounds: '5' })
   return {
     events: wholeNumber(events, { least: 20_000, most: 10_000_000 }),
     perSecond: wholeNumber(rate, { least: 0, most: 20_000 }),
     rounds: wholeNumber(rounds, { least: 1, most: 50 }),
   }
-}
-
-function readOptions(args: readonly string[]) {
-  const options = {
-    events: { type: 'string', default: '1000000' },
-    rate: { type: 'string', default: '2000' },
-    rounds: { type: 'string', default: '5' },
-  } as const
-  try {
-    return parseArgs({ args: [...args], options }).values
-  } catch {
-    throw new PlanError(USAGE)
-  }
-}
-
-function wholeNumber(text: string, { least, most }: { readonly least: number; readonly most: number }): number {
-  const value = Number(text)
-  if (text === '' || !Number.isInteger(value) || value < least || value > most) {
-    throw new PlanError(`${USAGE}\n${text || 'Nothing'} is no whole number from ${least} to ${most}`)
-  }
-  return value
 }

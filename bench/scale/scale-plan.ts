@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util'
-import { PlanError } from '../plan.ts'
+import { createArgumentReader } from '../read-arguments.ts'
 
 /** What a measurement of several processes does. */
 export interface ScalePlan {
@@ -19,31 +18,11 @@ const USAGE =
  * @throws PlanError
  */
 export function readScalePlan(args: readonly string[]): ScalePlan {
-  const { events, processes, seconds } = readOptions(args)
+  const { options, wholeNumber } = createArgumentReader(USAGE)
+  const { events, processes, seconds } = options(args, { events: '20000', processes: '1,2,4,8', seconds: '20' })
   return {
     events: wholeNumber(events, { least: 1_000, most: 10_000_000 }),
     processes: processes.split(',').map((one) => wholeNumber(one, { least: 1, most: 64 })),
     seconds: wholeNumber(seconds, { least: 1, most: 3_600 }),
   }
-}
-
-function readOptions(args: readonly string[]) {
-  const options = {
-    events: { type: 'string', default: '20000' },
-    processes: { type: 'string', default: '1,2,4,8' },
-    seconds: { type: 'string', default: '20' },
-  } as const
-  try {
-    return parseArgs({ args: [...args], options }).values
-  } catch {
-    throw new PlanError(USAGE)
-  }
-}
-
-function wholeNumber(text: string, { least, most }: { readonly least: number; readonly most: number }): number {
-  const value = Number(text)
-  if (text === '' || !Number.isInteger(value) || value < least || value > most) {
-    throw new PlanError(`${USAGE}\n${text || 'Nothing'} is no whole number from ${least} to ${most}`)
-  }
-  return value
 }
