@@ -11,8 +11,8 @@ export interface Problem {
 }
 
 /**
- * The code of an error: one of the error catalogue; `unreachable` if no gateway that works has answered; `other` for a
- * fault of the page.
+ * The code of an error: one of the error catalogue; `unreachable` if no working gateway has answered; `other` for a fault
+ * of the page.
  */
 export function codeOf(error: unknown): string {
   const known = problemOf(error)
@@ -36,7 +36,7 @@ function messageOf(error: unknown, code: string): string {
   return isAnswer ? known.message : texts.problem.unexpected
 }
 
-/** The gateway refuses some calls before they reach the operator API, which words its answers in its own form. */
+/** The gateway refuses some calls before they reach the operator API. Such an answer has another form. */
 function problemOf(error: unknown): unknown {
   if (!(error instanceof TRPCClientError) || isObject(error.data)) return error
   const response: unknown = error.meta?.response

@@ -3,7 +3,7 @@ export function openStore(name: 'localStorage' | 'sessionStorage'): Storage | nu
   try {
     return window[name]
   } catch {
-    // Then its name alone is refused (HTML Standard, section 12.2.1).
+    // Then even reading the property throws (HTML Standard, section 12.2.1).
     return null
   }
 }

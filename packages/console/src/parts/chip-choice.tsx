@@ -1,17 +1,11 @@
 import { useEffect, useRef } from 'react'
+import type { FilterChoices } from './filter-choices.ts'
 
 /**
  * A filter with a button for each value, so that one click is enough, and one for any value. If there are many, the
  * buttons scroll, and the chosen one is in view.
  */
-export function ChipChoice(props: {
-  readonly label: string
-  /** The text of the button for any value. */
-  readonly any: string
-  readonly chosen: string | undefined
-  readonly options: readonly (readonly [value: string, text: string])[]
-  readonly onChoose: (value: string | undefined) => void
-}) {
+export function ChipChoice(props: FilterChoices & { readonly chosen: string | undefined }) {
   const { label, any, chosen, options, onChoose } = props
   const group = useRef<HTMLFieldSetElement>(null)
   const names = JSON.stringify(options.map(([value]) => value))

@@ -1,13 +1,8 @@
 import { useId } from 'react'
+import type { FilterChoices } from './filter-choices.ts'
 
 /** A select field whose value becomes a filter. */
-export function Choice(props: {
-  readonly label: string
-  readonly any: string
-  readonly value: string | undefined
-  readonly options: readonly (readonly [value: string, text: string])[]
-  readonly onChoose: (value: string | undefined) => void
-}) {
+export function Choice(props: FilterChoices & { readonly value: string | undefined }) {
   const id = useId()
   return (
     <p className="flex flex-col">
