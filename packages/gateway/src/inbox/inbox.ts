@@ -85,9 +85,10 @@ export function createInbox(deps: InboxDeps): Inbox {
   const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
     const { arrival, body, key, document, verdict } = written
-    const isUnknown = verdict === undefined || verdict === 'unknown'
-    if (isUnknown) deps.dispatcher.doubt()
-    if (isUnknown) return 'not_stored'
+    if (verdict === undefined || verdict === 'unknown') {
+      deps.dispatcher.doubt()
+      return 'not_stored'
+    }
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
     if (document?.state === 'processing') deps.dispatcher.take(initialClaimOf(document))

@@ -68,12 +68,11 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const { secretId, rawBody, query } = verified
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return { secretId, handshake }
-  const headers = storedHeaders(provider, delivery)
   const evidence = {
     provider: provider.name,
     rawBody,
     query: provider.usesQuery ? query : '',
-    headers,
+    headers: storedHeaders(provider, delivery),
     secretId,
     requestId,
     signsTime: provider.signsTime,
@@ -111,11 +110,10 @@ function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArriv
   const [first] = events
   if (first === undefined) return Promise.resolve([])
   const distinct = events.length === 1 ? events : withoutRepetitions(events)
-  const { inbox } = deps
   // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
   return distinct.length === 1
-    ? inbox.record({ ...evidence, event: first }).then((outcome) => [storedEvent(deps, first, outcome)])
-    : inbox
+    ? deps.inbox.record({ ...evidence, event: first }).then((outcome) => [storedEvent(deps, first, outcome)])
+    : deps.inbox
         .recordBatch({ evidence, events: distinct, endsAt })
         .then((outcomes) => distinct.map((event, index) => storedEvent(deps, event, outcomes[index])))
 }
