@@ -156,7 +156,7 @@ function checkSignIn(claims: Claims, rules: SignInRules, now: number): void {
   if (maxAgeSeconds !== null && !isRecent(time, { maxAgeSeconds, now })) throw tooWeak('auth_time', rules)
 }
 
-/** Until when the claims meet the rules, in seconds. What is open for longer than a call ends then. */
+/** Until when the claims meet the rules, in seconds. Streams end then. */
 function endOf({ exp, iat, auth_time: time }: Claims, { maxAgeSeconds, signIn }: OperatorIssuer): number {
   const ends = [Number(exp), Number(iat) + maxAgeSeconds]
   return Math.min(...ends, ...(signIn.maxAgeSeconds === null ? [] : [Number(time) + signIn.maxAgeSeconds]))

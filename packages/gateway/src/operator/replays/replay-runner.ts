@@ -31,7 +31,7 @@ export interface ReplayRunnerDeps {
 }
 
 const LOOK_MS = 250
-// If no replay runs. The process that an operator asks for one is woken.
+// While no replay runs. A process looks at once when an operator starts a replay there.
 const LOOK_IDLE_MS = 20_000
 const IDLE_AFTER_MS = 5_000
 const REST_MS = 1_000

@@ -23,7 +23,7 @@ export interface ExchangeDeps extends SignInAnswering, OpenSessionDeps {
    * @throws unauthenticated if the token is no longer valid
    */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
-  /** The same as those of the sign-in at the issuer. */
+  /** Shared with the sign-in at the issuer. */
   readonly limits: SignInLimits
 }
 

@@ -105,7 +105,7 @@ function requirementsOf({ signIn }: OperatorIssuer): Readonly<Record<string, str
   }
 }
 
-/** The answer that is for this window. Only such a one is taken to the issuer. */
+/** The code of an answer that belongs to this window. No other code is sent to the issuer. */
 function readCode({ client }: IssuerSignInDeps, known: IssuerMetadata, { answer, kept }: ReturnedSignIn) {
   try {
     return oauth.validateAuthResponse(known, { client_id: client.id }, new URLSearchParams(answer), kept.state)
@@ -175,10 +175,10 @@ const OF_SETTINGS = [
   ...['invalid_client', 'unauthorized_client', 'invalid_request', 'invalid_scope', 'invalid_target'],
   ...['unsupported_grant_type', 'unsupported_response_type'],
 ]
-/** Errors that pass. */
+/** Temporary errors. */
 const PASSING = ['server_error', 'temporarily_unavailable']
 const PLAIN = /^[a-z_]{1,64}$/
-/** The claims of an ID token that another sign-in changes. */
+/** The claims of an ID token that are right after a new sign-in. */
 const OF_WINDOW: readonly unknown[] = ['nonce', 'auth_time']
 
 /** Whose fault it is: that of this sign-in, of the settings, or of the issuer. */

@@ -23,7 +23,7 @@ export interface SignInAtIssuerDeps extends SignInAnswering, OpenSessionDeps {
    * @throws unauthenticated if the token is not valid
    */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
-  /** The same as those of codes. */
+  /** Shared with the exchange of codes. */
   readonly limits: SignInLimits
 }
 

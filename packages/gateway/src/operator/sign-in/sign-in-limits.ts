@@ -15,8 +15,8 @@ interface LimitedAttempt {
 const EVERYBODY = 'all'
 
 /**
- * Makes an attempt to sign in, with a code or at the issuer. It counts from its begin, so that at no time more than the
- * limit are in progress, and no longer once it has succeeded.
+ * Makes an attempt to sign in, with a code or at the issuer. An attempt counts from its start, so that never more than the
+ * limit are in progress. One that succeeds stops counting.
  * @throws rateLimited if its address, or all together, have no attempt left, and whatever the attempt throws
  */
 export async function limitSignIn<Opened>(
@@ -35,7 +35,7 @@ export async function limitSignIn<Opened>(
 }
 
 /**
- * Refuses what would lead to an attempt that is over the limit.
+ * Refuses a request if an attempt after it would be over the limit.
  * @throws rateLimited
  */
 export function refuseOverLimit({ limits: { ofAddress, ofAll }, address }: LimitedAttempt): void {

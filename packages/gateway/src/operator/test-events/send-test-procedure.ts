@@ -22,7 +22,7 @@ const sendTestSchema = z.strictObject({
 /**
  * `events.sendTest`: signs an event as its provider does, and receives it like a delivery. Its record is marked as a
  * test, so it has no effect, even if it is replayed. Only with `TEST_EVENTS=apply` it has the effects of a real event, if
- * there is an order for it. Every call for a known provider adds an entry to the audit log.
+ * there is an order for it. The audit log has an entry for each event that it tries to send.
  */
 export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutation(async ({ ctx, input }) => {
   const { reason, ...asked } = input
