@@ -9,7 +9,7 @@ interface Sight {
   readonly name: string
   readonly path: (shop: SeededShop) => string
   readonly sign: string
-  /** The button that opens the dialog to show. Without it, the page itself is shown. */
+  /** The button that opens the dialog to show, by its whole name. Without it, the page itself is shown. */
   readonly press?: string
 }
 
@@ -77,7 +77,7 @@ async function open({ page, go }: Visit, { path, sign, press }: Sight, shop: See
   await page.mouse.move(0, 0)
   await page.getByText(sign, { exact: true }).locator('visible=true').first().waitFor()
   if (press === undefined) return
-  await page.getByRole('button', { name: press }).first().click()
+  await page.getByRole('button', { name: press, exact: true }).first().click()
   await page.getByRole('dialog').waitFor()
 }
 

@@ -78,7 +78,7 @@ it.each(WIDTHS)('no page has an accessibility problem or is too wide for %d px, 
   expect([...faults, ...visit.problems]).toEqual([])
 })
 
-/** Dialogs: the page, the button that opens one, and the sign that everything is loaded. */
+/** Dialogs: the page, the whole name of the button that opens one, and the sign that everything is loaded. */
 const DIALOGS: readonly (readonly [path: () => string, button: string, sign: string])[] = [
   [() => `/events/${deadId}`, 'Replay…', '1 event will be due again.'],
   [() => `/events/${deadId}`, 'Close…', 'Close the event'],
@@ -88,7 +88,7 @@ const DIALOGS: readonly (readonly [path: () => string, button: string, sign: str
   [() => '/providers', 'Send a test event…', 'Send the test event'],
   [() => '/providers', 'Rotate a secret…', 'Enter the new secret at the provider.'],
   [() => '/audit', 'providers.pause', 'Details'],
-  [() => '/events', 'Keys', 'Use these keys'],
+  [() => '/events', 'Keys ?', 'Use these keys'],
 ]
 
 /** Whether the open dialog shows its beginning, and what has the focus: its title, or the first field of its form. */
@@ -109,7 +109,7 @@ it.each(WIDTHS)('every dialog shows its beginning and has the focus there at %d 
   const faults: string[] = []
   for (const [path, button, sign] of DIALOGS) {
     await visit.go(path())
-    await page.getByRole('button', { name: button }).first().click()
+    await page.getByRole('button', { name: button, exact: true }).first().click()
     await page.getByRole('dialog').getByText(sign).first().waitFor()
     const found = await page.evaluate<string[]>(BEGINNING)
     faults.push(...found.map((fault) => `dialog of ${button} ${fault}`))
@@ -127,7 +127,7 @@ it.each(WIDTHS)('no dialog and no body has an accessibility problem in any theme
   const faults = await findFaults(visit, 'body')
   for (const [path, button, sign] of DIALOGS) {
     await visit.go(path())
-    await page.getByRole('button', { name: button }).first().click()
+    await page.getByRole('button', { name: button, exact: true }).first().click()
     await page.getByRole('dialog').getByText(sign).first().waitFor()
     faults.push(...(await findFaults(visit, `dialog of ${button}`)))
     await page.keyboard.press('Escape')

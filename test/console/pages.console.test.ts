@@ -23,7 +23,7 @@ it('two clicks show why a delivery was refused, without its body', async () => {
   const { page } = visit
   await visit.signIn('/')
   await visit.click(page.getByRole('link', { name: 'Refused' }))
-  await visit.click(page.getByRole('button', { name: 'signature_mismatch' }))
+  await visit.click(page.getByRole('cell').getByRole('button', { name: 'signature_mismatch' }))
   const dialog = page.getByRole('dialog', { name: 'Refused delivery' })
   await dialog.getByText('newer, older').waitFor()
   await dialog.getByText('127.0.0.0/24').waitFor()
