@@ -21,6 +21,18 @@ const stored = (page: Page) =>
 const finishing = (page: Page) =>
   page.waitForRequest((request) => new URL(request.url()).pathname === '/sign-in/issuer/finish')
 
+/** Signs in at the issuer as somebody, with a link there. */
+async function signInAs(page: Page, name: string): Promise<void> {
+  await button(page).click()
+  await page.getByRole('link', { name: `I am ${name}` }).click()
+  await isSignedIn(page, name)
+}
+
+/** Waits until the page shows who is signed in. */
+async function isSignedIn(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: `Sign out oidc:${name}` }).waitFor()
+}
+
 /** The browser's complaints, without those about the navigation to the issuer, which the user chose. */
 function problemsOf({ problems }: Visit): readonly string[] {
   return problems.filter((problem) => !problem.startsWith(`a request to ${issuer.issuer}/`))
@@ -33,7 +45,7 @@ it('an operator signs in at the issuer, comes back to the same address, and afte
   await visit.click(button(page))
   await page.getByRole('link', { name: 'I am carol' }).click()
   const returning = finishing(page)
-  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  await isSignedIn(page, 'carol')
   expect(page.url()).toBe(`${console.url}/events?state=dead`)
   const { answer } = JSON.parse((await returning).postData() ?? '{}') as { answer: string }
   const code = new URLSearchParams(answer).get('code') ?? ''
@@ -43,7 +55,7 @@ it('an operator signs in at the issuer, comes back to the same address, and afte
 
   await page.reload()
   await visit.click(button(page))
-  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  await isSignedIn(page, 'carol')
   expect(page.url()).toBe(`${console.url}/events?state=dead`)
   expect([visit.clicks(), problemsOf(visit)]).toEqual([1, []])
 })
@@ -52,13 +64,11 @@ it('a session that ends leads to the sign-in, and the address stays; signing out
   await using visit = await console.open()
   const { page } = visit
   await page.goto(`${console.url}/providers`)
-  await button(page).click()
-  await page.getByRole('link', { name: 'I am dave' }).click()
-  await page.getByRole('button', { name: 'Sign out oidc:dave' }).waitFor()
+  await signInAs(page, 'dave')
   await console.system.events.db.collection('operator_sessions').deleteMany({})
   await visit.go('/audit')
   await button(page).click()
-  await page.getByRole('button', { name: 'Sign out oidc:dave' }).waitFor()
+  await isSignedIn(page, 'dave')
   expect(page.url()).toBe(`${console.url}/audit`)
   await page.getByRole('button', { name: 'Sign out oidc:dave' }).click()
   await button(page).waitFor()
@@ -76,9 +86,7 @@ it('a refusal at the issuer is shown, and another attempt is offered', async () 
   await alert.waitFor()
   expect(await alert.textContent()).toMatch(/did not sign you in.*sign_in_denied.*Request [0-9a-f-]{36}/)
   expect([page.url(), await stored(page)]).toEqual([`${console.url}/health`, '[{},[],""]'])
-  await button(page).click()
-  await page.getByRole('link', { name: 'I am carol' }).click()
-  await page.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  await signInAs(page, 'carol')
   expect(page.url()).toBe(`${console.url}/health`)
 })
 
@@ -138,9 +146,7 @@ it('after the back button another sign-in begins, and two windows do not disturb
   await page.getByRole('link', { name: 'I am dave' }).waitFor()
   const other = await page.context().newPage()
   await other.goto(`${console.url}/health`)
-  await button(other).click()
-  await other.getByRole('link', { name: 'I am carol' }).click()
-  await other.getByRole('button', { name: 'Sign out oidc:carol' }).waitFor()
+  await signInAs(other, 'carol')
   await page.getByRole('link', { name: 'I am dave' }).click()
   await page.getByRole('button', { name: /^Sign out oidc:/ }).waitFor()
   expect([other.url(), page.url()]).toEqual([`${console.url}/health`, `${console.url}/audit`])
