@@ -131,8 +131,8 @@ export const BODY_INDEX = 'body'
 // little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index that finds due records. */
-export const DUE_INDEX = 'pending_due'
+/** The index that finds due records, also those of a part. It replaces `pending_due` of release 0.1.0. */
+export const DUE_INDEX = 'pending_by_due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
 /** The index that finds the waiting records that were made due again longest ago. */
@@ -162,7 +162,12 @@ export const SLOT_KEY_INDEX: NeededIndex = {
 
 // Partial, so that a settled record costs them nothing and an insert appends to them in order.
 const SEARCH_INDEXES: readonly NeededIndex[] = [
-  { name: DUE_INDEX, key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
+  // The slot comes last: searches of a part filter by it without reading the records, and it does not change the order.
+  {
+    name: DUE_INDEX,
+    key: { state: 1, dueAt: 1, _id: 1, slot: 1 },
+    partialFilterExpression: { state: 'pending' },
+  },
   {
     name: PENDING_INDEX,
     key: { state: 1, provider: 1, _id: 1 },

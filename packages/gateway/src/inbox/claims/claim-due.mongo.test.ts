@@ -201,7 +201,7 @@ describe('with a long list', () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
     const claims = open.claims({ maxDelayMs: HOUR_MS })
-    const byDueTime = 'IXSCAN { state: 1, dueAt: 1 }'
+    const byDueTime = 'IXSCAN { state: 1, dueAt: 1, _id: 1, slot: 1 }'
     expect(await examined(open, () => claims.claimDue(500))).toEqual([
       { op: 'query', planSummary: `${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
     ])

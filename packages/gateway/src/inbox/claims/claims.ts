@@ -4,8 +4,9 @@ import type { NamedRecord } from '../slots/name-records.ts'
 import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { findDue, isDue, SEARCH_MS } from './find-due.ts'
+import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
+import { createSharedSearch } from './parts/shared-search.ts'
 import { postponePaused } from './postpone-paused.ts'
 import { takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
@@ -64,6 +65,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
   const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
   const owners = createOwners({ db, owner, leaseMs, monotonicMs })
   const strays = createStrayRecords(deps)
+  const search = createSharedSearch(deps, owners)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {
       return await written
@@ -83,13 +85,15 @@ export function createClaims(deps: ClaimsDeps): Claims {
       // other.
       for (let tries = 0, postponed = 0; tries < MAX_TRIES && claims.length < limit && postponed < MAX_POSTPONED; ) {
         const wanted = limit - claims.length
-        const found = await findDue(deps, { limit: wanted, timed: (wanted + Number(favoursTimed)) >> 1 })
+        const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
         const due = found.filter(({ provider }) => !deps.paused().has(provider))
-        claims.push(...(await take(due, isDue(deps))))
+        const taken = await take(due, isDue(deps))
+        claims.push(...taken)
+        search.report(due.length - taken.length)
         if (due.length < found.length) {
           await postponePaused(deps)
           postponed += 1
-        } else if (due.length < wanted) break
+        } else if (due.length < wanted && search.wasWhole) break
         else tries += 1
       }
       return claims

@@ -2,6 +2,7 @@ import { latestFromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document, ObjectId } from 'mongodb'
 import { DUE_INDEX, EVENTS } from '../event-document.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
+import { inPart, type Part } from './parts/part.ts'
 
 /** How long a search for claimable records may take, in milliseconds. */
 export const SEARCH_MS = 4_000
@@ -16,10 +17,14 @@ export interface DueRecord {
   readonly provider: string
 }
 
-/** How many due records to find, and how many places are for records whose time has come, if new ones fill the rest. */
-interface Wanted {
+/** Which due records to find. */
+export interface Wanted {
+  /** The most records to find. */
   readonly limit: number
+  /** How many places are for records whose time has come, if new ones fill the rest. */
   readonly timed: number
+  /** The only part to search. Null means everything. */
+  readonly part: Part | null
 }
 
 /**
@@ -39,8 +44,8 @@ export function isDue({ maxDelayMs }: Pick<ClaimsDeps, 'maxDelayMs'>): Document 
  * prevent all retries. The expression narrows the range of the index, so that a long list of records due later costs
  * nothing.
  */
-export async function findDue(deps: SearchDeps, { limit, timed }: Wanted): Promise<DueRecord[]> {
-  const filter = isSearchedFor(deps)
+export async function findDue(deps: SearchDeps, { limit, timed, part }: Wanted): Promise<DueRecord[]> {
+  const filter = { ...isSearchedFor(deps), ...(part === null ? {} : inPart(part)) }
   const first = await find(deps, filter, limit)
   if (first.length < limit || timed === 0) return first
   const overtaken = await find(deps, { ...filter, dueAt: { $gte: EPOCH } }, timed)
@@ -64,7 +69,7 @@ function isSearchedFor({ maxDelayMs, paused }: SearchDeps): Document {
 
 async function find({ db }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
   // While the index is being built, the server refuses the search instead of reading every record.
-  const options = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1 }, limit, maxTimeMS: SEARCH_MS } as const
+  const options = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1, _id: 1 }, limit, maxTimeMS: SEARCH_MS } as const
   return await db
     .collection(EVENTS)
     .find(filter, options)

@@ -13,7 +13,7 @@ const AT_ONCE = 500
  * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage.
  */
 export async function postponePaused(deps: ClaimsDeps): Promise<void> {
-  const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1 })
+  const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1, part: null })
   const byProvider = Map.groupBy(found, ({ provider }) => provider)
   const paused = deps.paused()
   const updates = [...byProvider].flatMap(([provider, records]) => {

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { AGAIN_INDEX, EVENTS, type EventState, PENDING_INDEX, PROCESSING_INDEX } from '../event-document.ts'
+import { AGAIN_INDEX, DUE_INDEX, EVENTS, type EventState, PENDING_INDEX, PROCESSING_INDEX } from '../event-document.ts'
 import { msSince, timeOf } from '../record-expressions.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
@@ -45,7 +45,7 @@ export function oldestUnsettledSeconds(
 const COUNT_MS = 3_000
 // Without its index, a count would read every record.
 const INDEX_OF = {
-  pending: 'pending_due',
+  pending: DUE_INDEX,
   processing: PROCESSING_INDEX,
   dead: 'dead',
   unhandled: 'unhandled',

@@ -58,6 +58,8 @@ export interface Owners {
   readonly mayDecide: boolean
   /** Finds those that may have died. The others are alive. */
   findDead(owners: readonly string[]): Promise<Verdicts>
+  /** Finds the owners whose lease has not ended. */
+  findLiving(): Promise<string[]>
   /** Reads when each owner last wrote that it was alive. An owner that never did is missing. */
   readBeats(owners: readonly string[]): Promise<ReadonlyMap<string, Date>>
 }
@@ -102,6 +104,12 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
         dead: asked.filter((one) => verdicts.get(one) === true),
         unknown: asked.filter((one) => verdicts.get(one) !== true && verdicts.get(one) !== false),
       }
+    },
+    async findLiving() {
+      const end = timeOf('aliveUntil')
+      const isAlive = { $and: [{ $ne: [end, null] }, { $not: [isOver(end, leaseMs)] }] }
+      const found = owners.find({ $expr: isAlive }).project<Pick<OwnerDocument, '_id'>>({ _id: 1 })
+      return (await found.toArray()).map(({ _id }) => _id)
     },
     async readBeats(asked) {
       if (asked.length === 0) return new Map()
