@@ -257,8 +257,9 @@ export class Dispatcher implements ClaimTaker {
     const strays = await claims.releaseStrays(() => this.#held.keys())
     if (strays > 0) logger.warn({ events: strays }, 'event.strays-released')
     if (!this.#takeoverPace.isTime || !this.#mayClaim('few')) return
-    const { taken, poisoned } = await claims.takeOver(this.#limit())
+    const { taken, poisoned, againInMs } = await claims.takeOver(this.#limit())
     this.#takeoverPace.answered(taken.length === 0 && poisoned === 0 && this.#health.isUp)
+    this.#takeoverPace.expect(againInMs)
     if (taken.length > 0) logger.warn({ events: taken.length }, 'event.taken-over')
     if (poisoned > 0) logger.error({ events: poisoned, reason: 'worker_died' }, 'event.buried')
     await this.#hold(taken)

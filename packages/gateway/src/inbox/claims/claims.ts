@@ -54,6 +54,8 @@ export interface Claims {
 interface TakenOver {
   readonly taken: Claim[]
   readonly poisoned: number
+  /** When to look again at the latest, in milliseconds, because the lease of a holder may have ended. Can be infinite. */
+  readonly againInMs: number
 }
 
 const MAX_TRIES = 5
@@ -99,11 +101,12 @@ export function createClaims(deps: ClaimsDeps): Claims {
       return claims
     },
     async takeOver(limit) {
-      const abandoned = owners.mayDecide ? await findAbandoned(deps, owners) : null
-      if (abandoned === null) return { taken: [], poisoned: 0 }
-      const poisoned = await failPoisonEvents(deps, owners, abandoned)
-      const claimable = { ...abandoned, $nor: [mayBePoison(deps)] }
-      return { poisoned, taken: await take(await findOldest(deps, claimable, limit), claimable) }
+      if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
+      const { filter, againInMs } = await findAbandoned(deps, owners)
+      if (filter === null) return { taken: [], poisoned: 0, againInMs }
+      const poisoned = await failPoisonEvents(deps, owners, filter)
+      const claimable = { ...filter, $nor: [mayBePoison(deps)] }
+      return { poisoned, taken: await take(await findOldest(deps, claimable, limit), claimable), againInMs }
     },
     releaseStrays: (held) => strays.release(held),
     beat: () => owners.beat(),

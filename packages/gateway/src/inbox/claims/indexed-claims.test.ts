@@ -5,7 +5,7 @@ import { indexedClaims } from './indexed-claims.ts'
 
 const methods = {
   claimDue: [],
-  takeOver: { taken: [], poisoned: 0 },
+  takeOver: { taken: [], poisoned: 0, againInMs: 0 },
   begin: undefined,
   releaseStrays: 0,
   beat: undefined,

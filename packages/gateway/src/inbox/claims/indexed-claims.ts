@@ -32,7 +32,7 @@ export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps
   return {
     ...claims,
     claimDue: (...args) => orElse(claims.claimDue(...args), []),
-    takeOver: (...args) => orElse(claims.takeOver(...args), { taken: [], poisoned: 0 }),
+    takeOver: (...args) => orElse(claims.takeOver(...args), { taken: [], poisoned: 0, againInMs: 0 }),
     releaseStrays: (...args) => orElse(claims.releaseStrays(...args), 0),
   }
 }

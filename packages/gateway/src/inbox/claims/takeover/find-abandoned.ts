@@ -5,20 +5,32 @@ import { SEARCH_MS } from '../find-due.ts'
 import { leaseHasEnded } from './lease.ts'
 import type { Owners } from './owners.ts'
 
+/** The records of processes that have died. */
+interface Abandoned {
+  /** Matches them. Null if there are none. */
+  readonly filter: Document | null
+  /**
+   * When to look again at the latest, in milliseconds: as soon as the lease of a living process may end, and at once while
+   * a process holds records that does not say how long it lives.
+   */
+  readonly againInMs: number
+}
+
 /**
- * Resolves to a filter for the records of other processes that have died, or to null if there are none. It examines no
- * record of a living process: the index says who holds records, and `owners` who is alive.
+ * Finds the records of other processes that have died. It examines no record of a living process: the index says who
+ * holds records, and `owners` who is alive.
  */
-export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Document | null> {
+export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Abandoned> {
   const others = (await findHolders(deps.db)).filter((holder) => holder !== deps.owner)
-  if (others.length === 0) return null
-  const { dead, unknown } = await owners.findDead(others)
+  if (others.length === 0) return { filter: null, againInMs: Number.POSITIVE_INFINITY }
+  const { dead, unknown, endsInMs } = await owners.findDead(others)
+  const againInMs = unknown.length > 0 ? 0 : endsInMs
   const leaseOwner = { $in: [...dead, ...unknown] }
-  if (leaseOwner.$in.length === 0) return null
+  if (leaseOwner.$in.length === 0) return { filter: null, againInMs }
   const filter = { state: 'processing', leaseOwner }
-  if (unknown.length === 0) return filter
+  if (unknown.length === 0) return { filter, againInMs }
   const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
-  return { ...filter, $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }
+  return { filter: { ...filter, $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }, againInMs }
 }
 
 /** The processes that hold records. The index is read once for each process, however many records it holds. */

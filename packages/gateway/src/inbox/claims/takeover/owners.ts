@@ -41,6 +41,14 @@ interface Verdicts {
   readonly dead: readonly string[]
   /** Owners that do not say how long they live, as those of release 0.1.0: the lease of each record counts. */
   readonly unknown: readonly string[]
+  /** How soon the lease of one of the others ends unless it is extended, in milliseconds. Infinite if there are no others. */
+  readonly endsInMs: number
+}
+
+interface Verdict {
+  readonly _id: string
+  readonly isDead: boolean | null
+  readonly endsInMs: number | null
 }
 
 /** The leases of processes. A process extends its own with one small write, however many records it holds. */
@@ -97,12 +105,13 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
       const isDead = { $cond: [{ $eq: [end, null] }, null, isOver(end, leaseMs)] }
       const found = await owners
         .find({ _id: { $in: [...asked] } })
-        .project<{ readonly _id: string; readonly isDead: boolean | null }>({ isDead })
+        .project<Verdict>({ isDead, endsInMs: { $subtract: [end, '$$NOW'] } })
         .toArray()
       const verdicts = new Map(found.map((one) => [one._id, one.isDead]))
       return {
         dead: asked.filter((one) => verdicts.get(one) === true),
         unknown: asked.filter((one) => verdicts.get(one) !== true && verdicts.get(one) !== false),
+        endsInMs: Math.min(...found.filter((one) => one.isDead === false).map((one) => Number(one.endsInMs))),
       }
     },
     async findLiving() {

@@ -58,7 +58,7 @@ describe('a takeover', () => {
     for (const owner of living) await open.claims({ owner, leaseMs: HOUR_MS }).beat()
     await storeInFlight(open, IN_FLIGHT, living)
     const looks = await profiled(open, async () => {
-      expect(await open.claims().takeOver(500)).toEqual({ taken: [], poisoned: 0 })
+      expect(await open.claims().takeOver(500)).toMatchObject({ taken: [], poisoned: 0 })
     })
     expect(looks).toHaveLength(2)
     expect(looks[0]).toMatchObject({ planSummary: expect.stringMatching(/^DISTINCT_SCAN/), docsExamined: 0 })
@@ -80,6 +80,22 @@ describe('a takeover', () => {
     // One search is for records that may have killed their holders: it examines all records of the dead.
     const others = looks.filter(({ docsExamined = 0 }) => docsExamined <= 20)
     expect(others).toHaveLength(looks.length - 1)
+  })
+
+  it.each([
+    ['when the first lease of a living holder ends', ['one', 'two'], LEASE_MS],
+    ['at once while a holder does not say how long it lives, as in release 0.1.0', ['one', 'old'], 0],
+    ['never while there is no other holder', [], Number.POSITIVE_INFINITY],
+  ])('is to be repeated %s', async (_, holders, latestMs) => {
+    await using open = await openFreshInbox(process.env)
+    await open.claims({ owner: 'one', leaseMs: LEASE_MS }).beat()
+    await open.claims({ owner: 'two', leaseMs: HOUR_MS }).beat()
+    if (holders.length > 0) await storeInFlight(open, 10, holders)
+    if (holders.includes('old')) await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(LEASE_MS) } }])
+    const { taken, againInMs } = await open.claims({ owner: 'looking' }).takeOver(500)
+    expect(taken).toEqual([])
+    expect(againInMs).toBeLessThanOrEqual(latestMs)
+    expect(againInMs).toBeGreaterThanOrEqual(latestMs === LEASE_MS ? LEASE_MS / 2 : latestMs)
   })
 
   it('costs one look into the index while nothing is in process', async () => {
