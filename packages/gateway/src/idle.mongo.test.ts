@@ -3,9 +3,14 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { startGateway } from './testing/start-gateway.ts'
 
-it('asks the database at most once a second while it has nothing to do', async () => {
+const GATEWAYS = 8
+const WINDOW_MS = 8_000
+
+it('asks the database at most once a second while it has nothing to do, also as one of eight', async () => {
   await using database = await testDatabase(process.env)
-  await using _ = await startGateway({ database })
+  await using gateways = new AsyncDisposableStack()
+  for (let started = 0; started < GATEWAYS; started += 1) gateways.use(await startGateway({ database }))
   // The tasks of the start, such as the creation of indexes, may end late.
-  await expect.poll(() => measureCommandRate(database.db, 8_000), { timeout: 120_000 }).toBeLessThan(2)
+  const rate = () => measureCommandRate(database.db, WINDOW_MS)
+  await expect.poll(rate, { timeout: 120_000 }).toBeLessThanOrEqual(GATEWAYS)
 }, 180_000)
