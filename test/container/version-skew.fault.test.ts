@@ -20,7 +20,6 @@ interface Mixture {
 
 async function takePayments(context: TestContext, { gateways, fulfilments, old }: Mixture): Promise<void> {
   const earlier = await oldImages(context)
-  if (earlier === null) return void process.stderr.write('This history has no earlier version to stand beside\n')
   const present = await containerImages(context)
   const olds = old.map((name) => [name, name.startsWith('gateway') ? earlier.gateway : earlier.fulfilment])
   const images = { ...present, others: Object.fromEntries(olds) }

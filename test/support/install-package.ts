@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { packFolder } from '../../scripts/packages/pack-folder.ts'
+import { withoutNpm } from './without-npm.ts'
 
 const run = promisify(execFile)
 
@@ -33,14 +34,12 @@ export async function installPackage(
   const files = [file, ...others.map((other) => other.file)]
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "name": "project", "private": true }\n')
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...files], { cwd: folder, env: withoutNpm() })
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...files], {
+    cwd: folder,
+    env: withoutNpm(process.env),
+  })
   return {
     ...{ folder, tarball: file, unpackedBytes },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
   }
-}
-
-/** The environment without the variables of the npm that runs the tests. */
-function withoutNpm(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 }

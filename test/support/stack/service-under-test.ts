@@ -26,6 +26,11 @@ const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../../scri
 const READY_MS = 60_000
 const GONE_MS = 30_000
 
+/** The file that Node runs as a service of the present version. */
+export function presentScript(name: 'gateway' | 'fulfilment'): string {
+  return join(PACKAGES, name, 'src/main.ts')
+}
+
 /** A service as a separate process, which a test can kill, freeze and start again on the same port. */
 export class ServiceUnderTest implements AsyncDisposable {
   readonly name: string
@@ -33,15 +38,15 @@ export class ServiceUnderTest implements AsyncDisposable {
   readonly lines: LogLine[] = []
   /** Its faults, one sentence each: it ended without being asked to, or wrote output that is not a log line. */
   readonly faults: string[] = []
-  readonly #settings: Settings
-  readonly #script: string
+  #settings: Settings
+  #script: string
   #written = ''
   #child: ChildProcess | undefined
   #ended: Promise<Exit> | undefined
   #endIsPlanned = false
 
   /** `script`: the file that Node runs. Default: the service's own. */
-  constructor(name: 'gateway' | 'fulfilment', settings: Settings, script = join(PACKAGES, name, 'src/main.ts')) {
+  constructor(name: 'gateway' | 'fulfilment', settings: Settings, script = presentScript(name)) {
     this.name = name
     this.#settings = settings
     this.#script = script
@@ -55,6 +60,11 @@ export class ServiceUnderTest implements AsyncDisposable {
   /** The process that is alive now. */
   get pid(): number {
     return this.#alive().child.pid ?? 0
+  }
+
+  /** Whether it has been started and has not ended. */
+  get isRunning(): boolean {
+    return this.#child !== undefined
   }
 
   /** How often it has logged this message. */
@@ -87,10 +97,16 @@ export class ServiceUnderTest implements AsyncDisposable {
     return { ...ending, ms: performance.now() - toldAt }
   }
 
-  /** Starts it again with the same settings. */
+  /** Starts it again. */
   async restart(): Promise<void> {
     if (this.#child !== undefined) throw new Error(`The ${this.name} is still running`)
     await this.start()
+  }
+
+  /** Chooses another script and other settings, as an upgrade does. They count from the next start on. */
+  become(script: string, settings: Settings): void {
+    this.#script = script
+    this.#settings = settings
   }
 
   /** Freezes it: its connections stay open and nothing answers. */

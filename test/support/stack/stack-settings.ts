@@ -68,6 +68,11 @@ export function gatewaySettings(place: StackPlace): Settings {
   }
 }
 
+/** The same for a gateway of release 0.1.0. */
+export function gatewaySettingsOfFirstRelease(place: StackPlace): Settings {
+  return { ...gatewaySettings(place), PROVIDERS: JSON.stringify(providersOfFirstRelease(place.secrets)) }
+}
+
 /** The settings of fulfilment; receipts go to a file. */
 export function fulfilmentSettings(place: StackPlace): Settings {
   return {
