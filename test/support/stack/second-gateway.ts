@@ -5,7 +5,7 @@ import type { Stack } from './stack.ts'
 import { gatewaySettings } from './stack-settings.ts'
 
 /** One more gateway on the inbox of a stack. Disposing of it stops it, and throws if it had ended unexpectedly. */
-interface SecondGateway extends AsyncDisposable {
+export interface SecondGateway extends AsyncDisposable {
   readonly gateway: ServiceUnderTest
   /** The stack's provider acme, delivering here. */
   readonly provider: PaymentProvider
