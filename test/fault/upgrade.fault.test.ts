@@ -104,7 +104,7 @@ async function checkUpgrade({ stack, source, during, orphans }: Ended): Promise<
 }
 
 describe('an upgrade from release 0.1.0, with a backlog and under load', { timeout: 360_000 }, () => {
-  it('of the gateways first loses nothing, also as an old gateway dies', async (context) => {
+  it('FP-41: of the gateways first loses nothing, also as an old gateway dies', async (context) => {
     await using resources = new AsyncDisposableStack()
     const { stack, source } = await beginUpgrade(context, resources)
     await using second = await startSecondGateway(stack)
@@ -125,7 +125,7 @@ describe('an upgrade from release 0.1.0, with a backlog and under load', { timeo
     await checkUpgrade({ stack, source, during, orphans })
   })
 
-  it('of fulfilment first loses nothing, also as a new gateway dies and an old one starts again', async (context) => {
+  it('FP-41: of fulfilment first loses nothing, also as a new gateway dies and an old one starts again', async (context) => {
     await using resources = new AsyncDisposableStack()
     const { stack, source } = await beginUpgrade(context, resources)
     await upgrade(stack, 'fulfilment')
