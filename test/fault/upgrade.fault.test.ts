@@ -20,7 +20,7 @@ const MIN_HELD = 10
 // In addition to the two seconds that are promised, because processes that share a machine with others are late.
 const BUSY_MS = 3_000
 
-/** An upgrade that has begun: 0.1.0 runs, a backlog waits, and fulfilment is away. */
+/** An upgrade that has begun: 0.1.0 runs, a backlog waits, and fulfilment does not run. */
 interface Upgrade {
   readonly stack: Stack
   /** The provider to which the backlog was delivered. */

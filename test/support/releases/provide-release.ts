@@ -27,7 +27,7 @@ export interface ReleasePrograms {
 }
 
 /**
- * Release 0.1.0 as its users run it: its sources with the packages of its own lock file. They are kept in our cache.
+ * Release 0.1.0 as its users run it: its sources with the packages that its lock file names. They are kept in our cache.
  * Without its commit the test is skipped.
  */
 export async function provideFirstRelease(context: TestContext): Promise<ReleasePrograms> {

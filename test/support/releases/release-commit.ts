@@ -38,7 +38,7 @@ export async function newestRelease(): Promise<string | undefined> {
   return (newest ? await commitOf(newest) : undefined) ?? (await firstRelease())
 }
 
-/** The commit that a name of Git stands for. */
+/** The commit that Git knows by this name. Undefined if there is none. */
 export function commitOf(name: string): Promise<string | undefined> {
   return git('rev-parse', '--verify', '--quiet', `${name}^{commit}`).catch(() => undefined)
 }
