@@ -1,9 +1,6 @@
 ------------------------------ MODULE Oncehook ------------------------------
 (* How a delivery becomes one effect, as a model that TLC checks. README.md in *)
 (* this folder explains how to read it and what it leaves out.                 *)
-(*                                                                             *)
-(* [today]  the code does it now.                                              *)
-(* [next]   it comes with the reservation of payments.                         *)
 
 EXTENDS Naturals, FiniteSets, TLC
 
@@ -15,10 +12,10 @@ CONSTANTS
     Payments,
     OrderOf,      \* event -> the order that it is about
     PaymentOf,    \* event -> its payment
-    Lease,        \* "process" [today]: a lease for each process. "record": one for each record, as in 0.1.0
-    Guard,        \* what keeps a payment to one order: "index" [today] or "reservation" [next]
+    Old,          \* the gateways of release 0.1.0: a lease for each record. The others have one lease for each process
+    Guard,        \* what keeps a payment to one order, PAYMENT_GUARD: "index" or "reservation"
     MaxFaults,    \* how many things go wrong in one history, each at any step
-    MaxAsked,     \* how often, in one history, an event is sent again after its 200, replayed or released
+    MaxAsked,     \* how often, in one history, an event is sent again after its 200, replayed or released, or an order changes
     Admits,       \* whether new records may be claimed on insert: {TRUE}, or {TRUE, FALSE} for either
     Missing       \* protecting steps that are taken out, to show what each is for
 
@@ -28,23 +25,24 @@ OnePayment == [e \in Events |-> "p1"]
 TwoPayments == [e \in Events |-> IF e = "e1" THEN "p1" ELSE "p2"]
 
 (* Gateways are alike, and so are calls: TLC checks one of several equal histories. *)
-Alike == Permutations(Gateways) \cup Permutations(Calls)
+AlikeCalls == Permutations(Calls)
+Alike == Permutations(Gateways) \cup AlikeCalls
 
 Has(step) == step \notin Missing
 
 Steps == {"majority", "concern first", "verdict first", "takeover", "sweep", "fence",
           "marker", "join", "condition", "order majority", "majority read",
-          "index", "reservation", "reservation majority"}
+          "index", "reservation", "reservation majority", "reservation read", "reservation version", "move"}
 
-ASSUME Missing \subseteq Steps /\ Lease \in {"record", "process"} /\ Guard \in {"index", "reservation"}
+ASSUME Missing \subseteq Steps /\ Old \subseteq Gateways /\ Guard \in {"index", "reservation"}
 
 VARIABLES
     inbox,        \* event -> its record, as the primary of the database has it
     inboxM,       \* the same, as a majority has it: this is never rolled back
     orders,       \* order -> its document, as the primary has it
     ordersM,      \* the same, as a majority has it
-    payments,     \* payment -> the order that it is reserved for, as the primary has it [next]
-    paymentsM,    \* the same, as a majority has it [next]
+    payments,     \* payment -> the order and the version that it is reserved for, as the primary has it
+    paymentsM,    \* the same, as a majority has it
     lag,          \* the collections whose new writes reach no majority at present
     insert,       \* gateway -> its insert command, of which one is in progress at a time
     known,        \* gateway -> the events that it remembers as durable
@@ -69,15 +67,19 @@ vars == <<inboxes, books, lag, accepting, dispatching, acked, trespass, budget>>
 Absent == [state |-> "absent", owner |-> "nobody", fence |-> 0, outcome |-> "none"]
 NoClaim == [step |-> "none", fence |-> 0, result |-> "none"]
 NoInsert == [phase |-> "none", group |-> {}, new |-> {}, claimed |-> {}]
-NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, result |-> "none"]
+NoReservation == [order |-> "none", version |-> 0]
+NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, found |-> NoReservation, result |-> "none"]
 (* `effects` and `by` are for the invariants only: how often, and by which events, the order was paid. *)
-NewOrder == [version |-> 0, applied |-> {}, paid |-> "none", effects |-> 0, by |-> {}]
+NewOrder == [version |-> 0, applied |-> {}, paid |-> "none", deleted |-> FALSE, effects |-> 0, by |-> {}]
+
+InitBooks ==
+    /\ orders = [o \in Orders |-> NewOrder] /\ ordersM = orders
+    /\ payments = [p \in Payments |-> NoReservation] /\ paymentsM = payments
+    /\ lag = {}
 
 Init ==
     /\ inbox = [e \in Events |-> Absent] /\ inboxM = inbox
-    /\ orders = [o \in Orders |-> NewOrder] /\ ordersM = orders
-    /\ payments = [p \in Payments |-> "none"] /\ paymentsM = payments
-    /\ lag = {}
+    /\ InitBooks
     /\ insert = [g \in Gateways |-> NoInsert]
     /\ known = [g \in Gateways |-> {}]
     /\ held = [g \in Gateways |-> [e \in Events |-> NoClaim]]
@@ -167,19 +169,31 @@ ClaimDue(g, e) == inbox[e].state = "pending" /\ Claim(g, e) /\ NoFault
 
 Holds(g, e) == held[g][e].step # "none" /\ held[g][e].fence = inbox[e].fence
 
-(* Whether time alone lets `g` take over a record. "gone" was a process that has died. A lease of a record is extended   *)
-(* by a holder only. A lease of a process covers all that the process ever wrote its name on, held or not: such a        *)
-(* process must look for records that it owns but does not hold, or nobody would ever take them.                         *)
+(* With an old gateway on either side, the lease of the record counts. Only its holder extends it, and the lease of a    *)
+(* record that a new gateway has is never extended: JumpClock.                                                           *)
+LeaseOfRecord(g, owner) == g \in Old \/ owner \in Old
+
+(* Whether time alone lets `g` take over a record. "gone" was a process that has died. The lease of a process covers all *)
+(* that the process ever wrote its name on, held or not.                                                                 *)
 LeaseHasEnded(g, e) ==
     LET owner == inbox[e].owner IN
     IF owner = "gone" THEN TRUE
-    ELSE IF owner = g THEN e \notin insert[g].group /\ (Lease = "record" \/ Has("sweep"))
-    ELSE IF Lease = "record" THEN ~Holds(owner, e)
+    ELSE IF owner = g THEN g \in Old /\ ~Holds(g, e) /\ e \notin insert[g].group
+    ELSE IF LeaseOfRecord(g, owner) THEN ~Holds(owner, e)
     ELSE ~alive[owner]
 
 TakeOver(g, e) ==
     /\ Has("takeover") /\ inbox[e].state = "processing" /\ LeaseHasEnded(g, e)
     /\ Claim(g, e) /\ NoFault
+
+(* Records that have the name of `g`, and that it does not hold: the answer to an insert or to a claim was lost, or a    *)
+(* result was not written. Nobody else would take them, because `g` lives. The code waits 20 s before. Here, the answer  *)
+(* may still come later: the raised fence makes it harmless.                                                             *)
+ReleaseStray(g, e) ==
+    /\ Has("sweep") /\ g \notin Old
+    /\ inbox[e].state = "processing" /\ inbox[e].owner = g /\ ~Holds(g, e)
+    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
+    /\ NoFault /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
 
 HeartBeat(g) ==
     /\ ~alive[g]
@@ -238,29 +252,67 @@ Read(c) ==
     /\ call' = [call EXCEPT ![c] =
          IF Has("marker") /\ e \in order.applied
          THEN [@ EXCEPT !.step = "answer", !.result = "duplicate"]
+         ELSE IF order.deleted
+         THEN [@ EXCEPT !.step = "answer", !.result = "never"]
          ELSE IF Has("join") /\ order.paid # "none"
          THEN [@ EXCEPT !.step = "write", !.result = "already_paid", !.seen = order.version]
          ELSE [@ EXCEPT !.step = IF Guard = "reservation" /\ Has("reservation") THEN "reserve" ELSE "write",
                         !.result = "applied", !.seen = order.version]]
     /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
 
-(* [next] Reserves the payment for the order. After a crash the retry finds its own reservation. *)
+-----------------------------------------------------------------------------
+(* Reservations: payments/guard. A payment is reserved for one version of one order, before that version is paid. *)
+
+Wanted(c) == [order |-> Order(c), version |-> call[c].seen]
+
+WaitsFor(x) == x \in lag /\ (x = "payments" => Has("reservation majority"))
+
+(* An insert. It does nothing if the payment is reserved already. *)
 Reserve(c) ==
-    LET p == PaymentOf[call[c].event]
-        isUsed == payments[p] \notin {"none", Order(c)} IN
+    LET p == PaymentOf[call[c].event] IN
     /\ call[c].step = "reserve"
-    /\ IF payments[p] = "none"
-       THEN WritePayments([payments EXCEPT ![p] = Order(c)])
-       ELSE UNCHANGED <<payments, paymentsM>>
-    /\ call' = [call EXCEPT ![c] =
-         [@ EXCEPT !.step = IF "payments" \in lag /\ Has("reservation majority") THEN "reserving"
-                            ELSE IF isUsed THEN "answer" ELSE "write",
-                   !.result = IF isUsed THEN "never" ELSE @]]
+    /\ IF payments[p] = NoReservation
+       THEN /\ WritePayments([payments EXCEPT ![p] = Wanted(c)])
+            /\ call' = [call EXCEPT ![c].step = IF WaitsFor("payments") THEN "reserving" ELSE "write"]
+       ELSE /\ UNCHANGED <<payments, paymentsM>>
+            /\ call' = [call EXCEPT ![c].step = "judge"]
     /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
 
+(* What a reservation that is there means, by what a majority has. After a crash, the retry finds its own. That of       *)
+(* another order may be moved if that order was never paid with it and has a later version: then no update that was      *)
+(* allowed by the reservation can match any more. Otherwise the other order may still be paid: decide again.             *)
+Judge(c) ==
+    LET p == PaymentOf[call[c].event]
+        found == paymentsM[p]
+        other == IF Has("reservation read") THEN ordersM[found.order] ELSE orders[found.order]
+        isLater == Has("reservation version") => other.version > found.version IN
+    /\ call[c].step = "judge"
+    /\ call' = [call EXCEPT ![c] =
+         IF found = NoReservation THEN [@ EXCEPT !.step = "answer", !.result = "later"]
+         ELSE IF found.order = Order(c)
+         THEN IF found.version >= call[c].seen THEN [@ EXCEPT !.step = "write"]
+              ELSE [@ EXCEPT !.step = "move", !.found = found]
+         ELSE IF other.paid = p THEN [@ EXCEPT !.step = "answer", !.result = "never"]
+         ELSE IF isLater /\ Has("move") THEN [@ EXCEPT !.step = "move", !.found = found]
+         ELSE [@ EXCEPT !.step = "sent"]]
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
+
+(* Moves the reservation, unless another call was faster. Then reads what a majority has. *)
+Move(c) ==
+    LET p == PaymentOf[call[c].event] IN
+    /\ call[c].step = "move"
+    /\ IF payments[p] = call[c].found
+       THEN WritePayments([payments EXCEPT ![p] = Wanted(c)])
+       ELSE UNCHANGED <<payments, paymentsM>>
+    /\ call' = [call EXCEPT ![c] =
+         [@ EXCEPT !.step = IF WaitsFor("payments") THEN "moving" ELSE "judge", !.found = NoReservation]]
+    /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
+
+-----------------------------------------------------------------------------
+(* The update of the order. *)
+
 PaidBy(e, order) ==
-    [version |-> order.version + 1, applied |-> order.applied \cup {e}, paid |-> PaymentOf[e],
-     effects |-> order.effects + 1, by |-> order.by \cup {e}]
+    [order EXCEPT !.version = @ + 1, !.applied = @ \cup {e}, !.paid = PaymentOf[e], !.effects = @ + 1, !.by = @ \cup {e}]
 
 (* The one conditional update. It matches the version that was read, without a marker of this event. *)
 Write(c) ==
@@ -310,6 +362,14 @@ Release(e) ==
     /\ Ask /\ inbox[e].state = "processing"
     /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
     /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
+
+(* A customer changes or deletes an order, or makes it again under its id. What has paid it stays noted for ever. *)
+ChangeOrder(o) ==
+    /\ Ask
+    /\ \E deleted \in BOOLEAN :
+         /\ orders[o].paid # "none" /\ orders[o].deleted => deleted
+         /\ WriteOrders([orders EXCEPT ![o].version = @ + 1, ![o].deleted = deleted])
+    /\ UNCHANGED <<inboxes, payments, paymentsM, lag, accepting, dispatching, acked, trespass>>
 
 -----------------------------------------------------------------------------
 (* What goes wrong. Each costs one of MaxFaults. *)
@@ -370,20 +430,21 @@ GiveBack(g, e) ==
     /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "settle", !.result = "later"]]
     /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
 
-(* A result never reaches the database, and the gateway gives up writing it. *)
-LoseSettle(g, e) ==
-    /\ Fault /\ held[g][e].step = "settle"
+(* The answer to a claim is lost, or a result never reaches the database: the gateway does not hold the record any more. *)
+LoseClaim(g, e) ==
+    /\ Fault /\ held[g][e].step \in {"ready", "settle"}
     /\ held' = [held EXCEPT ![g][e] = NoClaim]
     /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
 
-(* The clock of the database jumps, or a holder sleeps: a lease ends, and its holder does not know. *)
+(* The clock of the database jumps, or a holder sleeps: the lease of a record ends, and its holder does not know. *)
 JumpClock(g, e) ==
-    /\ Fault /\ Lease = "record" /\ Has("takeover") /\ inbox[e].state = "processing"
-    /\ inbox[e].owner \in Gateways \ {g} /\ ~LeaseHasEnded(g, e)
-    /\ Claim(g, e)
+    /\ Has("takeover") /\ inbox[e].state = "processing"
+    /\ inbox[e].owner \in Gateways \ {g} /\ LeaseOfRecord(g, inbox[e].owner) /\ ~LeaseHasEnded(g, e)
+    /\ Fault /\ Claim(g, e)
 
+(* The same for the lease of a process. A process that stops ends its lease itself, whatever it still holds. *)
 EndLease(g) ==
-    /\ Fault /\ Lease = "process" /\ alive[g]
+    /\ Fault /\ g \notin Old /\ alive[g]
     /\ alive' = [alive EXCEPT ![g] = FALSE]
     /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
 
@@ -406,8 +467,8 @@ Replicate(x) ==
          IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "durable"] ELSE insert[g]]
     /\ call' = [c \in Calls |->
          IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"]
-         ELSE IF x = "payments" /\ call[c].step = "reserving"
-         THEN [call[c] EXCEPT !.step = IF call[c].result = "never" THEN "answer" ELSE "write"]
+         ELSE IF x = "payments" /\ call[c].step = "reserving" THEN [call[c] EXCEPT !.step = "write"]
+         ELSE IF x = "payments" /\ call[c].step = "moving" THEN [call[c] EXCEPT !.step = "judge"]
          ELSE call[c]]
     /\ NoFault /\ UNCHANGED <<inbox, orders, payments, known, held, alive, acked, trespass>>
 
@@ -420,7 +481,7 @@ RollBack(x) ==
          IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "failed"] ELSE insert[g]]
     /\ call' = [c \in Calls |->
          IF \/ x = "orders" /\ call[c].step = "writing"
-            \/ x = "payments" /\ call[c].step = "reserving"
+            \/ x = "payments" /\ call[c].step \in {"reserving", "moving"}
          THEN [call[c] EXCEPT !.step = "answer", !.result = "later"] ELSE call[c]]
     /\ NoFault /\ UNCHANGED <<inboxM, ordersM, paymentsM, known, held, alive, acked, trespass>>
 
@@ -431,12 +492,13 @@ Next ==
          \/ InsertGroup(g) \/ AnswerStored(g) \/ AnswerNotStored(g) \/ HeartBeat(g)
          \/ Crash(g) \/ CutInsert(g) \/ InsertTimesOut(g) \/ EndLease(g)
     \/ \E g \in Gateways, e \in Events :
-         \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ Send(g, e) \/ Settle(g, e)
-         \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseSettle(g, e) \/ JumpClock(g, e)
+         \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ ReleaseStray(g, e) \/ Send(g, e) \/ Settle(g, e)
+         \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseClaim(g, e) \/ JumpClock(g, e)
     \/ \E c \in Calls :
-         \/ Read(c) \/ Reserve(c) \/ Write(c) \/ Reply(c)
+         \/ Read(c) \/ Reserve(c) \/ Judge(c) \/ Move(c) \/ Write(c) \/ Reply(c)
          \/ LoseCall(c) \/ RepeatCall(c) \/ CallTimesOut(c)
     \/ \E e \in Events : Replay(e) \/ Release(e)
+    \/ \E o \in Orders : ChangeOrder(o)
     \/ \E x \in Collections : Lag(x) \/ Replicate(x) \/ RollBack(x)
     \/ FulfilmentCrash
 
@@ -447,10 +509,25 @@ Fairness ==
     /\ \A e \in Events :
          /\ WF_vars(\E g \in Gateways : ClaimDue(g, e))
          /\ WF_vars(\E g \in Gateways : TakeOver(g, e))
-    /\ \A c \in Calls : WF_vars(Read(c)) /\ WF_vars(Reserve(c)) /\ WF_vars(Write(c)) /\ WF_vars(Reply(c))
+         /\ WF_vars(\E g \in Gateways : ReleaseStray(g, e))
+    /\ \A c \in Calls : WF_vars(Read(c) \/ Reserve(c) \/ Judge(c) \/ Move(c) \/ Write(c)) /\ WF_vars(Reply(c))
     /\ \A x \in Collections : WF_vars(Replicate(x) \/ RollBack(x))
 
 Spec == Init /\ [][Next]_vars /\ Fairness
+
+(* The same from where each event has been accepted and is about to be sent, to check payments at a larger size. *)
+InitAccepted ==
+    /\ \E g \in Gateways :
+         /\ inbox = [e \in Events |-> Record(g, TRUE)] /\ inboxM = inbox
+         /\ known = [one \in Gateways |-> IF one = g THEN Events ELSE {}]
+         /\ held = [one \in Gateways |-> [e \in Events |->
+              IF one = g THEN [step |-> "ready", fence |-> 1, result |-> "none"] ELSE NoClaim]]
+    /\ acked = Events
+    /\ insert = [g \in Gateways |-> NoInsert] /\ alive = [g \in Gateways |-> TRUE]
+    /\ InitBooks /\ call = [c \in Calls |-> NoCall]
+    /\ trespass = FALSE /\ faults = 0 /\ asked = 0
+
+SpecOfPayments == InitAccepted /\ [][Next]_vars /\ Fairness
 
 -----------------------------------------------------------------------------
 (* What must always be true. *)

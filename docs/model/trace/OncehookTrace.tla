@@ -25,9 +25,6 @@ Step == RecordedSteps[IF Line > 0 THEN Line ELSE -Line]
 Begins(kind) == HasLine /\ Line > 0 /\ Step.kind = kind
 Ends(kind) == HasLine /\ Line < 0 /\ Step.kind = kind
 
-(* Calls are alike. Gateways are not: each has its recorded name. *)
-AlikeCalls == Permutations(Calls)
-
 TraceInit == Init /\ order \in DOMAIN Recorded /\ at = 1 /\ open = {}
 
 -----------------------------------------------------------------------------
@@ -51,11 +48,39 @@ Cut(s) ==
 (* The step of a claim that was lost, by a gateway that has claimed the event again since. It changes nothing. *)
 IsStale(s) == held[s.g][s.e].fence # s.fence /\ s.fence < inbox[s.e].fence
 
+(* The lease of a living process has ended. Nobody records that. *)
+TakeOverSleeper(g, e) ==
+    /\ inbox[e].state = "processing" /\ inbox[e].owner \in Gateways \ {g}
+    /\ Claim(g, e) /\ NoFault
+
+(* The calls of the model that a step of fulfilment may belong to. *)
+CallsOf(s) == {c \in Calls : call[c].step # "idle" /\ call[c].event = s.e}
+
+TakeCall(s, c) ==
+    /\ s.concern = "majority"
+    /\ CASE s.kind = "read" ->
+              /\ Read(c)
+              /\ s.isSeen => LET found == ordersM[Order(c)] IN
+                                found.version = s.version /\ s.isApplied = (s.e \in found.applied)
+         [] s.kind = "reserve" ->
+              /\ call[c].seen = s.version /\ Reserve(c)
+              /\ s.isSeen => (s.verdict = "changed") = (payments' # payments)
+         [] s.kind = "judge" ->
+              /\ Judge(c)
+              /\ s.isSeen /\ paymentsM[PaymentOf[s.e]] # NoReservation =>
+                   paymentsM[PaymentOf[s.e]].version = s.version
+         [] s.kind = "move" -> call[c].seen = s.version /\ Move(c)
+         [] s.kind = "write" ->
+              /\ call[c].seen = s.version /\ call[c].result = s.result /\ Write(c)
+              /\ s.isSeen => (s.verdict = "changed") = (orders' # orders)
+
 Take(s) ==
     CASE s.kind = "insert" -> IF s.isMet THEN Insert(s) ELSE Cut(s)
-      [] s.kind = "claim" ->
-           /\ ClaimDue(s.g, s.e) \/ TakeOver(s.g, s.e) \/ JumpClock(s.g, s.e)
+      [] s.kind = "claim" -> ClaimDue(s.g, s.e) /\ s.fence \in {0, held'[s.g][s.e].fence}
+      [] s.kind = "takeover" ->
+           /\ TakeOver(s.g, s.e) \/ TakeOverSleeper(s.g, s.e)
            /\ s.fence \in {0, held'[s.g][s.e].fence}
+      [] s.kind = "stray" -> ReleaseStray(s.g, s.e) \/ UNCHANGED vars
       [] s.kind = "settle" ->
            \/ /\ held[s.g][s.e].fence = s.fence /\ held[s.g][s.e].result = s.result
               /\ Settle(s.g, s.e)
@@ -67,11 +92,19 @@ Take(s) ==
               /\ Settle(s.g, s.e)
            \/ IsStale(s) /\ UNCHANGED vars
       [] s.kind = "crash" -> Crash(s.g)
+      [] OTHER -> \E c \in CallsOf(s) : TakeCall(s, c)
 
 TakeEffect == \E i \in open : Take(RecordedSteps[i]) /\ open' = open \ {i} /\ UNCHANGED <<order, at>>
 
 -----------------------------------------------------------------------------
 (* Lines that are more than a beginning or an end. *)
+
+(* Whether all earlier steps of these kinds of a call of fulfilment have ended. *)
+HasEnded(s, kinds) ==
+    \A i \in DOMAIN RecordedSteps :
+        LET hasLine(line) == \E earlier \in 1..(at - 1) : Lines[earlier] = line IN
+        RecordedSteps[i].kind \in kinds =>
+            (RecordedSteps[i].call = s.call /\ hasLine(i) => hasLine(-i))
 
 (* 200. The gateway must have seen by then that a majority has the record. *)
 Answer(s) ==
@@ -80,13 +113,26 @@ Answer(s) ==
 
 Call(s) ==
     \/ held[s.g][s.e].fence = s.fence /\ Send(s.g, s.e)
-    \/ IsStale(s) /\ UNCHANGED vars
+    \/ /\ IsStale(s)
+       /\ \E c \in Calls :
+            /\ call[c].step = "idle"
+            /\ call' = [call EXCEPT ![c] = [NoCall EXCEPT !.step = "sent", !.event = s.e]]
+       /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass, budget>>
 
 Result(s) ==
     /\ \/ /\ held[s.g][s.e].step = "settle"
           /\ held[s.g][s.e].fence = s.fence /\ held[s.g][s.e].result = s.result
        \/ IsStale(s)
     /\ UNCHANGED vars
+
+(* Fulfilment answers a call. It has waited for the ends of the writes before. What is refused for now is sent again. *)
+Answered(s) ==
+    /\ s.result \in {"again", "later"} \/ HasEnded(s, {"write"})
+    /\ \E c \in CallsOf(s) :
+         IF s.result \in {"again", "later"}
+         THEN /\ call' = [call EXCEPT ![c] = [NoCall EXCEPT !.step = "sent", !.event = s.e, !.from = call[c].from]]
+              /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass, budget>>
+         ELSE call[c].step = "answer" /\ call[c].result = s.result /\ UNCHANGED vars
 
 (* What the database has at the end of the recording. *)
 Stored(s) ==
@@ -95,9 +141,11 @@ Stored(s) ==
 
 Begin ==
     /\ HasLine /\ Line > 0
-    /\ IF Step.kind \in {"answer", "call", "stored"}
+    /\ Step.kind = "write" => HasEnded(Step, {"reserve", "move"})
+    /\ IF Step.kind \in {"answer", "call", "reply", "stored"}
        THEN /\ \/ Begins("answer") /\ Answer(Step)
                \/ Begins("call") /\ Call(Step)
+               \/ Begins("reply") /\ Answered(Step)
                \/ Begins("stored") /\ Stored(Step)
             /\ UNCHANGED open
        ELSE open' = open \cup {Line} /\ UNCHANGED vars
@@ -110,24 +158,31 @@ End ==
     /\ UNCHANGED open
 
 -----------------------------------------------------------------------------
-(* What no gateway records: the steps of fulfilment, and what goes wrong. *)
+(* What nobody records: what the network does, and what goes wrong. *)
 
 (* A gateway ends its work on a claim without a result. *)
 EndEarly(s) ==
     \/ GiveBack(s.g, s.e)
     \/ \E c \in Calls : call[c].from = s.g /\ call[c].event = s.e /\ CallTimesOut(c)
 
+(* Makes room: nobody waits for this call any more. *)
+Forget(c) ==
+    /\ call[c].from = "nobody" /\ \A d \in Calls : call[d].step # "idle"
+    /\ call' = [call EXCEPT ![c] = NoCall]
+    /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass, budget>>
+
 Unrecorded ==
-    \/ \E c \in Calls : Read(c) \/ Reserve(c) \/ Write(c) \/ Reply(c)
-    \/ /\ Ends("call") /\ Step.result = "later"
-       /\ FulfilmentCrash \/ \E c \in Calls : LoseCall(c) \/ CallTimesOut(c)
-    \/ Begins("call") /\ SendAgain(Step.g, Step.e)
+    \/ /\ Ends("call")
+       /\ \E c \in Calls :
+            /\ call[c].from = Step.g /\ call[c].event = Step.e
+            /\ Reply(c) \/ (Step.result = "later" /\ (LoseCall(c) \/ CallTimesOut(c)))
+    \/ Begins("call") /\ (SendAgain(Step.g, Step.e) \/ \E c \in Calls : Forget(c))
     \/ \E i \in open :
          LET s == RecordedSteps[i]
-             isReplaced == s.kind = "claim" /\ held[s.g][s.e].fence # inbox[s.e].fence IN
+             isReplaced == s.kind \in {"claim", "takeover"} /\ held[s.g][s.e].fence # inbox[s.e].fence IN
          \/ s.kind = "release" /\ EndEarly(s)
          \/ isReplaced /\ (EndEarly(s) \/ Settle(s.g, s.e))
-         \/ s.kind = "claim" /\ LoseSettle(s.g, s.e)
+         \/ s.kind \in {"claim", "takeover"} /\ LoseClaim(s.g, s.e)
 
 TraceNext ==
     \/ (Begin \/ End) /\ at' = at + 1 /\ UNCHANGED order

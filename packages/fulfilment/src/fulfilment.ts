@@ -151,7 +151,7 @@ interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo' 
 
 function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): UseCases {
   const { metrics, errors, mongo, sink, receipts, encryption, register } = useCaseParts
-  const { settings, logger, clock, random } = parts
+  const { settings, logger, clock, random, recording } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
   const orders = db.collection<OrderDocument>(ORDERS)
@@ -166,6 +166,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },
+    recording,
     payments: { db, errors, clock, logger, newCallId: randomUUID, receipts, guard: settings.PAYMENT_GUARD },
     erasures: {
       ...{

@@ -4,6 +4,7 @@ import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
+import type { Recording } from './composition/recording.ts'
 import { openFulfilment } from './fulfilment.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
 
@@ -14,10 +15,12 @@ export interface FulfilmentProcess {
   readonly heapIsBound: boolean
   /** Calls other services. */
   readonly fetch: typeof globalThis.fetch
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording
 }
 
 /** Runs fulfilment in this process until a signal stops it. */
-export async function runFulfilment({ env, heapIsBound, fetch }: FulfilmentProcess): Promise<void> {
+export async function runFulfilment({ env, heapIsBound, fetch, recording }: FulfilmentProcess): Promise<void> {
   const settings = readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
@@ -29,7 +32,7 @@ export async function runFulfilment({ env, heapIsBound, fetch }: FulfilmentProce
       // id.
       const times = { keyLeaseMs: 30_000, receiptLeaseMs: 30_000 }
       await openFulfilment(
-        { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch, ...times },
+        { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch, recording, ...times },
         lifecycle,
       )
     },

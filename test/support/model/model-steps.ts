@@ -1,29 +1,11 @@
-import type { EventOfStep, StepNote } from '@oncehook/gateway/testing/recording/record-steps'
-import type { RecordedLine } from './recorded-line.ts'
-
-/** A step in the words of the model. Its `kind` decides which members it has. */
-export type ModelStep = Readonly<Record<string, string | number | boolean | readonly string[]>>
-
-/** A step of one order, and when it began and ended. Null: nobody has seen its end. */
-export interface TimedStep {
-  readonly step: ModelStep
-  readonly begunAt: bigint
-  readonly endedAt: bigint | null
-  /** Steps with the same key are tries of one step. */
-  readonly key?: string
-}
+import { CALL_STEPS } from './call-steps.ts'
+import type { RecordedEvent, RecordedLine } from './recorded-line.ts'
+import { named, type Pair, type TimedStep, timed } from './step-pair.ts'
 
 /** The names that the model has for gateways, by process, and for events, by id. */
 export interface ModelNames {
   readonly gateways: ReadonlyMap<number, string>
   readonly events: ReadonlyMap<string, string>
-}
-
-interface Pair {
-  readonly begin: RecordedLine
-  readonly end: RecordedLine | undefined
-  readonly g: string
-  readonly names: ReadonlyMap<string, string>
 }
 
 /** The steps of the events that have names. */
@@ -38,6 +20,7 @@ export function modelSteps(lines: readonly RecordedLine[], { gateways, events }:
 }
 
 const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => TimedStep[]>> = {
+  ...CALL_STEPS,
   insert(pair) {
     const group = named(pair, pair.begin.begun)
     if (group.length === 0) return []
@@ -57,10 +40,12 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
     named(pair, pair.begin.begun)
       .filter(({ verdict }) => verdict === 'stored')
       .map(({ id }) => timed({ kind: 'answer', g: pair.g, e: id }, pair, false)),
-  claim(pair) {
-    // Without an end, it may have claimed any of the events.
-    const taken = pair.end ? named(pair, pair.end.ended) : [...pair.names.values()].map((id) => ({ id, fence: 0 }))
-    return taken.map(({ id, fence = 0 }) => timed({ kind: 'claim', g: pair.g, e: id, fence }, pair))
+  claim: (pair) => claimed(pair, 'claim'),
+  takeover: (pair) => claimed(pair, 'takeover'),
+  stray(pair) {
+    // The gateway learns how many were released, and not which: any of them, or none of this order.
+    if (pair.end?.ended?.strays === 0) return []
+    return [...pair.names.values()].map((id) => timed({ kind: 'stray', g: pair.g, e: id }, pair))
   },
   call: (pair) =>
     named(pair, pair.begin.begun).map(({ id, fence = 0 }) => {
@@ -78,22 +63,14 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
   crash: (pair) => [timed({ kind: 'crash', g: pair.g }, pair)],
 }
 
-/** The events of a note that have names, under their names. An insert may have an event twice: what it stored counts. */
-function named({ names }: Pair, note: StepNote | undefined): EventOfStep[] {
-  const found = new Map<string, EventOfStep>()
-  for (const event of note?.events ?? []) {
-    const id = names.get(event.id)
-    if (id !== undefined && found.get(id)?.verdict !== 'stored') found.set(id, { ...event, id })
-  }
-  return [...found.values()]
+function claimed(pair: Pair, kind: string): TimedStep[] {
+  // Without an end, it may have claimed any of the events.
+  const taken = pair.end ? named(pair, pair.end.ended) : [...pair.names.values()].map((id) => ({ id, fence: 0 }))
+  return taken.map(({ id, fence = 0 }) => timed({ kind, g: pair.g, e: id, fence }, pair))
 }
 
-function idsOf(events: readonly EventOfStep[]): string[] {
+function idsOf(events: readonly RecordedEvent[]): string[] {
   return events.map(({ id }) => id)
-}
-
-function timed(step: ModelStep, { begin, end }: Pair, isSeen = end !== undefined): TimedStep {
-  return { step, begunAt: begin.at, endedAt: isSeen ? (end?.at ?? null) : null }
 }
 
 /** A settlement that failed is tried again. Any of the tries may have had the effect. */

@@ -1,5 +1,16 @@
 import { readFile } from 'node:fs/promises'
-import type { StepName, StepNote } from '@oncehook/gateway/testing/recording/record-steps'
+import type { CallStepName, EventOfCall } from '@oncehook/fulfilment/testing/recording/record-calls'
+import type { EventOfStep, StepName, StepNote } from '@oncehook/gateway/testing/recording/record-steps'
+
+/** What a step of either service says about an event. */
+export type RecordedEvent = Omit<EventOfStep & EventOfCall, 'verdict'> & { readonly verdict?: string }
+
+/** What was recorded when a step of either service began or ended. */
+export interface RecordedNote extends Omit<StepNote, 'events'> {
+  /** The call of fulfilment. */
+  readonly call?: number
+  readonly events: readonly RecordedEvent[]
+}
 
 /** The beginning or the end of a step of a process, or its death. */
 export interface RecordedLine {
@@ -10,9 +21,9 @@ export interface RecordedLine {
   /** The number of the step. Its beginning and its end have the same. */
   readonly id: number
   /** What begins. An end has none. */
-  readonly step?: StepName | 'crash'
-  readonly begun?: StepNote
-  readonly ended?: StepNote
+  readonly step?: StepName | CallStepName | 'crash'
+  readonly begun?: RecordedNote
+  readonly ended?: RecordedNote
 }
 
 /** Writes what happens now as a line of a recording. */

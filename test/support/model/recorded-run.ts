@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { appendFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,29 +22,42 @@ interface RecordedGateway {
   readonly provider: PaymentProvider
 }
 
-/** Fulfilment and two gateways as real processes. The gateways record their steps. */
+/** Fulfilment and two gateways as real processes, which record their steps. */
 export interface RecordedRun extends AsyncDisposable {
   readonly stack: Stack
   readonly gateways: readonly [RecordedGateway, RecordedGateway]
-  /** Makes orders, and for each of them as many events that say it is paid. */
-  makePayments(orders: number, eventsEach: number): Promise<PaymentEvent[]>
+  /** Makes orders, and for each of them as many events that say it is paid. Their ids begin with `prefix`. */
+  makePayments(orders: number, eventsEach: number, prefix?: string): Promise<PaymentEvent[]>
   /** Kills a gateway and records its death. */
   kill(gateway: RecordedGateway): Promise<void>
   /** Waits for a line of the recording, and returns the first. */
   untilRecorded(isWanted: (line: RecordedLine) => boolean): Promise<RecordedLine>
-  /** Waits until all events are settled, and returns the recording in the words of the model. */
-  finish(): Promise<Trace>
+  /** Waits until all events are settled, and returns the recording, and the same in the words of the model. */
+  finish(): Promise<{ readonly lines: readonly RecordedLine[]; readonly trace: Trace }>
 }
 
-/** Starts a run. `sources`: the folder of the repository, or of a copy of it. */
-export async function startRecordedRun(sources: string): Promise<RecordedRun> {
+/** What runs. */
+export interface RunOptions {
+  /** The folder of the repository, or of a copy of it. */
+  readonly sources: string
+  /** `PAYMENT_GUARD`. */
+  readonly guard: 'index' | 'reservation'
+}
+
+/** Starts a run. */
+export async function startRecordedRun({ sources, guard }: RunOptions): Promise<RecordedRun> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-steps-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const file = join(folder, 'steps.jsonl')
   const script = join(sources, 'test/support/model/recorded-gateway.ts')
-  const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS) }
-  const stack = resources.use(await startStack({ gateway: settings, gatewayScript: script }))
+  // A call carries one event, as in the model.
+  const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS), DISPATCH_BATCH: '1' }
+  const fulfilmentScript = join(sources, 'test/support/model/recorded-fulfilment.ts')
+  const fulfilment = { STEPS_FILE: file, PAYMENT_GUARD: guard }
+  const stack = resources.use(
+    await startStack({ gateway: settings, gatewayScript: script, fulfilment, fulfilmentScript }),
+  )
   const second = resources.use(await startSecondGateway(stack, settings, script))
   const payments: PaymentEvent[][] = []
   const owned = resources.move()
@@ -53,9 +67,11 @@ export async function startRecordedRun(sources: string): Promise<RecordedRun> {
       { service: stack.gateway, provider: stack.provider('acme') },
       { service: second.gateway, provider: second.provider },
     ],
-    async makePayments(orders, eventsEach) {
+    async makePayments(orders, eventsEach, prefix = 'evt_') {
       const made = await createOrders(stack, orders)
-      const events = made.map((order) => Array.from({ length: eventsEach }, () => paymentOf(order)))
+      const events = made.map((order) =>
+        Array.from({ length: eventsEach }, () => paymentOf(order, { id: `${prefix}${randomUUID()}` })),
+      )
       payments.push(...events)
       return events.flat()
     },
@@ -73,7 +89,7 @@ export async function startRecordedRun(sources: string): Promise<RecordedRun> {
     async finish() {
       await stack.untilSettled()
       const lines = await readRecording(file)
-      return writeTrace(lines, await readOrders(stack, payments))
+      return { lines, trace: writeTrace(lines, { guard, orders: await readOrders(stack, payments) }) }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

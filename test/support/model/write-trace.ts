@@ -1,15 +1,25 @@
 import type { Trace } from '../../../scripts/model/check-trace.ts'
-import { type ModelStep, modelSteps, type TimedStep } from './model-steps.ts'
+import { CALL_STEPS } from './call-steps.ts'
+import { modelSteps } from './model-steps.ts'
 import type { RecordedLine } from './recorded-line.ts'
+import type { ModelStep, TimedStep } from './step-pair.ts'
 
 /** An order of a recorded run: its events, and what the database has of them at the end. */
 export interface RecordedOrder {
   readonly events: readonly { readonly id: string; readonly state: string; readonly fence: number }[]
 }
 
+/** What a run recorded, besides its lines. */
+export interface RecordedEnd {
+  /** `PAYMENT_GUARD` of the run. */
+  readonly guard: string
+  readonly orders: readonly RecordedOrder[]
+}
+
 /** Writes the steps of each order as a module of TLA+. */
-export function writeTrace(lines: readonly RecordedLine[], orders: readonly RecordedOrder[]): Trace {
-  const processes = [...new Set(lines.map(({ by }) => by))]
+export function writeTrace(lines: readonly RecordedLine[], { guard, orders }: RecordedEnd): Trace {
+  const ofGateways = lines.filter(({ step }) => step !== undefined && !(step in CALL_STEPS))
+  const processes = [...new Set(ofGateways.map(({ by }) => by))]
   const gateways = new Map(processes.map((by, index) => [by, `g${index + 1}`]))
   const written = orders.map(({ events }) => {
     const names = new Map(events.map(({ id }, index) => [id, `e${index + 1}`]))
@@ -18,7 +28,8 @@ export function writeTrace(lines: readonly RecordedLine[], orders: readonly Reco
     return writeOrder(steps, stored)
   })
   const records = written.map(({ steps, lines: order }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(order)}]`)
-  const body = [`RecordedGateways == ${toTla([...gateways.values()])}`, `Recorded ==\n ${tuple(records)}`]
+  const constants = [`RecordedGateways == ${toTla([...gateways.values()])}`, `RecordedGuard == ${toTla(guard)}`]
+  const body = [...constants, `Recorded ==\n ${tuple(records)}`]
   return {
     module: ['---- MODULE Recorded ----', 'EXTENDS Integers', ...body, '====', ''].join('\n'),
     orders: written.map(({ said }) => said),

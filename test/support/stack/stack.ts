@@ -30,6 +30,8 @@ export interface StackOptions {
   readonly fulfilment?: Settings
   /** The file that runs as the gateway. Default: the gateway's own. */
   readonly gatewayScript?: string
+  /** The file that runs as fulfilment. Default: fulfilment's own. */
+  readonly fulfilmentScript?: string
   /** Both services are of release 0.1.0. */
   readonly firstRelease?: ReleasePrograms
   /** The test's own MongoDB instead of that of the run. */
@@ -79,7 +81,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const signatures = new Set<string>()
   const { firstRelease } = options
   const ofFulfilment = { ...fulfilmentSettings(place), ...options.fulfilment }
-  const fulfilment = new ServiceUnderTest('fulfilment', ofFulfilment, firstRelease?.fulfilment)
+  const fulfilmentScript = firstRelease?.fulfilment ?? options.fulfilmentScript
+  const fulfilment = new ServiceUnderTest('fulfilment', ofFulfilment, fulfilmentScript)
   const settings = firstRelease === undefined ? gatewaySettings(place) : gatewaySettingsOfFirstRelease(place)
   const gatewayScript = firstRelease?.gateway ?? options.gatewayScript
   const gateway = new ServiceUnderTest('gateway', { ...settings, ...options.gateway }, gatewayScript)

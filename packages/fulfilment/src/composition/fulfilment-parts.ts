@@ -7,6 +7,7 @@ import type { MongoConnection } from '@oncehook/kernel/mongo/connection/mongo-co
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import type { FulfilmentSettings } from '../settings.ts'
+import type { Recording } from './recording.ts'
 
 /** Dependencies of fulfilment besides its settings. Tests replace some of them. */
 export interface FulfilmentParts {
@@ -22,6 +23,8 @@ export interface FulfilmentParts {
   readonly keyLeaseMs: number
   /** Milliseconds that a worker holds a receipt. Longer than a batch of attempts. */
   readonly receiptLeaseMs: number
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording | undefined
 }
 
 /** What the parts of a running service share. */

@@ -11,7 +11,9 @@ const MAX_EVENTS = 500
 export const applyEventsProcedure = procedure
   .input(z.object({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
   .mutation(async ({ ctx, input }): Promise<{ results: ApplyResult[] }> => {
-    const results = await applyEvents(ctx.useCases.payments, input.events)
+    const { payments, recording } = ctx.useCases
+    const apply = recording?.calls(applyEvents) ?? applyEvents
+    const results = await apply(payments, input.events)
     const counts: Record<string, number> = {}
     for (const result of results) {
       const name = 'outcome' in result ? result.outcome : result.refused

@@ -12,7 +12,7 @@ export interface Recording {
   inserts(db: Db): Db
   /** The answers to deliveries. */
   answers(inbox: Inbox): Inbox
-  /** Claims, settlements and releases. */
+  /** Claims, takeovers, settlements and releases. */
   claims(claims: Claims): Claims
   /** The calls to fulfilment and their results. */
   calls(process: DispatcherDeps['process']): DispatcherDeps['process']

@@ -18,7 +18,7 @@ export interface EventOfStep {
 }
 
 /** The names of the steps that are recorded. */
-export type StepName = 'insert' | 'answer' | 'claim' | 'call' | 'settle' | 'release'
+export type StepName = 'insert' | 'answer' | 'claim' | 'takeover' | 'stray' | 'call' | 'settle' | 'release'
 
 /** What is recorded when a step begins, and again when it ends. */
 export interface StepNote {
@@ -26,6 +26,8 @@ export interface StepNote {
   readonly concern?: string
   /** Of an insert that ends: whether the write concern was met. */
   readonly isMet?: boolean
+  /** Of a release of stray records that ends: how many were released. */
+  readonly strays?: number
   readonly events: readonly EventOfStep[]
 }
 
@@ -105,10 +107,16 @@ function recordClaims(claims: Claims, begin: BeginStep): Claims {
       return taken
     },
     async takeOver(limit) {
-      const end = begin('claim', { events: [] })
+      const end = begin('takeover', { events: [] })
       const takenOver = await claims.takeOver(limit)
       end({ events: takenOver.taken.map(toHeld) })
       return takenOver
+    },
+    async releaseStrays(held) {
+      const end = begin('stray', { events: [] })
+      const strays = await claims.releaseStrays(held)
+      end({ strays, events: [] })
+      return strays
     },
     async settle(settled) {
       const end = begin('settle', { events: settled.map(toResult) })
