@@ -5,6 +5,7 @@ import { checkTrace, type Trace } from '../../scripts/model/check-trace.ts'
 import { type ProvidedTlc, provideTlc } from '../../scripts/model/provide-tlc.ts'
 import { LOST_ANSWER } from '../support/model/lose-answers.ts'
 import { outliveLease } from '../support/model/outlive-lease.ts'
+import type { RecordedLine } from '../support/model/recorded-line.ts'
 import { deliverUntilAccepted, type RecordedRun, startRecordedRun } from '../support/model/recorded-run.ts'
 import { countTakeovers } from '../support/model/takeovers.ts'
 
@@ -33,16 +34,24 @@ async function payAgain({ gateways, makePayments }: RecordedRun): Promise<void> 
   )
 }
 
-/** A gateway dies while it accepts. The provider delivers everything again, to the other gateway. */
-async function killGateway(run: RecordedRun): Promise<void> {
-  const [first, second] = run.gateways
-  const events = await run.makePayments(8, 1)
+/** A gateway dies while it accepts, with calls under way. The provider delivers everything again, to the other gateway. */
+async function killGateway({ stack, gateways, makePayments, kill, untilRecorded }: RecordedRun): Promise<void> {
+  const [first, second] = gateways
+  const events = await makePayments(8, 1)
+  const ids = new Set(events.map(({ id }) => id))
+  const { pid } = first.service
+  stack.fulfilment.pause()
   const deliveries = events.map((event) => first.provider.deliver(first.provider.write(event)))
-  await Promise.race(deliveries)
-  await run.kill(first)
+  await untilRecorded(({ step, by, begun }) => step === 'call' && by === pid && isAbout(begun, ids))
+  await kill(first)
+  stack.fulfilment.resume()
   await Promise.all(deliveries)
   await Promise.all(events.map((event) => deliverUntilAccepted(second.provider, event)))
   await first.service.start()
+}
+
+function isAbout(note: RecordedLine['begun'], ids: ReadonlySet<string>): boolean {
+  return note?.events.some(({ id }) => ids.has(id)) ?? false
 }
 
 /** The answer to an insert is lost. The record has the name of a gateway that does not know that it holds it. */
@@ -67,7 +76,7 @@ async function refusals(trace: Trace, context: TestContext): Promise<string[]> {
 }
 
 const GUARDS = [
-  { guard: 'index', phases: [loseAnswer, deliverTwice, payAgain, killFulfilment, killGateway, outliveLease] },
+  { guard: 'index', phases: [loseAnswer, deliverTwice, payAgain, killGateway, killFulfilment, outliveLease] },
   { guard: 'reservation', phases: [deliverTwice, payAgain, killFulfilment] },
 ] as const
 
