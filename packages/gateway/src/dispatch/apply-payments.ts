@@ -107,7 +107,10 @@ async function send(
 // The input is invalid, or too large.
 const UNREADABLE = new Set([400, 413])
 
-/** An order without a version does not exist or is deleted. Fulfilment reports which, so any version will do. */
+/**
+ * Any version will do if none is known. If fulfilment was asked, the order does not exist or is deleted, and fulfilment
+ * reports which.
+ */
 function expectedVersion(version: number | null | undefined): string {
   return version === null || version === undefined ? '*' : formatEntityTag(version)
 }

@@ -48,6 +48,47 @@ describe('processBatch', () => {
     ])
   })
 
+  it('asks for no versions while calls are answered, but for a minute after one failed', async () => {
+    let now = 0
+    const deps = { ...open(['a', 'b', 'c']), recent: new RecentAnswers(() => now) }
+    const { fake } = deps
+    const readsOf = async (id: string, members: Partial<Claim> = {}): Promise<number> => {
+      const before = fake.reads()
+      const { settled } = await processBatch(deps, [claim(id, {}, members)])
+      expect(settled.every(({ settlement }) => settlement.state === 'done')).toBe(true)
+      return fake.reads() - before
+    }
+    expect(await readsOf('a')).toBe(1)
+    expect(await readsOf('a')).toBe(0)
+    expect(await readsOf('b', { failedCalls: 1 })).toBe(1)
+    expect(await readsOf('b', { lost: 1 })).toBe(1)
+    failWith(fake, unavailable())
+    const { failure } = await processBatch(deps, [claim('c')])
+    expect(failure).toMatchObject({ reached: true, died: false })
+    failWith(fake, null)
+    now = 100_000
+    expect(await readsOf('c')).toBe(1)
+    now += 59_999
+    expect(await readsOf('c')).toBe(1)
+    now += 1
+    expect(await readsOf('c')).toBe(0)
+  })
+
+  it('asks for a version after a failed call, if it asked for none before: fulfilment may be unavailable', async () => {
+    const deps = open(['a'])
+    let isDown = false
+    const { versions, applyEvents } = deps.fulfilment
+    const fulfilment = {
+      versions: (ids: string[]) => (isDown ? Promise.reject(unavailable()) : versions(ids)),
+      applyEvents: (...args: Parameters<typeof applyEvents>) =>
+        isDown ? Promise.reject(unavailable()) : applyEvents(...args),
+    }
+    await processBatch({ ...deps, fulfilment }, [claim('a')])
+    isDown = true
+    const { failure } = await processBatch({ ...deps, fulfilment }, [claim('a')])
+    expect(failure).toMatchObject({ reached: false, died: false })
+  })
+
   it('calls nobody for a test event, unless test events have effects', async () => {
     const deps = open(['a'])
     const claims = [claim('a', {}, { test: true })]

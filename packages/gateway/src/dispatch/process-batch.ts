@@ -1,4 +1,5 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../errors.ts'
 import type { AttemptResult, Claim, NoEffectReason, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
@@ -125,10 +126,12 @@ async function callFulfilment(
 ): Promise<Answer> {
   if (asked.length === 0) return { results: [], isUnread: false }
   const commands = asked.map(([, command]) => command)
+  const asksVersions = mustAskVersions(recent, asked)
   let reached = false
   const watched: PaymentProcedures = {
     async versions(orderIds) {
       reached = false
+      if (!asksVersions) return NO_VERSIONS
       const versions = await fulfilment.versions(orderIds)
       reached = true
       return versions
@@ -141,9 +144,14 @@ async function callFulfilment(
   }
   try {
     const answers = await applyPayments(watched, commands)
-    if (isFaultOfAll(commands, answers)) return { error: toAppError(new Error(FAULT)), reached: false, died: false }
+    if (isFaultOfAll(commands, answers)) {
+      recent.recordCall('failed')
+      return { error: toAppError(new Error(FAULT)), reached: false, died: false }
+    }
+    recent.recordCall('answered')
     return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]), isUnread: false }
   } catch (thrown) {
+    recent.recordCall('failed')
     if (contractMismatch.is(thrown)) {
       const { hasReadSinceMismatch } = recent
       recent.readNothing()
@@ -153,9 +161,31 @@ async function callFulfilment(
       }
       // If the releases do not match, no event is at fault.
       reached = false
-    }
+    } else if (!asksVersions) reached = await isThere(fulfilment, commands)
     return { error: toAppError(thrown), reached, died: reached && isBrokenConnection(thrown) }
   }
+}
+
+const NO_VERSIONS: ReadonlyMap<string, number | null> = new Map()
+
+/**
+ * Whether the versions are asked for before the call. Fulfilment needs none: it makes each change on the version that
+ * it reads itself. But their answer shows that it was there just before a call that fails. A failed call without it
+ * asks afterwards, which shows less: fulfilment may have died at one of the events. So for a minute after a failed
+ * call, and for suspects, they are asked for before.
+ */
+function mustAskVersions(recent: RecentAnswers, asked: readonly [Claim, PaymentCommand][]): boolean {
+  return !recent.isReliable || asked.some(([{ lost, failedCalls }]) => lost > 0 || failedCalls > 0)
+}
+
+const THERE_MS = 2_000
+
+/** Whether fulfilment still answers after a call that failed. */
+async function isThere(fulfilment: PaymentProcedures, [first]: readonly PaymentCommand[]): Promise<boolean> {
+  if (first === undefined) return false
+  const answer = fulfilment.versions([first.orderId]).catch(() => null)
+  const versions = await withTimeout(answer, THERE_MS)
+  return versions !== TIMED_OUT && versions !== null
 }
 
 /** Only the next attempt shows whether the event is at fault: by then others have been read, or none. */

@@ -52,7 +52,8 @@ export function createFakeFulfilment(orders: Iterable<[string, number]> = []): F
     const before = seen.get(`${command.provider}\n${command.eventId}`)
     if (before !== undefined) return { ...before, outcome: 'duplicate' }
     if (version === undefined) return { refused: 'order_unknown', retry: 'later' }
-    if (command.ifMatch !== `"${version}"`) return { refused: 'precondition_failed', retry: 'now' }
+    if (command.ifMatch !== '*' && command.ifMatch !== `"${version}"`)
+      return { refused: 'precondition_failed', retry: 'now' }
     const next = (fake.orders.get(command.orderId) ?? 0) + 1
     fake.orders.set(command.orderId, next)
     fake.applied.push(command.eventId)

@@ -4,6 +4,8 @@ export class RecentAnswers {
   #verdictAt = Number.NEGATIVE_INFINITY
   #hadMismatch = false
   #readSince = false
+  #hasFailed = false
+  #reliableFrom = Number.POSITIVE_INFINITY
 
   /** `now`: milliseconds that never go backwards. */
   constructor(now: () => number) {
@@ -20,6 +22,21 @@ export class RecentAnswers {
    */
   get hasDecision(): boolean {
     return this.#now() - this.#verdictAt < RECENT_MS
+  }
+
+  /** Records whether a call was answered, or failed as a whole. */
+  recordCall(result: 'answered' | 'failed'): void {
+    if (result === 'failed') {
+      this.#hasFailed = true
+      this.#reliableFrom = Number.POSITIVE_INFINITY
+    } else if (this.#reliableFrom === Number.POSITIVE_INFINITY) {
+      this.#reliableFrom = this.#now() + (this.#hasFailed ? RECENT_MS : 0)
+    }
+  }
+
+  /** Whether calls are answered: since the first call, or for a minute since one failed. */
+  get isReliable(): boolean {
+    return this.#now() >= this.#reliableFrom
   }
 
   /** Records a call with events that fulfilment could read. */
