@@ -1,7 +1,10 @@
-import type { Figures, Trial } from './trial.ts'
+import type { CurvePoint, Figures, Trial } from './trial.ts'
 
 /** Reads a trial's figure in one round; NaN if the round did not measure it. */
 type Reader = (trial: Trial, figure: keyof Figures) => number
+
+/** Reads a trial's curve in one round; empty if the round did not measure it. */
+type CurveReader = (trial: Trial) => readonly CurvePoint[]
 
 /** The value that a figure must reach. */
 export interface Goal extends Bound {
@@ -9,7 +12,7 @@ export interface Goal extends Bound {
   /** What the figure is compared with. */
   readonly against: string
   /** The figure of one round. */
-  readonly figure: (read: Reader) => number
+  readonly figure: (read: Reader, curveOf: CurveReader) => number
   /** How the figure is shown. */
   readonly unit: Unit
   /** Whether more is better (`at least`) or less (`at most`). */

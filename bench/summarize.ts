@@ -64,7 +64,10 @@ function roundsThatCount({ phase, rounds }: PhaseResult, quiet: readonly boolean
 function compareRow({ goals }: Row, rounds: readonly Round[]): GoalResult[] {
   return goals.map((goal) => {
     const values = rounds
-      .map((round) => goal.figure((trial, figure) => figureOf(round, trial, figure)))
+      .map((round) => {
+        const read = (trial: Trial, figure: keyof Figures): number => figureOf(round, trial, figure)
+        return goal.figure(read, (trial) => curveOf(round, trial))
+      })
       .filter((value) => !Number.isNaN(value))
     const value = values.length === 0 ? null : spreadOf(values)
     return { goal, value, verdict: value === null ? 'not measured' : verdictOf(goal, value.median) }
@@ -73,6 +76,10 @@ function compareRow({ goals }: Row, rounds: readonly Round[]): GoalResult[] {
 
 function figureOf(round: Round, { name }: Trial, figure: keyof Figures): number {
   return round.find(({ trial }) => trial === name)?.figures[figure] ?? Number.NaN
+}
+
+function curveOf(round: Round, { name }: Trial): readonly CurvePoint[] {
+  return round.find(({ trial }) => trial === name)?.curve ?? []
 }
 
 function verdictOf({ direction, target, aim }: Goal, value: number): GoalResult['verdict'] {

@@ -1,14 +1,12 @@
 import type { CurvePoint, Trial, TrialRun } from '../trial.ts'
 import type { Drive } from './drive.ts'
+import { isBorne } from './saturation.ts'
 import { type TrialSubject, warmedTrial } from './warmed-trial.ts'
 
 /** The rates to try, lowest first. */
 export interface HighestRateTrial extends TrialSubject {
   readonly rates: readonly number[]
 }
-
-/** A rate counts as sustained if 99 of 100 deliveries are answered in less than this and none fails. */
-const BEARABLE_P99_MS = 100
 
 const GRACE_MS = 3_000
 
@@ -29,11 +27,6 @@ export function createHighestRateTrial({ rates, ...subject }: HighestRateTrial):
       curve,
     }
   })
-}
-
-/** Whether the receiver sustained the rate of this point. */
-function isBorne({ p99Ms, failed }: CurvePoint): boolean {
-  return failed === 0 && p99Ms < BEARABLE_P99_MS
 }
 
 async function climb(drive: Drive, given: TrialRun, rates: readonly number[]) {
