@@ -21,7 +21,7 @@ export interface Service extends AsyncDisposable {
   readonly pid: number
 }
 
-const READY_TIMEOUT_MS = 30_000
+const READY_TIMEOUT_MS = 120_000
 const STOP_TIMEOUT_MS = 15_000
 const ROOT = join(import.meta.dirname, '../../..')
 const LEAVE_WITH_PARENT = import.meta.resolve('../../../scripts/start/leave-with-parent.mjs')
