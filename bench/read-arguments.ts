@@ -8,6 +8,11 @@ export interface ArgumentReader {
    * @throws PlanError for any other argument
    */
   options<Name extends string>(args: readonly string[], defaults: Readonly<Record<Name, string>>): Record<Name, string>
+  /**
+   * Takes a flag without a value out of the arguments.
+   * @returns the other arguments, and whether it was there
+   */
+  flag(args: readonly string[], name: string): readonly [others: readonly string[], isSet: boolean]
   /** @throws PlanError */
   wholeNumber(text: string, range: { readonly least: number; readonly most: number }): number
 }
@@ -22,6 +27,10 @@ export function createArgumentReader(usage: string): ArgumentReader {
       } catch {
         throw new PlanError(usage)
       }
+    },
+    flag(args, name) {
+      const others = args.filter((arg) => arg !== `--${name}`)
+      return [others, others.length < args.length]
     },
     wholeNumber(text, { least, most }) {
       const value = Number(text)
