@@ -2,10 +2,10 @@ import { PlanError } from '../plan.ts'
 import { createArgumentReader } from '../read-arguments.ts'
 
 /** The parts of a measurement, in their order. */
-export const SCALE_PARTS = ['claims', 'idle', 'whole', 'in-flight'] as const
+const SCALE_PARTS = ['claims', 'idle', 'whole', 'in-flight'] as const
 
 /** One part of a measurement. */
-export type ScalePart = (typeof SCALE_PARTS)[number]
+type ScalePart = (typeof SCALE_PARTS)[number]
 
 /** What a measurement of several processes does. */
 export interface ScalePlan {

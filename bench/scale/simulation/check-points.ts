@@ -6,7 +6,7 @@ import { simulateGroups } from './simulate.ts'
 export const CHECKED = ['commands', 'gatewayUs', 'fulfilmentUs', 'mongodUs'] as const
 
 /** One figure of a measured point, and what the simulation says. */
-export interface CheckedFigure {
+interface CheckedFigure {
   readonly measured: number
   readonly simulated: number
   /** How far the simulation is from the measurement: 0.1 is 10 % above it. */

@@ -16,7 +16,7 @@ export interface SystemSize {
 }
 
 /** The parts that can be too busy. */
-export type Part = 'gateways' | 'fulfilment' | 'primaries'
+type Part = 'gateways' | 'fulfilment' | 'primaries'
 
 /** How a system of this size behaves. */
 export interface Simulated {

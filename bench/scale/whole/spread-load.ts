@@ -1,7 +1,7 @@
 import { forkWorker } from '../../fork-worker.ts'
 
 /** Deliveries for several gateways: as many for each. The orders of gateway n begin with `<orderPrefix><n>-`. */
-export interface SpreadBatch {
+interface SpreadBatch {
   readonly urls: readonly string[]
   readonly secret: string
   /** For each gateway. */
