@@ -22,7 +22,7 @@ export interface EventOfCall {
 export type CallStepName = 'read' | 'reserve' | 'judge' | 'move' | 'write' | 'reply'
 
 /** What is recorded when a step begins, and again when it ends. */
-export interface CallNote {
+interface CallNote {
   /** The number of the call in this process. */
   readonly call: number
   /** Of a step that begins: its read concern or its write concern. */

@@ -104,7 +104,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
       if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
       const { filter, againInMs } = await findAbandoned(deps, owners)
       if (filter === null) return { taken: [], poisoned: 0, againInMs }
-      const poisoned = await failPoisonEvents(deps, owners, filter)
+      const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
       const claimable = { ...filter, $nor: [mayBePoison(deps)] }
       return { poisoned, taken: await take(await findOldest(deps, claimable, limit), claimable), againInMs }
     },

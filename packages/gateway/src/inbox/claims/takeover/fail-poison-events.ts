@@ -17,22 +17,22 @@ export function mayBePoison({ maxCrashes }: ClaimsDeps): Document {
   return { begun: true, lost: { $gte: maxCrashes - 1 } }
 }
 
+/** The oldest records of dead holders. */
+interface Abandoned {
+  /** Matches all of them. */
+  readonly filter: Document
+  readonly limit: number
+}
+
 /**
  * Marks a record as dead if its holders died `maxCrashes` times in a row without a result, because it may be the cause.
- * `abandoned` matches the records of dead holders. If some of the earlier holders are alive after all, fewer deaths
+ * Examines only the oldest records of dead holders: the others become the oldest as these are claimed. If some of the earlier holders are alive after all, fewer deaths
  * count. Only a process that has reached the database for a whole lease decides this. Resolves to the number of records
  * marked.
  */
-export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandoned: Document): Promise<number> {
-  const q = { ...abandoned, ...mayBePoison(deps) }
-  const events = deps.db.collection<EventDocument>(EVENTS)
-  const fields = { slot: 1, fence: 1, lost: 1, losses: 1, leaseOwner: 1 } as const
-  const candidates = await events
-    .find(q, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS })
-    .project<Candidate>(fields)
-    .sort({ _id: 1 })
-    .limit(MOST_CHECKED)
-    .toArray()
+export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandoned: Abandoned): Promise<number> {
+  const q = { ...abandoned.filter, ...mayBePoison(deps) }
+  const candidates = await findCandidates(deps, abandoned)
   if (candidates.length === 0 || !owners.isSteady) return 0
   const beats = await owners.readBeats(candidates.flatMap(({ losses = [] }) => losses.map(({ owner }) => owner)))
   let failed = 0
@@ -47,4 +47,17 @@ export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandon
     if (check === 'dead') failed += changed
   }
   return failed
+}
+
+function findCandidates(deps: ClaimsDeps, { filter, limit }: Abandoned): Promise<Candidate[]> {
+  const pipeline = [
+    { $match: filter },
+    { $sort: { _id: 1 } },
+    { $limit: Math.max(limit, MOST_CHECKED) },
+    { $match: mayBePoison(deps) },
+    { $limit: MOST_CHECKED },
+    { $project: { slot: 1, fence: 1, lost: 1, losses: 1, leaseOwner: 1 } },
+  ]
+  const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
+  return deps.db.collection<EventDocument>(EVENTS).aggregate<Candidate>(pipeline, options).toArray()
 }
