@@ -20,17 +20,23 @@ const MODULES = resolve(import.meta.dirname, '../../node_modules')
 
 /**
  * Builds a package, packs it with npm, and installs the tarball into an empty project without a network. Its
- * dependencies come from the packages that are installed here.
+ * dependencies come from the packages that are installed here, by name, or are built too.
  */
 export async function installPackage(
   build: (folder: string) => Promise<void>,
-  dependencies: readonly string[] = [],
+  dependencies: readonly (string | ((folder: string) => Promise<void>))[] = [],
 ): Promise<ProjectWithPackage> {
   const root = await mkdtemp(join(tmpdir(), 'oncehook-package-'))
   const folder = join(root, 'project')
   await build(join(root, 'built'))
   const { file, unpackedBytes } = await packFolder(join(root, 'built'), root)
-  const others = await Promise.all(dependencies.map((name) => packFolder(join(MODULES, name), root)))
+  const others = await Promise.all(
+    dependencies.map(async (one, index) => {
+      const source = typeof one === 'string' ? join(MODULES, one) : join(root, `dependency-${index}`)
+      if (typeof one !== 'string') await one(source)
+      return packFolder(source, root)
+    }),
+  )
   const files = [file, ...others.map((other) => other.file)]
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "name": "project", "private": true }\n')
