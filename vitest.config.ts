@@ -118,6 +118,7 @@ export default defineConfig({
         'packages/cli/src/**': least(95, 88),
         'packages/fulfilment/src/**': least(96, 88),
         'packages/gateway/src/**': least(93, 87),
+        'packages/handler/src/**': least(90, 80),
         'packages/kernel/src/**': least(92, 89),
         'packages/simulator/src/**': least(79, 65),
         'packages/webhooks/src/**': least(98, 93),

@@ -31,6 +31,7 @@ describe('packages', () => {
     ['webhooks', ['kernel'], []],
     ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
+    ['handler', ['kernel', 'webhooks'], []],
     ['simulator', ['webhooks/signing'], []],
     ['console', ['kernel/currencies'], ['gateway']],
     [
@@ -54,7 +55,7 @@ describe('webhooks', () => {
   it('is entered by its documented entries only, and by tests through those of testing', () => {
     const entries = ['.', './express', './fastify', './fetch', './koa', './providers']
     expect(Object.keys(ENTRIES)).toEqual([...entries, './signing/*', './testing/*'])
-    const others = ['packages/gateway/src', 'packages/cli/src', 'packages/fulfilment/src', 'packages/simulator/src']
+    const others = ['gateway', 'cli', 'fulfilment', 'handler', 'simulator'].map((name) => `packages/${name}/src`)
     const used = others
       .flatMap(importsOf)
       .filter(({ from }) => /^@oncehook\/webhooks(?:\/|$)|\/webhooks\/src\//.test(from))
@@ -83,6 +84,20 @@ describe('webhooks', () => {
     expect(new Set(foreign.filter((from) => !from.startsWith('@oncehook/kernel/')))).toEqual(new Set(['zod']))
     expect(used.filter((from) => /^node:(?:https?|net|fs)\b/.test(from))).toEqual([])
     expect(used.filter((from) => /^@oncehook\/kernel\/(?:http|mongo|trpc)\b/.test(from))).toEqual([])
+  })
+})
+
+describe('handler', () => {
+  it('uses only the main entry of webhooks, and loads no driver that its user may not have', () => {
+    const used = importsOf('packages/handler/src')
+    expect(new Set(used.map(({ from }) => from).filter((from) => from.startsWith('@oncehook/webhooks')))).toEqual(
+      new Set(['@oncehook/webhooks']),
+    )
+    const drivers = used.filter(({ from, typeOnly }) => ['pg', 'mongodb'].includes(from) && !typeOnly)
+    expect(drivers.filter(({ later }) => !later)).toEqual([])
+    expect(new Set(drivers.map(({ file }) => file))).toEqual(
+      new Set(['packages/handler/src/mongo/set-up-mongo.ts', 'packages/handler/src/postgres/set-up-postgres.ts']),
+    )
   })
 })
 

@@ -86,7 +86,7 @@ describe('the comments and test titles', () => {
   it.each([
     ['packages/{webhooks,cli}/src/**/*.ts', []],
     ['packages/{gateway,fulfilment}/src/**/*.ts', []],
-    ['packages/{kernel,simulator,console}/src/**/*.ts', []],
+    ['packages/{kernel,simulator,console,handler}/src/**/*.ts', []],
     ['{test,bench,contracts}/**/*.ts', ['**/node_modules/**']],
     ['scripts/**/*.{ts,mjs}', []],
   ])('of %s use no banned phrase', (sources, exclude) => {

@@ -1,0 +1,50 @@
+import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
+import { type OutboxParts, type OutboxWorker, runOutbox } from './outbox/run-outbox.ts'
+import type { Store } from './store.ts'
+
+/** What the background work needs. */
+export interface BackgroundParts extends Omit<OutboxParts, 'outbox' | 'functions'> {
+  readonly store: Pick<Store<never>, 'outbox' | 'removeExpired'>
+  readonly later: OutboxParts['functions']
+}
+
+/** The work of a handler that no delivery waits for. */
+export interface Background {
+  /** Starts it, if it does not run. */
+  start(): void
+  /** There are new messages. */
+  wake(): void
+  stop(graceMs: number): Promise<void>
+}
+
+const REMOVE_EVERY_MS = 60_000
+const LONGEST_TIMER_MS = 2_147_483_647
+
+/** Creates the work of a handler in the background: sending messages, and removing expired keys. */
+export function createBackground({ store, later, ...parts }: BackgroundParts): Background {
+  const { random, log } = parts
+  let running: { readonly worker: OutboxWorker | null; readonly removal: RunningTask } | undefined
+  let keepAlive: NodeJS.Timeout | undefined
+  return {
+    start() {
+      if (running !== undefined) return
+      const hasMessages = Object.keys(later).length > 0
+      const worker = hasMessages ? runOutbox({ ...parts, outbox: store.outbox, functions: later }) : null
+      const removal = runPeriodically({
+        ...{ everyMs: REMOVE_EVERY_MS, random },
+        async task(stopping) {
+          while (!stopping.aborted && (await store.removeExpired()) > 0);
+        },
+        onError: (error) => log({ level: 'warn', message: 'Expired keys cannot be removed', error }),
+      })
+      running = { worker, removal }
+      // The waits of the tasks keep no process alive.
+      keepAlive = setInterval(() => undefined, LONGEST_TIMER_MS)
+    },
+    wake: () => running?.worker?.wake(),
+    async stop(graceMs) {
+      clearInterval(keepAlive)
+      await Promise.all([running?.worker?.stop(graceMs), running?.removal.stop()])
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { createHandler, type EventFunction, type Handler, type LogLine, type Store } from './create-handler.ts'
+import { mongo } from './mongo/mongo.ts'
+import { postgres } from './postgres/postgres.ts'
+import { SECRET, signedRequest } from './testing/signed-request.ts'
+import { openMongo, openPostgres } from './testing/test-stores.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const onPostgres = stack.use(await openPostgres(process.env))
+const onMongo = stack.use(await openMongo(process.env))
+
+const opened: Handler[] = []
+const lines: LogLine[] = []
+afterEach(async () => {
+  lines.length = 0
+  await Promise.all(opened.splice(0).map((handler) => handler.close()))
+})
+
+function start<Tx>(store: Store<Tx>, act: EventFunction<Tx>): Handler {
+  const options = { store, secrets: SECRET, on: { '*': act }, concurrency: 3, log: (line: LogLine) => lines.push(line) }
+  const handler = createHandler(options)
+  opened.push(handler)
+  return handler
+}
+
+async function send(handler: Handler, key: string): Promise<readonly [number, string | undefined]> {
+  const response = await handler.fetch(signedRequest({ key }))
+  return [response.status, ((await response.json()) as { error?: string }).error]
+}
+
+/** The statuses of three events at once, nine times. */
+async function sendAll(handler: Handler, start: string): Promise<readonly number[]> {
+  const statuses: number[] = []
+  for (let turn = 0; turn < 9; turn += 1) {
+    const answers = await Promise.all([1, 2, 3].map((index) => send(handler, `${start}_${turn}_${index}`)))
+    statuses.push(...answers.map(([status]) => status))
+  }
+  return statuses
+}
+
+describe('a handler on PostgreSQL', () => {
+  const under = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
+
+  async function query(context: TestContext, text: string, values: unknown[] = []) {
+    const client = new pg.Client(under(context).url)
+    await client.connect()
+    return client.query(text, values).finally(() => client.end())
+  }
+
+  it('does not count an event as done if the function hides that a query failed', async (context) => {
+    const store = under(context)
+    const handler = start(store.store, async ({ key }, tx) => {
+      await store.apply(tx, key)
+      await tx.query('select nothing').catch(() => undefined)
+    })
+    expect(await send(handler, 'hidden_1')).toEqual([500, 'failed'])
+    expect(String(lines[0]?.error)).toContain('PostgreSQL rolled the transaction back')
+    expect(await store.effects()).not.toHaveProperty('hidden_1')
+  })
+
+  it('refuses a query after the function has returned', async (context) => {
+    const store = under(context)
+    let late: Promise<unknown> | undefined
+    const handler = start(store.store, ({ key }, tx) => {
+      late = sleep(300).then(() => store.apply(tx, key))
+    })
+    expect(await send(handler, 'forgotten_1')).toEqual([200, undefined])
+    await expect(late).rejects.toThrow('await everything before the function returns')
+    expect(await store.effects()).not.toHaveProperty('forgotten_1')
+  })
+
+  it('repeats transactions that PostgreSQL rolls back because of others', { timeout: 60_000 }, async (context) => {
+    await query(context, 'create table counter (n int); insert into counter values (0)')
+    const pool = new pg.Pool({ connectionString: under(context).url })
+    stack.defer(() => pool.end())
+    const handler = start(postgres(pool, { isolation: 'serializable' }), async (_, tx) => {
+      const { rows } = await tx.query<{ n: number }>('select n from counter')
+      await sleep(5)
+      await tx.query('update counter set n = $1', [(rows[0]?.n ?? 0) + 1])
+    })
+    expect(new Set(await sendAll(handler, 'serial'))).toEqual(new Set([200]))
+    expect((await query(context, 'select n from counter')).rows).toEqual([{ n: 27 }])
+  })
+
+  it('survives lost connections, in a transaction and between them', async (context) => {
+    const store = under(context)
+    let isFirst = true
+    const handler = start(store.store, async ({ key }, tx) => {
+      await store.apply(tx, key)
+      const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+      if (isFirst) await query(context, 'select pg_terminate_backend($1)', [rows[0]?.pid])
+      isFirst = false
+      await sleep(100)
+    })
+    expect(await send(handler, 'lost_1')).toEqual([500, 'failed'])
+    expect(await store.effects()).not.toHaveProperty('lost_1')
+    expect(await send(handler, 'lost_1')).toEqual([200, undefined])
+    const others =
+      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()'
+    await query(context, others)
+    await sleep(100)
+    expect(await send(handler, 'lost_2')).toEqual([200, undefined])
+    expect(await store.effects()).toMatchObject({ lost_1: 1, lost_2: 1 })
+  })
+
+  it('answers 503 while the database is unavailable', async () => {
+    const pool = new pg.Pool({ host: '127.0.0.1', port: 9 })
+    const handler = start(postgres(pool), () => undefined)
+    expect(await send(handler, 'down_1')).toEqual([503, 'unavailable'])
+    expect(await handler.isReady()).toBe(false)
+    expect(await handler.metrics()).not.toContain('messages_waiting')
+  })
+})
+
+describe('a handler on MongoDB', () => {
+  it('repeats transactions that MongoDB aborts because of others', { timeout: 60_000 }, async () => {
+    await using client = new MongoClient(onMongo.url)
+    await client.db().createCollection('counters')
+    const counters = client.db().collection<{ _id: string; n: number }>('counters')
+    await counters.insertOne({ _id: 'n', n: 0 })
+    const handler = start(onMongo.store, async (_, { db, session }) => {
+      await db.collection<{ _id: string }>('counters').updateOne({ _id: 'n' }, { $inc: { n: 1 } }, { session })
+      await sleep(5)
+    })
+    expect(new Set(await sendAll(handler, 'aborted'))).toEqual(new Set([200]))
+    expect((await counters.findOne())?.n).toBe(27)
+  })
+
+  it('answers 503 while the database is unavailable', async () => {
+    await using client = new MongoClient('mongodb://127.0.0.1:9/none', { serverSelectionTimeoutMS: 200 })
+    const handler = start(mongo(client), () => undefined)
+    expect(await send(handler, 'down_1')).toEqual([503, 'unavailable'])
+    expect(await handler.isReady()).toBe(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { createBackground } from './background.ts'
+import { createStandardVerifier } from './create-standard-verifier.ts'
+import { findFunctions } from './event-functions.ts'
+import { createJsonLog } from './handler-log.ts'
+import { checkOptions, type HandlerOptions } from './handler-options.ts'
+import { createRequests } from './http/create-requests.ts'
+import { type Listening, listen } from './http/listen.ts'
+import { createResponder } from './http/respond.ts'
+import { createMetrics } from './metrics.ts'
+import { createProcessing } from './process-event.ts'
+import { createSlots } from './slots.ts'
+
+export type { HandlerEvent } from './handler-event.ts'
+export type { LogLine, WriteLog } from './handler-log.ts'
+export {
+  type EventFunction,
+  type HandlerOptions,
+  type HandlerSecret,
+  HandlerSettingsError,
+  type LaterFunction,
+  type LaterLimits,
+  type LaterMessage,
+} from './handler-options.ts'
+export { Refusal, type RefusalOptions, type RetryAdvice } from './refusal.ts'
+export type { LaterTransaction, Store } from './store.ts'
+
+/** A handler of webhooks. */
+export interface Handler {
+  /** Answers a delivery, for a server that has handlers of the fetch standard. Call `work` too. */
+  fetch(request: Request): Promise<Response>
+  /**
+   * Serves the path of the options, `/livez`, `/readyz` and `/metrics`, and works as `work` does. Resolves to the port.
+   * Default of `host`: `127.0.0.1`.
+   */
+  listen(port: number, host?: string): Promise<number>
+  /** Sends the messages of `tx.later`, and removes expired keys, until `close`. */
+  work(): void
+  /** The metrics in the text format of Prometheus. */
+  metrics(): Promise<string>
+  /** Whether the database answers and is set up, and the handler is not closing. */
+  isReady(): Promise<boolean>
+  /**
+   * Accepts no more, waits for what runs, and stops. Resolves within about `graceMs`. It does not close the pool or the
+   * client of the store. Default: 10,000.
+   */
+  close(graceMs?: number): Promise<void>
+}
+
+/** The clock, the randomness and the output of a handler. */
+export interface HandlerDeps {
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number
+  readonly random?: () => number
+}
+
+/**
+ * Creates a handler: each event has its effect once, however often it is delivered.
+ * @throws HandlerSettingsError with every problem of the options
+ */
+export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps = {}): Handler {
+  const { store, on, later = {}, log = createJsonLog((text) => process.stderr.write(text)) } = options
+  const { name, path, limits, later: laterLimits } = checkOptions(options as HandlerOptions<never>)
+  const { random = Math.random, now = Date.now } = deps
+  const [metrics, slots] = [createMetrics(name), createSlots(limits.concurrency, limits.mostWaiting)]
+  const background = createBackground({ store, handler: name, later, limits: laterLimits, metrics, log, random })
+  const processEvent = createProcessing({
+    ...{ store, slots, metrics, log, limits, handler: name, find: findFunctions(on) },
+    refusesUnhandled: options.unhandled === 'refuse',
+    laterNames: new Set(Object.keys(later)),
+    now: () => performance.now(),
+    onMessages: background.wake,
+  })
+  const respond = createResponder({
+    verifier: createStandardVerifier(options, now),
+    limits,
+    metrics,
+    process: processEvent,
+  })
+  const requests = createRequests({ respond, store, handler: name, metrics, slots })
+  let server: Listening | undefined
+  return {
+    fetch: requests.fetch,
+    async listen(port, host = '127.0.0.1') {
+      const onError = (error: unknown): void => log({ level: 'error', message: 'A request failed', error })
+      server = await listen({ respond: requests.respond, path, probe: requests.probe, onError }, port, host)
+      background.start()
+      return server.port
+    },
+    work: background.start,
+    metrics: requests.metrics,
+    isReady: requests.isReady,
+    async close(graceMs = 10_000) {
+      requests.refuse()
+      const ending = [server?.close(graceMs), background.stop(graceMs), withTimeout(slots.drained(), graceMs)]
+      await Promise.all(ending)
+    },
+  }
+}

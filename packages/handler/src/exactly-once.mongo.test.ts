@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import {
+  createHandler,
+  type Handler,
+  type HandlerEvent,
+  type HandlerOptions,
+  type LogLine,
+  Refusal,
+} from './create-handler.ts'
+import type { LaterTransaction } from './store.ts'
+import { SECRET, type Sent, signedRequest } from './testing/signed-request.ts'
+import { openMongo, openPostgres, type StoreUnderTest } from './testing/test-stores.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+const STORES = [
+  ['PostgreSQL', stack.use(await openPostgres(process.env))],
+  ['MongoDB', stack.use(await openMongo(process.env))],
+] as const
+
+const opened: Handler[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((handler) => handler.close()))
+})
+
+interface Sending {
+  readonly handler: Handler
+  readonly lines: LogLine[]
+  send(sent: Sent): Promise<readonly [status: number, body: Record<string, unknown>, retryAfter: string | null]>
+}
+
+describe.each(STORES)('a handler on %s', (_, opened) => {
+  /** The store, as far as it is there. */
+  const under = ({ skip }: TestContext): StoreUnderTest => (opened as StoreUnderTest | null) ?? skip(NO_POSTGRES)
+
+  it('has the effect of an event once, and answers a repetition with the stored result', async (context) => {
+    const store = under(context)
+    const { send } = start(store)
+    expect(await send({ key: 'once_1' })).toEqual([200, { outcome: 'done', repeated: false }, null])
+    expect(await send({ key: 'once_1' })).toEqual([200, { outcome: 'done', repeated: true }, null])
+    expect((await store.effects()).once_1).toBe(1)
+  })
+
+  it('has one effect of a hundred copies at once, through two handlers', { timeout: 120_000 }, async (context) => {
+    const store = under(context)
+    const handlers = [start(store, { waitMs: 60_000 }), start(store, { waitMs: 60_000 })]
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => handlers[index % 2]!.send({ key: 'copies_1' })),
+    )
+    expect(answers.map(([status]) => status)).toEqual(answers.map(() => 200))
+    expect(answers.filter(([, { repeated }]) => repeated === false)).toHaveLength(1)
+    expect((await store.effects()).copies_1).toBe(1)
+  })
+
+  it('refuses a key that comes again with another body, and counts it', async (context) => {
+    const store = under(context)
+    const { send, lines } = start(store)
+    await send({ key: 'other_1', data: { id: 'a' } })
+    const [status, body] = await send({ key: 'other_1', data: { id: 'b' } })
+    expect([status, body.error, body.retry]).toEqual([409, 'key_conflict', 'never'])
+    expect((await store.keys('conflicts')).other_1).toBe(1)
+    expect(lines).toMatchObject([{ level: 'error', key: 'other_1', message: 'A key came again with another body' }])
+    expect((await store.effects()).other_1).toBe(1)
+  })
+
+  it('keeps nothing of a function that fails, and runs it again', async (context) => {
+    const store = under(context)
+    let fails = true
+    const { send } = start(store, {
+      async on({ key }, tx) {
+        await store.apply(tx, key)
+        tx.later('mail', { key })
+        if (fails) throw new Error('A bug')
+      },
+    })
+    const [status, body] = await send({ key: 'fails_1' })
+    expect([status, body.error, body.retry, body.message]).toEqual([500, 'failed', 'later', 'The event failed'])
+    expect((await store.effects()).fails_1).toBeUndefined()
+    expect((await store.keys('outcome')).fails_1).toBeUndefined()
+    expect(await messagesOf(store, 'fails_1')).toEqual([])
+    fails = false
+    expect(await send({ key: 'fails_1' })).toMatchObject([200, { outcome: 'done', repeated: false }, null])
+    expect((await store.effects()).fails_1).toBe(1)
+    expect(await messagesOf(store, 'fails_1')).toMatchObject([{ key: 'fails_1:1', attempt: 0, dead: false }])
+  })
+
+  it.for([
+    ['now', 503, '0'],
+    ['later', 503, '7'],
+    ['never', 422, null],
+  ] as const)('answers the refusal %s with %i, and keeps nothing', async ([retry, status, retryAfter], context) => {
+    const store = under(context)
+    const { send } = start(store, {
+      async on({ key }, tx) {
+        await store.apply(tx, key)
+        throw new Refusal(retry, 'The subscription is unknown', { afterSeconds: 7 })
+      },
+    })
+    const key = `refused_${retry}`
+    const body = { error: 'refused', message: 'The subscription is unknown', retry }
+    expect(await send({ key })).toEqual([status, body, retryAfter])
+    expect((await store.effects())[key]).toBeUndefined()
+    expect((await store.keys('outcome'))[key]).toBeUndefined()
+  })
+
+  it('records an event without a function, which has its effect when there is one', async (context) => {
+    const store = under(context)
+    const before = start(store)
+    const sent = { key: 'unhandled_1', type: 'invoice.voided' }
+    expect(await before.send(sent)).toMatchObject([200, { outcome: 'unhandled', repeated: false }, null])
+    expect(await before.send(sent)).toMatchObject([200, { outcome: 'unhandled', repeated: true }, null])
+    expect((await store.keys('outcome')).unhandled_1).toBe('unhandled')
+    const after = start(store, { types: ['invoice.*'] })
+    expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: false }, null])
+    expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: true }, null])
+    expect((await store.effects()).unhandled_1).toBe(1)
+  })
+
+  it('refuses an event without a function if the options say so', async (context) => {
+    const store = under(context)
+    const { send } = start(store, { unhandled: 'refuse' })
+    const [status, body] = await send({ key: 'unhandled_2', type: 'invoice.voided' })
+    expect([status, body.error]).toEqual([422, 'unhandled'])
+    expect((await store.keys('outcome')).unhandled_2).toBeUndefined()
+  })
+
+  it('acts for each name of a handler', async (context) => {
+    const store = under(context)
+    for (const name of ['billing', 'shipping']) {
+      expect(await start(store, { name }).send({ key: 'names_1' })).toMatchObject([200, { repeated: false }, null])
+    }
+    expect((await store.effects()).names_1).toBe(2)
+  })
+
+  it('rolls back a function that takes too long, and answers 503', async (context) => {
+    const store = under(context)
+    const aborted: boolean[] = []
+    const { send } = start(store, {
+      timeoutMs: 1_500,
+      async on({ key }, tx) {
+        await store.apply(tx, key)
+        await sleep(8_000, undefined, { signal: tx.signal }).catch(() => aborted.push(true))
+        await store.apply(tx, key)
+      },
+    })
+    const [status, body] = await send({ key: 'late_1' })
+    expect([status, body.error]).toEqual([503, 'timed_out'])
+    expect(aborted).toEqual([true])
+    expect(await store.effects()).not.toHaveProperty('late_1')
+  })
+
+  it('answers 503 while another delivery of the event takes longer than the wait', async (context) => {
+    const store = under(context)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
+    const { send } = start(store, {
+      waitMs: 300,
+      async on({ key }, tx) {
+        await store.apply(tx, key)
+        started.resolve()
+        await promise
+      },
+    })
+    const first = send({ key: 'busy_1' })
+    await started.promise
+    const [status, body, retryAfter] = await send({ key: 'busy_1' })
+    expect([status, body.error, retryAfter]).toEqual([503, 'busy', '1'])
+    resolve()
+    expect(await first).toMatchObject([200, { repeated: false }, null])
+    expect((await store.effects()).busy_1).toBe(1)
+  })
+
+  it('answers 503 when too many events wait', async (context) => {
+    const store = under(context)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { send } = start(store, { concurrency: 1, mostWaiting: 1, waitMs: 20_000, on: () => promise })
+    const taken = [send({ key: 'full_1' }), send({ key: 'full_2' })]
+    const [status, body] = await send({ key: 'full_3' })
+    expect([status, body.error]).toEqual([503, 'overloaded'])
+    resolve()
+    expect((await Promise.all(taken)).map(([answer]) => answer)).toEqual([200, 200])
+  })
+
+  it('refuses a message without a function, and payloads that are not JSON', async (context) => {
+    const store = under(context)
+    for (const [key, call] of [
+      ['later_1', (tx: LaterTransaction) => tx.later('nobody')],
+      ['later_2', (tx: LaterTransaction) => tx.later('mail', () => 1)],
+      ['later_3', (tx: LaterTransaction) => tx.later('mail', 'x'.repeat(262_144))],
+    ] as const) {
+      const { send, lines } = start(store, { on: (_, tx) => call(tx) })
+      expect((await send({ key }))[0]).toBe(500)
+      expect(lines).toMatchObject([{ level: 'error', error: expect.any(TypeError) }])
+    }
+  })
+
+  it('is ready while the database is, and shows what it did', async (context) => {
+    const store = under(context)
+    const { handler, send } = start(store)
+    expect(await handler.isReady()).toBe(true)
+    await send({ key: 'shown_1' })
+    const text = await handler.metrics()
+    expect(text).toContain('oncehook_handler_events_total{handler="default",result="done"} 1\n')
+    expect(text).toMatch(/^oncehook_handler_messages_dead\{handler="default"\} \d+$/m)
+    await handler.close()
+    expect(await handler.isReady()).toBe(false)
+    expect((await send({ key: 'shown_2' }))[1].error).toBe('closing')
+  })
+})
+
+describe('a handler on PostgreSQL', () => {
+  const under = ({ skip }: TestContext) => STORES[0][1] ?? skip(NO_POSTGRES)
+
+  it('removes keys that have expired', async (context) => {
+    const store = under(context)
+    const { send, handler } = start(store)
+    await send({ key: 'expired_1' })
+    await store.expireKeys()
+    handler.work()
+    await expect.poll(async () => Object.keys(await store.keys('outcome'))).toEqual([])
+  })
+})
+
+interface StartOptions
+  extends Pick<HandlerOptions<never>, 'name' | 'unhandled' | 'timeoutMs' | 'waitMs' | 'concurrency' | 'mostWaiting'> {
+  readonly on?: (event: HandlerEvent, tx: LaterTransaction) => unknown
+  readonly types?: readonly string[]
+}
+
+/** A handler whose function causes the effect of the store. No worker runs. */
+function start(store: StoreUnderTest, { on, types = ['invoice.paid'], ...options }: StartOptions = {}): Sending {
+  const lines: LogLine[] = []
+  const act = on ?? (({ key }: HandlerEvent, tx: LaterTransaction) => store.apply(tx, key))
+  const handler = createHandler({
+    ...{ waitMs: 30_000, ...options, store: store.store, secrets: SECRET },
+    on: Object.fromEntries(types.map((type) => [type, act])),
+    later: { mail: () => undefined },
+    log: (line) => lines.push(line),
+  })
+  opened.push(handler)
+  return {
+    handler,
+    lines,
+    async send(sent) {
+      const response = await handler.fetch(signedRequest(sent))
+      return [response.status, (await response.json()) as Record<string, unknown>, response.headers.get('retry-after')]
+    },
+  }
+}
+
+async function messagesOf(store: StoreUnderTest, key: string) {
+  return (await store.messages()).filter((message) => message.key.startsWith(`${key}:`))
+}

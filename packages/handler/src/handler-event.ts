@@ -1,0 +1,51 @@
+/** An event as the functions get it. */
+export interface HandlerEvent {
+  /** The signed id of the message (`webhook-id`): the same at every delivery of the event. */
+  readonly key: string
+  readonly type: string
+  /** When it happened, according to the sender. Null if the body does not say. */
+  readonly occurredAt: Date | null
+  /** The id of the object that the event is about. Null if the body has none at `data.object.id` or `data.id`. */
+  readonly objectId: string | null
+  /** The property `data` of the body. */
+  readonly data: unknown
+  /** The whole body. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Reads an event from an authentic body. Returns null if the body is not a JSON object with a type. */
+export function readEvent(key: string, bytes: Uint8Array): HandlerEvent | null {
+  const body = parseObject(bytes)
+  const type = body?.type
+  if (body === null || typeof type !== 'string' || type === '') return null
+  const { data } = body
+  const object = isObject(data) && isObject(data.object) ? data.object : data
+  return { key, type, occurredAt: timeOf(body), objectId: idOf(object), data, body }
+}
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function idOf(object: unknown): string | null {
+  const id = isObject(object) ? object.id : undefined
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
+  return typeof id === 'string' && id !== '' ? id : null
+}
+
+/** `timestamp` is the property of Standard Webhooks; OpenAI and Resend have `created_at`, Stripe has `created`. */
+function timeOf({ timestamp, created_at, created }: Record<string, unknown>): Date | null {
+  const value = timestamp ?? created_at ?? created
+  if (typeof value !== 'string' && typeof value !== 'number') return null
+  const time = new Date(typeof value === 'number' ? value * 1_000 : value)
+  return Number.isNaN(time.getTime()) ? null : time
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { createHandler, type HandlerOptions, HandlerSettingsError, Refusal } from './create-handler.ts'
+import { findFunctions } from './event-functions.ts'
+import { readEvent } from './handler-event.ts'
+import { createJsonLog } from './handler-log.ts'
+import type { Store } from './store.ts'
+import { SECRET } from './testing/signed-request.ts'
+
+const options: HandlerOptions<never> = { store: {} as Store<never>, secrets: SECRET, on: {} }
+
+describe('the options', () => {
+  it.each([
+    [{ secrets: 'whsec_' }, /secret/],
+    [{ secrets: [] }, /secrets/],
+    [{ name: '' }, /^name must be/],
+    [{ path: 'webhooks' }, /^path must start/],
+    [{ path: '/livez' }, /^path must start/],
+    [{ on: { 'a*': () => undefined } }, /"a\*" is neither a type nor a pattern/],
+    [{ on: { a: 1 as never } }, /on: "a" is not a function/],
+    [{ later: { a: 1 as never } }, /later: "a" is not a function/],
+    [{ keepKeysDays: 1 }, /^keepKeysDays must be a whole number from 7 to 3650$/],
+    [{ timeoutMs: Number.NaN }, /^timeoutMs must be/],
+    [{ laterLimits: { attempts: 0 } }, /^laterLimits\.attempts must be/],
+  ] as const)('%j are refused', (change, problem) => {
+    const caught = catchError(() => createHandler({ ...options, ...change }))
+    expect(caught).toBeInstanceOf(HandlerSettingsError)
+    expect((caught as HandlerSettingsError).problems.join('; ')).toMatch(problem)
+    expect(String(caught)).not.toContain(SECRET.slice(6))
+  })
+
+  it('report all problems at once', () => {
+    const caught = catchError(() => createHandler({ ...options, name: '', path: '', maxBytes: 0 }))
+    expect((caught as HandlerSettingsError).problems).toHaveLength(3)
+  })
+})
+
+describe('the function for a type', () => {
+  it('is the exact one, then that of the longest pattern', () => {
+    const find = findFunctions({ '*': 'all', 'a.*': 'a', 'a.b.*': 'ab', 'a.b.c': 'abc' })
+    const found = ['a.b.c', 'a.b.d', 'a.c', 'a', 'ab.c', 'toString'].map(find)
+    expect(found).toEqual(['abc', 'ab', 'a', 'all', 'all', 'all'])
+    expect(findFunctions({ 'a.*': 'a' })('b')).toBeUndefined()
+    expect(findFunctions({})('constructor')).toBeUndefined()
+  })
+})
+
+describe('an event', () => {
+  const read = (body: unknown) => readEvent('msg_1', Buffer.from(JSON.stringify(body)))
+
+  it.each([
+    [{ timestamp: '2026-11-01T12:00:00Z' }, '2026-11-01T12:00:00.000Z'],
+    [{ created_at: 1_793_534_400 }, '2026-11-01T12:00:00.000Z'],
+    [{ created: 1_793_534_400 }, '2026-11-01T12:00:00.000Z'],
+    [{ timestamp: 'yesterday' }, null],
+    [{ timestamp: {} }, null],
+    [{}, null],
+  ])('with %j happened at %s', (body, at) => {
+    expect(read({ type: 'a', ...body })?.occurredAt?.toISOString() ?? null).toBe(at)
+  })
+
+  it.each([
+    [{ id: 'in_1' }, 'in_1'],
+    [{ object: { id: 'sub_1' } }, 'sub_1'],
+    [{ id: 7 }, '7'],
+    [{ id: '' }, null],
+    [[], null],
+    [undefined, null],
+  ])('with the data %j is about %s', (data, objectId) => {
+    expect(read({ type: 'a', data })).toMatchObject({ key: 'msg_1', type: 'a', objectId })
+  })
+
+  it.each([[], {}, { type: 1 }, { type: '' }, null].map((body) => [body]))('is not %j', (body) => {
+    expect(read(body)).toBeNull()
+  })
+})
+
+it('a refusal waits for a whole number of seconds', () => {
+  expect(() => new Refusal('later', 'Not yet', { afterSeconds: -1 })).toThrow(RangeError)
+  expect(new Refusal('later', 'Not yet')).toMatchObject({ retry: 'later', afterSeconds: 60 })
+})
+
+it('the log writes warnings and errors as JSON lines, without stacks', () => {
+  const texts: string[] = []
+  const log = createJsonLog((text) => texts.push(text))
+  log({ level: 'info', message: 'Nothing' })
+  log({ level: 'error', message: 'An event failed', key: 'msg_1', error: new TypeError('No such column') })
+  log({ level: 'warn', message: 'A message failed', error: 'x' })
+  expect(texts.map((text) => JSON.parse(text))).toEqual([
+    { level: 'error', message: 'An event failed', key: 'msg_1', error: 'TypeError: No such column' },
+    { level: 'warn', message: 'A message failed', error: 'It threw something that is not an error' },
+  ])
+})
+
+function catchError(call: () => unknown): unknown {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}

@@ -1,0 +1,79 @@
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { HandlerMetrics } from '../metrics.ts'
+import type { Slots } from '../slots.ts'
+import type { Store } from '../store.ts'
+import { type Answer, answerError, answerJson } from './answer.ts'
+import type { BodyChunks } from './read-body.ts'
+import type { Responder } from './respond.ts'
+
+/** What requests need. */
+export interface RequestParts {
+  readonly respond: Responder
+  readonly store: Pick<Store<never>, 'ping' | 'outbox'>
+  readonly handler: string
+  readonly metrics: HandlerMetrics
+  readonly slots: Slots
+}
+
+/** The requests that a handler answers. */
+export interface Requests {
+  readonly respond: Responder
+  /** The answer to a GET of a probe; null for any other path. */
+  probe(path: string): Promise<Answer> | null
+  fetch(request: Request): Promise<Response>
+  metrics(): Promise<string>
+  isReady(): Promise<boolean>
+  /** Refuses all deliveries from now on. */
+  refuse(): void
+}
+
+const CHECK_MS = 2_500
+const CLOSING = answerError({
+  ...{ status: 503, error: 'closing', retry: 'later', retryAfter: 1, headers: { connection: 'close' } },
+  message: 'The handler is closing',
+})
+
+/** Creates what answers the requests of a handler, whatever the server. */
+export function createRequests({ respond, store, handler, metrics, slots }: RequestParts): Requests {
+  let closing = false
+  const isReady = async (): Promise<boolean> => !closing && (await inTime(store.ping())) !== null
+  const text = async (): Promise<string> =>
+    metrics.write({ inFlight: slots.inUse, messages: await inTime(store.outbox.count(handler)) })
+  const guarded: Responder = async (delivery) => (closing ? CLOSING : respond(delivery))
+  const probes: Readonly<Record<string, () => Promise<Answer>>> = {
+    '/livez': async () => answerJson(200, { status: 'ok' }),
+    async '/readyz'() {
+      return (await isReady()) ? answerJson(200, { status: 'ok' }) : answerJson(503, { status: 'unavailable' })
+    },
+    '/metrics': async () => ({ status: 200, headers: { 'content-type': METRICS_TYPE }, body: await text() }),
+  }
+  return {
+    ...{ respond: guarded, metrics: text, isReady },
+    probe: (path) => (Object.hasOwn(probes, path) ? (probes[path]?.() ?? null) : null),
+    async fetch(request) {
+      const { method, headers } = request
+      const answer = await guarded({ method, headers, readBody: () => bodyOf(request) })
+      return new Response(answer.body, { status: answer.status, headers: answer.headers })
+    },
+    refuse() {
+      closing = true
+    },
+  }
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** The value, or null if the database does not answer in time. */
+async function inTime<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    const answer = await withTimeout(asked, CHECK_MS)
+    return answer === TIMED_OUT ? null : answer
+  } catch {
+    return null
+  }
+}
+
+function bodyOf(request: Request): BodyChunks {
+  if (request.bodyUsed) throw new TypeError('The body was read before the handler: do not use a body parser')
+  return request.body ?? []
+}

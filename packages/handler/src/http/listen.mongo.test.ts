@@ -1,0 +1,159 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, expect, it } from 'vitest'
+import { createHandler, type Handler, type HandlerOptions } from '../create-handler.ts'
+import type { MongoTransaction } from '../mongo/mongo.ts'
+import { SECRET, signedHeaders } from '../testing/signed-request.ts'
+import { openMongo } from '../testing/test-stores.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const under = stack.use(await openMongo(process.env))
+
+const opened: Handler[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((handler) => handler.close(1_000)))
+})
+
+const BODY = '{"type":"invoice.paid","data":{"id":"in_1"}}'
+
+it('serves its path and the probes, and nothing else', async () => {
+  const { url } = await start()
+  const accepted = await post(url, { headers: signedHeaders('served_1', BODY) })
+  expect([accepted.status, await accepted.json()]).toEqual([200, { outcome: 'done', repeated: false }])
+  for (const path of ['/livez', '/readyz']) {
+    const answer = await fetch(url + path)
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
+  }
+  const metrics = await fetch(`${url}/metrics`)
+  expect(metrics.headers.get('content-type')).toContain('text/plain')
+  expect(await metrics.text()).toContain('oncehook_handler_events_total{handler="default",result="done"} 1')
+  expect((await fetch(`${url}/other`)).status).toBe(404)
+  expect((await fetch(`${url}/livez`, { method: 'POST' })).status).toBe(404)
+})
+
+it.each([
+  { why: 'a body that was changed', status: 401, error: 'not_authentic', body: `${BODY} ` },
+  {
+    why: 'a delivery without a signature',
+    status: 401,
+    error: 'not_authentic',
+    headers: { 'content-type': 'application/json' },
+  },
+  { why: 'an authentic body without a type', status: 400, error: 'not_an_event', body: '{"data":{}}', sign: true },
+  {
+    why: 'an authentic body that names a property twice',
+    status: 400,
+    error: 'not_an_event',
+    body: '{"type":"a","type":"b"}',
+    sign: true,
+  },
+  { why: 'an authentic body that is not JSON', status: 400, error: 'not_an_event', body: '{"type', sign: true },
+  {
+    why: 'a large body',
+    status: 413,
+    error: 'too_large',
+    body: JSON.stringify({ type: 'x'.repeat(2_000) }),
+    sign: true,
+  },
+  { why: 'a form', status: 415, error: 'not_json', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+  {
+    why: 'a compressed body',
+    status: 415,
+    error: 'not_json',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  },
+  { why: 'a GET', status: 405, error: 'not_a_post', method: 'GET' },
+])('refuses $why with $status', async ({ status, error, sign, ...sent }: Refused) => {
+  const { url } = await start({ maxBytes: 1_000 })
+  const headers = sign ? signedHeaders('refused_1', sent.body ?? BODY) : signedHeaders('refused_1', BODY)
+  const answer = await post(url, { headers, ...sent })
+  expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([status, error])
+  expect(await (await fetch(`${url}/metrics`)).text()).toContain(
+    `rejected_total{handler="default",status="${status}"} 1`,
+  )
+})
+
+it('accepts the header names of Svix, and events whose data has no id', async () => {
+  const { url } = await start()
+  const body = '{"type":"invoice.paid","data":{"email_id":"e_1"}}'
+  const headers = Object.entries(signedHeaders('svix_1', body)).map(([name, value]) => [
+    name.replace('webhook-', 'svix-'),
+    value,
+  ])
+  expect((await post(url, { headers: Object.fromEntries(headers), body })).status).toBe(200)
+  expect((await under.effects()).svix_1).toBe(1)
+})
+
+it('answers 408 to a body that does not arrive in time', async () => {
+  const { port } = await start({ bodyTimeoutMs: 200 })
+  const socket = connect(port, '127.0.0.1')
+  const headers = Object.entries(signedHeaders('slow_1', BODY)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /webhooks HTTP/1.1\r\nHost: x\r\n${headers.join('')}Content-Length: ${BODY.length}\r\n\r\n{`)
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  expect(text).toMatch(/^HTTP\/1\.1 408 .*"error":"late_body"/s)
+})
+
+it('answers 413 to a body that grows too large without an announcement', async () => {
+  const { port } = await start({ maxBytes: 1_000 })
+  const socket = connect(port, '127.0.0.1')
+  const headers = Object.entries(signedHeaders('grows_1', BODY)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /webhooks HTTP/1.1\r\nHost: x\r\n${headers.join('')}Transfer-Encoding: chunked\r\n\r\n`)
+  socket.write(`800\r\n${'x'.repeat(2_048)}\r\n`)
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  expect(text).toMatch(/^HTTP\/1\.1 413 .*"error":"too_large"/s)
+})
+
+it('closes after the deliveries that it has begun', async () => {
+  const begun = Promise.withResolvers<void>()
+  const { url, handler } = await start({
+    on: {
+      async 'invoice.paid'({ key }, tx) {
+        begun.resolve()
+        await sleep(300)
+        await under.apply(tx, key)
+      },
+    },
+  })
+  const answer = post(url, { headers: signedHeaders('closing_1', BODY) })
+  await begun.promise
+  await handler.close()
+  expect((await answer).status).toBe(200)
+  expect((await under.effects()).closing_1).toBe(1)
+  await expect(fetch(`${url}/livez`)).rejects.toThrow()
+})
+
+it('fails to listen on a port that is taken', async () => {
+  const { port } = await start()
+  await expect(start({}, port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})
+
+interface Refused extends Change {
+  readonly why: string
+  readonly status: number
+  readonly error: string
+  readonly sign?: boolean
+}
+
+interface Change {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+function post(url: string, { method = 'POST', headers = {}, body = BODY }: Change): Promise<Response> {
+  return fetch(`${url}/webhooks`, { method, headers, ...(method === 'GET' ? {} : { body }) })
+}
+
+async function start(options: Partial<HandlerOptions<MongoTransaction>> = {}, wanted = 0) {
+  const handler = createHandler({
+    ...{ store: under.store, secrets: SECRET, log: () => undefined },
+    on: { 'invoice.paid': ({ key }, tx) => under.apply(tx, key) },
+    ...options,
+  })
+  opened.push(handler)
+  const port = await handler.listen(wanted)
+  return { handler, port, url: `http://127.0.0.1:${port}` }
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { type Answer, answerError } from './answer.ts'
+import type { Responder } from './respond.ts'
+
+/** What a server serves. */
+export interface ServedParts {
+  readonly respond: Responder
+  readonly path: string
+  /** The answer to a GET of a probe; null for any other path. */
+  readonly probe: (path: string) => Promise<Answer> | null
+  /** Is called when a request fails unexpectedly. */
+  readonly onError: (error: unknown) => void
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly port: number
+  /** Stops accepting connections. Resolves when the last one is closed; after `graceMs` it closes them. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Serves deliveries and probes on a port. Rejects if the port is taken. */
+export async function listen(parts: ServedParts, port: number, host: string): Promise<Listening> {
+  const server = createServer((request, response) => {
+    void answerRequest(parts, request).then(({ status, headers, body }) => {
+      // A connection that stays open would delay the end of a server that is closing.
+      if (!server.listening) response.shouldKeepAlive = false
+      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+    })
+  })
+  server.headersTimeout = 10_000
+  server.listen(port, host)
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : port,
+    close: (graceMs) => closeServer(server, graceMs),
+  }
+}
+
+async function answerRequest(parts: ServedParts, request: IncomingMessage): Promise<Answer> {
+  try {
+    return await route(parts, request)
+  } catch (error) {
+    parts.onError(error)
+    return FAILED
+  }
+}
+
+const FAILED = answerError({ status: 500, error: 'failed', message: 'The request failed', retry: 'later' })
+const NOT_FOUND = answerError({ status: 404, error: 'not_found', message: 'There is nothing here', retry: 'never' })
+
+async function route({ respond, path, probe }: ServedParts, request: IncomingMessage): Promise<Answer> {
+  const { method = 'GET', url = '/' } = request
+  const [asked = ''] = url.split('?', 1)
+  // The connection must not end with the reading: the sender would not get the answer.
+  const readBody = () => request.iterator({ destroyOnReturn: false })
+  if (asked === path) return respond({ method, headers: headersOf(request), readBody })
+  return (method === 'GET' ? await probe(asked) : null) ?? NOT_FOUND
+}
+
+/** `append` joins the values of a repeated header, as the fetch standard does. */
+function headersOf({ headersDistinct }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value)
+  }
+  return headers
+}
+
+async function closeServer(server: Server, graceMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearTimeout(timer)
+}

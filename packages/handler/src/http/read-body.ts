@@ -1,0 +1,40 @@
+/** The body of a request in pieces. */
+export type BodyChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** The limits of a body. */
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly bodyTimeoutMs: number
+}
+
+/** A body, or the reason why there is none. */
+export type ReadBody = Buffer | 'too_large' | 'late' | 'broken'
+
+/** Reads a body within its limits. The rest of a body that is too large or late is not read. */
+export async function readBody(chunks: BodyChunks, { maxBytes, bodyTimeoutMs }: BodyLimits): Promise<ReadBody> {
+  const timeUp = new AbortController()
+  const late = new Promise<'late'>((resolve) => {
+    timeUp.signal.addEventListener('abort', () => resolve('late'))
+  })
+  const timer = setTimeout(() => timeUp.abort(), bodyTimeoutMs)
+  try {
+    return await Promise.race([collect(chunks, maxBytes), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function collect(chunks: BodyChunks, maxBytes: number): Promise<Buffer | 'too_large' | 'broken'> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.byteLength
+      if (size > maxBytes) return 'too_large'
+      parts.push(chunk)
+    }
+  } catch {
+    return 'broken'
+  }
+  return Buffer.concat(parts)
+}

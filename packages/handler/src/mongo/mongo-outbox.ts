@@ -1,0 +1,69 @@
+import type { ClientSession, Db, ObjectId } from 'mongodb'
+import type { ClaimedMessage, NewMessage, Outbox, Task } from '../store.ts'
+import { COLLECTIONS, type MessageDocument, messagesOf } from './mongo-documents.ts'
+
+/** The messages of a transaction. */
+export interface StoredMessages {
+  readonly messages: readonly NewMessage[]
+  readonly session: ClientSession
+  readonly at: number
+}
+
+type NewDocument = Omit<MessageDocument, '_id'>
+
+/** Stores messages in a transaction. */
+export async function storeMessages(
+  db: Db,
+  { handler, key }: Task<never>,
+  { messages, session, at }: StoredMessages,
+): Promise<void> {
+  if (messages.length === 0) return
+  const documents = messages.map(({ name, json }, index) => ({
+    ...{ handler, name, key: `${key}:${index + 1}`, payload: json, attempt: 0, dead: false },
+    ...{ createdAt: new Date(at), dueAt: new Date(at) },
+  }))
+  await db.collection<NewDocument>(COLLECTIONS.outbox).insertMany(documents, { session })
+}
+
+/**
+ * The messages of `tx.later` in MongoDB. `now` is the clock of this machine: a worker whose clock is ahead claims messages of the
+ * others before their leases end.
+ */
+export function createMongoOutbox(db: Db, now: () => number): Outbox {
+  const messages = messagesOf(db)
+  const mine = ({ id, attempt }: ClaimedMessage) => ({ _id: id as ObjectId, attempt })
+  return {
+    async claim({ handler, names, most, leaseMs }) {
+      const claimed: ClaimedMessage[] = []
+      while (claimed.length < most) {
+        const at = now()
+        const found = await messages.findOneAndUpdate(
+          { handler, dead: false, dueAt: { $lte: new Date(at) }, name: { $in: [...names] } },
+          { $set: { dueAt: new Date(at + leaseMs) }, $inc: { attempt: 1 } },
+          { sort: { dueAt: 1 }, returnDocument: 'after' },
+        )
+        if (found === null) break
+        const { _id, name, key, payload, attempt } = found
+        claimed.push({ id: _id, name, key, payload: JSON.parse(payload), attempt })
+      }
+      return claimed
+    },
+    async remove(message) {
+      await messages.deleteOne(mine(message))
+    },
+    async retry(message, afterMs, reason) {
+      await messages.updateOne(mine(message), { $set: { dueAt: new Date(now() + afterMs), reason } })
+    },
+    async markDead(message, reason) {
+      await messages.updateOne(mine(message), { $set: { dead: true, reason } })
+    },
+    async count(handler) {
+      const [waiting, dead, oldest] = await Promise.all([
+        messages.countDocuments({ handler, dead: false }),
+        messages.countDocuments({ handler, dead: true }),
+        messages.findOne({ handler, dead: false }, { sort: { createdAt: 1 } }),
+      ])
+      return { waiting, dead, oldestSeconds: oldest === null ? 0 : (now() - oldest.createdAt.getTime()) / 1_000 }
+    },
+  }
+}

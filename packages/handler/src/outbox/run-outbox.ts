@@ -1,0 +1,119 @@
+import { backoffMs } from '@oncehook/kernel/backoff'
+import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { describeError, type WriteLog } from '../handler-log.ts'
+import type { LaterFunction, LaterLimits } from '../handler-options.ts'
+import type { HandlerMetrics } from '../metrics.ts'
+import type { ClaimedMessage, Outbox } from '../store.ts'
+
+/** What a worker needs. */
+export interface OutboxParts {
+  readonly outbox: Outbox
+  readonly handler: string
+  readonly functions: Readonly<Record<string, LaterFunction>>
+  readonly limits: Required<LaterLimits>
+  readonly metrics: HandlerMetrics
+  readonly log: WriteLog
+  readonly random: () => number
+}
+
+/** A worker that runs. */
+export interface OutboxWorker {
+  /** Looks for messages now. */
+  wake(): void
+  /** Claims no more. Waits for what runs, aborts it after `graceMs`, and waits a moment more. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** A lease is longer than the time of an attempt, because its result has to be stored. */
+const MARGIN_MS = 5_000
+/** How long the results of aborted functions may take to be stored. */
+const AFTER_ABORT_MS = 1_000
+
+/** Sends the messages of `tx.later` that are due, some at a time, until it is stopped. */
+export function runOutbox(parts: OutboxParts): OutboxWorker {
+  const { outbox, handler, functions, limits, log, random } = parts
+  const running = new Set<Promise<void>>()
+  const closing = new AbortController()
+  const names = Object.keys(functions)
+  const claimDue = async (stopping: AbortSignal): Promise<void> => {
+    const most = limits.concurrency - running.size
+    if (most === 0) return
+    const claimed = await outbox.claim({ handler, names, most, leaseMs: limits.timeoutMs + MARGIN_MS })
+    for (const message of claimed) {
+      const sending = sendOne(parts, message, closing.signal).finally(() => {
+        running.delete(sending)
+        // There may be more, or another one was waiting for this slot.
+        if (!stopping.aborted) poll.wake()
+      })
+      running.add(sending)
+    }
+  }
+  const poll: RunningTask = runPeriodically({
+    ...{ task: claimDue, everyMs: limits.pollMs, random },
+    onError: (error) => log({ level: 'error', message: 'Messages cannot be claimed', error }),
+  })
+  return {
+    wake: () => poll.wake(),
+    async stop(graceMs) {
+      await poll.stop()
+      if ((await withTimeout(Promise.all(running), graceMs)) !== TIMED_OUT) return
+      closing.abort(new Error('The handler is closing'))
+      await withTimeout(Promise.all(running), AFTER_ABORT_MS)
+    },
+  }
+}
+
+async function sendOne(parts: OutboxParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
+  const { outbox, limits, metrics, log } = parts
+  const { name, key, attempt } = message
+  try {
+    await callFunction(parts, message, closing)
+    await outbox.remove(message)
+    metrics.countMessage(name, 'sent')
+  } catch (error) {
+    const isDead = attempt >= limits.attempts
+    metrics.countMessage(name, isDead ? 'dead' : 'failed')
+    const text = isDead ? 'A message is dead' : 'A message failed'
+    log({ level: isDead ? 'error' : 'warn', message: text, name, key, attempt, error })
+    await settleFailure(parts, message, error).catch((cause: unknown) => {
+      // Its lease ends, and it is claimed again.
+      log({ level: 'error', message: 'The failure of a message cannot be stored', name, key, attempt, error: cause })
+    })
+  }
+}
+
+async function settleFailure(
+  { outbox, limits, random }: OutboxParts,
+  message: ClaimedMessage,
+  error: unknown,
+): Promise<void> {
+  const reason = describeError(error)
+  if (message.attempt >= limits.attempts) return outbox.markDead(message, reason)
+  const backoff = { baseMs: limits.retryBaseMs, capMs: limits.retryCapMs }
+  await outbox.retry(message, backoffMs(backoff, message.attempt - 1, random), reason)
+}
+
+async function callFunction(
+  { functions, limits }: OutboxParts,
+  { name, key, payload, attempt }: ClaimedMessage,
+  closing: AbortSignal,
+): Promise<void> {
+  // Crashes count too: a message that ends every process that sends it must not be tried forever.
+  if (attempt > limits.attempts) throw new Error('The process ended during the last attempt')
+  const ended = new AbortController()
+  const late = new Error(`The function did not end within ${limits.timeoutMs} ms`)
+  const timer = setTimeout(() => ended.abort(late), limits.timeoutMs)
+  const onClosing = (): void => ended.abort(closing.reason)
+  closing.addEventListener('abort', onClosing)
+  const { signal } = ended
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  try {
+    await Promise.race([functions[name]?.({ key, payload, attempt, signal }), aborted])
+  } finally {
+    clearTimeout(timer)
+    closing.removeEventListener('abort', onClosing)
+  }
+}

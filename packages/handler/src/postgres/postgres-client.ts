@@ -1,0 +1,70 @@
+import { StoreUnavailable } from '../store.ts'
+
+/** The rows that a query returned. */
+export interface PostgresResult<Row = unknown> {
+  readonly rows: Row[]
+  readonly rowCount: number | null
+  readonly command: string
+}
+
+/** What the store needs of a client of `pg`. */
+export interface PostgresClient {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+  /** Returns the client to the pool; `true` closes its connection. */
+  release(destroy?: boolean): void
+}
+
+/** What the store needs of a pool of `pg`. */
+export interface PostgresPool<Client extends PostgresClient> {
+  connect(): Promise<Client>
+  /** Not used. TypeScript infers `Client` only if the overloads are those of `pg`. */
+  connect(callback: never): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** A client while it is out of its pool. */
+export interface LeasedClient<Client extends PostgresClient> {
+  readonly client: Client
+  /** Returns the client to its pool; `destroy` closes its connection, which rolls an open transaction back. */
+  release(destroy?: 'destroy'): void
+}
+
+/**
+ * Takes a client out of its pool. If its connection is lost meanwhile, its queries fail, but the process continues.
+ * @throws StoreUnavailable
+ */
+export async function leaseClient<Client extends PostgresClient>(
+  pool: PostgresPool<Client>,
+): Promise<LeasedClient<Client>> {
+  const client = await pool.connect().catch((cause: unknown) => {
+    throw new StoreUnavailable(cause)
+  })
+  const ignore = (): void => undefined
+  client.on('error', ignore)
+  return {
+    client,
+    release(destroy) {
+      if (destroy === undefined) client.off('error', ignore)
+      client.release(destroy !== undefined)
+    },
+  }
+}
+
+/** Runs one query outside of a transaction. */
+export async function queryOnce<Row>(
+  pool: PostgresPool<PostgresClient>,
+  text: string,
+  values: unknown[] = [],
+): Promise<PostgresResult<Row>> {
+  const { client, release } = await leaseClient(pool)
+  try {
+    const result = await client.query(text, values)
+    release()
+    return result as PostgresResult<Row>
+  } catch (error) {
+    release('destroy')
+    throw error
+  }
+}

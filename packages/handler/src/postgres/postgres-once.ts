@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs } from '@oncehook/kernel/backoff'
+import { runWork } from '../run-work.ts'
+import {
+  type KeyOutcome,
+  type NewMessage,
+  StoreUnavailable,
+  type Task,
+  type TaskResult,
+  TaskTimedOut,
+} from '../store.ts'
+import type { PostgresTransaction } from './postgres.ts'
+import { leaseClient, type PostgresClient, type PostgresPool } from './postgres-client.ts'
+import { isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
+
+/** The isolation of the transactions. */
+export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+
+/** Where and how tasks run. */
+export interface PostgresRun<Client extends PostgresClient> {
+  readonly pool: PostgresPool<Client>
+  readonly isolation: Isolation
+  readonly random: () => number
+}
+
+const MAX_REPETITIONS = 6
+const PAUSE = { baseMs: 25, capMs: 1_000 }
+
+/**
+ * Does the work of a task once. A transaction that PostgreSQL rolled back because of another one is repeated, a few times.
+ * @throws StoreUnavailable, TaskTimedOut, or what the work throws
+ */
+export async function runOnce<Client extends PostgresClient>(
+  run: PostgresRun<Client>,
+  task: Task<PostgresTransaction<Client>>,
+): Promise<TaskResult> {
+  for (let repetition = 0; ; repetition += 1) {
+    try {
+      return await tryOnce(run, task)
+    } catch (error) {
+      if (repetition === MAX_REPETITIONS || !isSerializationFailure(error)) throw error
+      await sleep(backoffMs(PAUSE, repetition, run.random))
+    }
+  }
+}
+
+async function tryOnce<Client extends PostgresClient>(
+  { pool, isolation }: PostgresRun<Client>,
+  task: Task<PostgresTransaction<Client>>,
+): Promise<TaskResult> {
+  const { client, release } = await leaseClient(pool)
+  let isClean = false
+  try {
+    const known = await claimKey(client, isolation, task)
+    if (known !== null) {
+      await client.query('rollback')
+      if (known.outcome === 'conflict') await client.query(COUNT_CONFLICT, [task.handler, task.key])
+      isClean = true
+      return known
+    }
+    const messages = await runWork(task, (shared, assertOpen) => openTransaction(client, { ...shared, assertOpen }))
+    await storeMessages(client, task, messages)
+    await commit(client)
+    isClean = true
+    return { outcome: task.work === null ? 'unhandled' : 'done', repeated: false, messages: messages.length }
+  } catch (error) {
+    // A function that is late may still have a query in progress: nothing could be sent after it in time.
+    if (!(error instanceof TaskTimedOut)) isClean = await rollBack(client)
+    throw error
+  } finally {
+    release(isClean ? undefined : 'destroy')
+  }
+}
+
+// The time limits end a transaction even if this process freezes: its key would stay locked.
+const begin = (isolation: Isolation, { waitMs, timeoutMs }: Task<never>): string => `
+  begin isolation level ${isolation};
+  set local lock_timeout = ${waitMs};
+  set local statement_timeout = ${Math.max(waitMs, timeoutMs) + 1_000};
+  set local idle_in_transaction_session_timeout = ${timeoutMs + 5_000}`
+
+// An unhandled event becomes done when there is a function for it. The insert waits for a transaction that holds the key.
+const CLAIM = `insert into oncehook_keys as known (handler, key, outcome, body_hash, expires_at)
+  values ($1, $2, $3, $4, now() + make_interval(secs => $5))
+  on conflict (handler, key) do update set outcome = excluded.outcome, expires_at = excluded.expires_at
+  where known.outcome = 'unhandled' and excluded.outcome = 'done' and known.body_hash = excluded.body_hash
+  returning 1`
+
+const READ = 'select outcome, body_hash from oncehook_keys where handler = $1 and key = $2'
+
+const COUNT_CONFLICT = 'update oncehook_keys set conflicts = conflicts + 1 where handler = $1 and key = $2'
+
+interface KnownKey {
+  readonly outcome: KeyOutcome
+  readonly body_hash: string
+}
+
+/**
+ * Begins a transaction that holds the key. Returns null if the work is to be done in it, otherwise the result of the task.
+ * @throws StoreUnavailable
+ */
+async function claimKey(client: PostgresClient, isolation: Isolation, task: Task<never>): Promise<TaskResult | null> {
+  const { handler, key, bodyHash, keepMs, work } = task
+  try {
+    await client.query(begin(isolation, task))
+    const outcome = work === null ? 'unhandled' : 'done'
+    const { rowCount } = await client.query(CLAIM, [handler, key, outcome, bodyHash, keepMs / 1_000])
+    if (rowCount === 1) return null
+    const { rows } = await client.query(READ, [handler, key])
+    const [known] = rows as KnownKey[]
+    // It expired and was removed between the two statements.
+    if (known === undefined) return { outcome: 'busy' }
+    if (known.body_hash !== bodyHash) return { outcome: 'conflict' }
+    return { outcome: known.outcome, repeated: true, messages: 0 }
+  } catch (error) {
+    if (isLockTimeout(error)) return { outcome: 'busy' }
+    if (isSerializationFailure(error)) throw error
+    throw new StoreUnavailable(error)
+  }
+}
+
+function openTransaction<Client extends PostgresClient>(
+  client: Client,
+  {
+    assertOpen,
+    ...shared
+  }: Pick<PostgresTransaction<Client>, 'later' | 'signal'> & { readonly assertOpen: () => void },
+): PostgresTransaction<Client> {
+  return {
+    ...shared,
+    client,
+    async query(text, values) {
+      assertOpen()
+      return (await client.query(text, values)) as never
+    },
+  }
+}
+
+const STORE = `insert into oncehook_outbox (handler, name, key, payload)
+  select $1, name, $2 || ':' || position, payload::json
+  from unnest($3::text[], $4::text[]) with ordinality as message (name, payload, position)`
+
+async function storeMessages(
+  client: PostgresClient,
+  { handler, key }: Task<never>,
+  messages: readonly NewMessage[],
+): Promise<void> {
+  if (messages.length === 0) return
+  await client.query(STORE, [handler, key, messages.map(({ name }) => name), messages.map(({ json }) => json)])
+}
+
+/** A failed query ends a transaction, even if the function caught its error: PostgreSQL answers the commit with a rollback. */
+async function commit(client: PostgresClient): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Error('A query of the function failed, so PostgreSQL rolled the transaction back')
+}
+
+/** Returns whether the connection can be used again. */
+async function rollBack(client: PostgresClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,43 @@
+import type { ClaimedMessage, Outbox } from '../store.ts'
+import { type PostgresClient, type PostgresPool, queryOnce } from './postgres-client.ts'
+
+const CLAIM = `with due as (
+    select id from oncehook_outbox
+    where handler = $1 and name = any($2) and dead_at is null and due_at <= now()
+    order by due_at limit $3 for update skip locked
+  )
+  update oncehook_outbox as message
+  set attempt = message.attempt + 1, due_at = now() + make_interval(secs => $4)
+  from due where message.id = due.id
+  returning message.id::text, message.name, message.key, message.payload, message.attempt`
+
+const MINE = 'where id = $1 and attempt = $2'
+const RETRY = `update oncehook_outbox set due_at = now() + make_interval(secs => $3), reason = $4 ${MINE}`
+const MARK_DEAD = `update oncehook_outbox set dead_at = now(), reason = $3 ${MINE}`
+const COUNT = `select count(*) filter (where dead_at is null)::int as waiting,
+    count(*) filter (where dead_at is not null)::int as dead,
+    coalesce(extract(epoch from now() - min(created_at) filter (where dead_at is null)), 0)::float as "oldestSeconds"
+  from oncehook_outbox where handler = $1`
+
+/** The messages of `tx.later` in PostgreSQL. Several workers may claim at once: each skips the rows of the others. */
+export function createPostgresOutbox(pool: PostgresPool<PostgresClient>): Outbox {
+  return {
+    async claim({ handler, names, most, leaseMs }) {
+      const values = [handler, names, most, leaseMs / 1_000]
+      return (await queryOnce<ClaimedMessage>(pool, CLAIM, values)).rows
+    },
+    async remove({ id, attempt }) {
+      await queryOnce(pool, `delete from oncehook_outbox ${MINE}`, [id, attempt])
+    },
+    async retry({ id, attempt }, afterMs, reason) {
+      await queryOnce(pool, RETRY, [id, attempt, afterMs / 1_000, reason])
+    },
+    async markDead({ id, attempt }, reason) {
+      await queryOnce(pool, MARK_DEAD, [id, attempt, reason])
+    },
+    async count(handler) {
+      const { rows } = await queryOnce<Awaited<ReturnType<Outbox['count']>>>(pool, COUNT, [handler])
+      return rows[0] ?? { waiting: 0, dead: 0, oldestSeconds: 0 }
+    },
+  }
+}

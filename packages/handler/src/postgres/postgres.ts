@@ -1,0 +1,51 @@
+import type { LaterTransaction, Store } from '../store.ts'
+import { type PostgresClient, type PostgresPool, type PostgresResult, queryOnce } from './postgres-client.ts'
+import { type Isolation, runOnce } from './postgres-once.ts'
+import { createPostgresOutbox } from './postgres-outbox.ts'
+
+/** The transaction that a function gets. Await everything: it is committed when the function returns. */
+export interface PostgresTransaction<Client> extends LaterTransaction {
+  /** Runs a query in the transaction. */
+  query<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<PostgresResult<Row>>
+  /** The client of the pool, for a query builder. Do not end the transaction with it. */
+  readonly client: Client
+}
+
+/** How the transactions run. */
+export interface PostgresOptions {
+  /** Default: `read committed`. */
+  readonly isolation?: Isolation
+}
+
+/** The randomness of a store. */
+export interface PostgresDeps {
+  readonly random?: () => number
+}
+
+/**
+ * Keeps keys, effects and messages in PostgreSQL. `pool` is a pool of `pg`. `npx @oncehook/handler init` creates the tables. A
+ * connection that is lost while nobody uses it no longer ends the process: the pool replaces it.
+ */
+export function postgres<Client extends PostgresClient>(
+  pool: PostgresPool<Client>,
+  { isolation = 'read committed' }: PostgresOptions = {},
+  { random = Math.random }: PostgresDeps = {},
+): Store<PostgresTransaction<Client>> {
+  pool.on('error', () => undefined)
+  return {
+    once: (task) => runOnce({ pool, isolation, random }, task),
+    outbox: createPostgresOutbox(pool),
+    async ping() {
+      await queryOnce(pool, 'select 1 from oncehook_keys, oncehook_outbox limit 0')
+    },
+    async removeExpired() {
+      const { rowCount } = await queryOnce(pool, REMOVE_EXPIRED)
+      return rowCount ?? 0
+    },
+  }
+}
+
+// A batch, so that no statement holds many locks for long. Rows that another process removes are skipped.
+const REMOVE_EXPIRED = `delete from oncehook_keys where (handler, key) in (
+  select handler, key from oncehook_keys where expires_at < now() order by expires_at limit 1000 for update skip locked
+)`

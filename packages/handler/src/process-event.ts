@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import type { FindFunction } from './event-functions.ts'
+import type { HandlerEvent } from './handler-event.ts'
+import type { WriteLog } from './handler-log.ts'
+import type { EventFunction, HandlerLimits } from './handler-options.ts'
+import { type Answer, answerError, answerJson, type ErrorAnswer } from './http/answer.ts'
+import type { EventResult, HandlerMetrics } from './metrics.ts'
+import { Refusal } from './refusal.ts'
+import type { Slots } from './slots.ts'
+import { type Store, StoreUnavailable, type TaskResult, TaskTimedOut } from './store.ts'
+
+/** What acting on events needs. */
+export interface ProcessingParts<Tx> {
+  readonly store: Store<Tx>
+  readonly handler: string
+  readonly find: FindFunction<EventFunction<Tx>>
+  readonly laterNames: ReadonlySet<string>
+  readonly refusesUnhandled: boolean
+  readonly limits: HandlerLimits
+  readonly slots: Slots
+  readonly metrics: HandlerMetrics
+  readonly log: WriteLog
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Messages were stored: a worker may send them now. */
+  readonly onMessages: () => void
+}
+
+/** An answer, and how it is counted. */
+interface Processed {
+  readonly result: EventResult
+  readonly answer: Answer
+}
+
+const DAY_MS = 86_400_000
+
+/** Creates what acts on an authentic event and never rejects. */
+export function createProcessing<Tx>(
+  parts: ProcessingParts<Tx>,
+): (event: HandlerEvent, body: Uint8Array) => Promise<Answer> {
+  const { slots, limits, metrics, now } = parts
+  return async (event, body) => {
+    const startedAt = now()
+    const free = await slots.take(limits.waitMs)
+    const { result, answer } = free === null ? OVERLOADED : await act(parts, event, body).finally(free)
+    metrics.countEvent(result, (now() - startedAt) / 1_000)
+    return answer
+  }
+}
+
+async function act<Tx>(parts: ProcessingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
+  const { store, handler, find, laterNames, limits, refusesUnhandled } = parts
+  const found = find(event.type)
+  if (found === undefined && refusesUnhandled) return UNHANDLED
+  try {
+    const result = await store.once({
+      handler,
+      laterNames,
+      key: event.key,
+      bodyHash: createHash('sha256').update(body).digest('hex'),
+      keepMs: limits.keepKeysDays * DAY_MS,
+      waitMs: limits.waitMs,
+      timeoutMs: limits.timeoutMs,
+      work: found === undefined ? null : (tx) => found(event, tx),
+    })
+    return toProcessed(parts, event, result)
+  } catch (error) {
+    return toFailure(parts, event, error)
+  }
+}
+
+function toProcessed(
+  { log, onMessages }: ProcessingParts<never>,
+  { key, type }: HandlerEvent,
+  result: TaskResult,
+): Processed {
+  if (!('repeated' in result)) {
+    if (result.outcome === 'busy') return BUSY
+    log({ level: 'error', message: 'A key came again with another body', key, type })
+    return CONFLICT
+  }
+  const { outcome, repeated, messages } = result
+  if (messages > 0) onMessages()
+  if (outcome === 'unhandled' && !repeated) log({ level: 'warn', message: 'No function for this type', key, type })
+  return { result: repeated ? 'repeated' : outcome, answer: answerJson(200, { outcome, repeated }) }
+}
+
+const REFUSED_STATUS = { now: 503, later: 503, never: 422 } as const
+
+function toFailure({ log }: ProcessingParts<never>, { key, type }: HandlerEvent, error: unknown): Processed {
+  if (error instanceof Refusal) {
+    const { retry, message, afterSeconds } = error
+    log({ level: 'info', message: 'A function refused an event', key, type, error })
+    const wait = retry === 'never' ? {} : { retryAfter: retry === 'now' ? 0 : afterSeconds }
+    return failed('refused', { status: REFUSED_STATUS[retry], error: 'refused', message, retry, ...wait })
+  }
+  log({ level: 'error', message: 'An event failed', key, type, error })
+  if (error instanceof StoreUnavailable) return UNAVAILABLE
+  return error instanceof TaskTimedOut ? TIMED_OUT : FAILED
+}
+
+function failed(result: EventResult, error: ErrorAnswer): Processed {
+  return { result, answer: answerError(error) }
+}
+
+const OVERLOADED = failed('overloaded', {
+  ...{ status: 503, error: 'overloaded', retry: 'later', retryAfter: 1 },
+  message: 'Too many events are waiting',
+})
+const BUSY = failed('busy', {
+  ...{ status: 503, error: 'busy', retry: 'later', retryAfter: 1 },
+  message: 'Another delivery of this event is being processed',
+})
+const CONFLICT = failed('conflict', {
+  ...{ status: 409, error: 'key_conflict', retry: 'never' },
+  message: 'This id came before with another body',
+})
+const UNHANDLED = failed('unhandled', {
+  ...{ status: 422, error: 'unhandled', retry: 'never' },
+  message: 'There is no function for this type of event',
+})
+const UNAVAILABLE = failed('unavailable', {
+  ...{ status: 503, error: 'unavailable', retry: 'later', retryAfter: 5 },
+  message: 'The database is unavailable',
+})
+const TIMED_OUT = failed('timed_out', {
+  ...{ status: 503, error: 'timed_out', retry: 'later', retryAfter: 5 },
+  message: 'The event took too long',
+})
+const FAILED = failed('failed', { status: 500, error: 'failed', retry: 'later', message: 'The event failed' })
