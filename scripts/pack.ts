@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { buildCli } from './packages/build-cli.ts'
+import { buildHandler } from './packages/build-handler.ts'
 import { buildWebhooks } from './packages/build-webhooks.ts'
 import { packFolder } from './packages/pack-folder.ts'
 import { writeVectorsFile } from './packages/write-vectors-file.ts'
@@ -11,7 +12,7 @@ const destination = resolve(process.argv[2] ?? 'dist')
 const folder = await mkdtemp(join(tmpdir(), 'oncehook-pack-'))
 try {
   await mkdir(destination, { recursive: true })
-  for (const build of [buildWebhooks, buildCli]) {
+  for (const build of [buildWebhooks, buildHandler, buildCli]) {
     const built = join(folder, build.name)
     await build(repository, built)
     const { file, unpackedBytes } = await packFolder(built, destination)

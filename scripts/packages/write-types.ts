@@ -81,7 +81,7 @@ function resolveModule(module: string, from: string): string {
 }
 
 function nameOf(module: string): string {
-  return module.replace(/^webhooks\/src\/|\.ts$/g, '').replaceAll('/', '-')
+  return module.replace(/^(?:webhooks|handler)\/src\/|\.ts$/g, '').replaceAll('/', '-')
 }
 
 interface Emission {
