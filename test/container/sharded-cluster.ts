@@ -13,6 +13,8 @@ import { until } from '../support/until.ts'
 export interface ShardedCluster extends AsyncDisposable {
   /** Connection string of the mongos, for this machine. */
   readonly uri: string
+  /** Adds a second shard, of one node. Resolves to its name in the cluster. */
+  addSecondShard(): Promise<string>
   /** Stops the replication in the shard, whose primary stays primary, until the result is disposed of. */
   stopReplication(): Promise<AsyncDisposable>
 }
@@ -35,6 +37,11 @@ export async function startShardedCluster(image: string): Promise<ShardedCluster
   const owned = resources.move()
   return {
     uri,
+    async addSecondShard() {
+      const second = await startMongoNodes(owned, { image, network, count: 1, role: 'secondShard' })
+      await addShard(uri, second)
+      return second.address.split('/', 1)[0] ?? ''
+    },
     stopReplication: () => stopReplication(shard),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

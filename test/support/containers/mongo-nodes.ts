@@ -46,6 +46,7 @@ const ROLES = {
   alone: { set: REPLICA_SET, node: 'mongo', flags: [], config: {} },
   // Fail points: what a mongos omits from its replies shows only while replication is stopped.
   shard: { set: REPLICA_SET, node: 'mongo', flags: ['--shardsvr', ...TEST_COMMANDS], config: {} },
+  secondShard: { set: 'second', node: 'second', flags: ['--shardsvr'], config: {} },
   config: { set: 'config', node: 'config', flags: ['--configsvr'], config: { configsvr: true } },
 } as const
 

@@ -26,9 +26,9 @@ interface Abandoned {
 
 /**
  * Marks a record as dead if its holders died `maxCrashes` times in a row without a result, because it may be the cause.
- * Examines only the oldest records of dead holders: the others become the oldest as these are claimed. If some of the earlier holders are alive after all, fewer deaths
- * count. Only a process that has reached the database for a whole lease decides this. Resolves to the number of records
- * marked.
+ * Examines only the oldest records of dead holders: the others become the oldest as these are claimed. If some of the
+ * earlier holders are alive after all, fewer deaths count. Only a process that has reached the database for a whole
+ * lease decides this. Resolves to the number of records marked.
  */
 export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandoned: Abandoned): Promise<number> {
   const q = { ...abandoned.filter, ...mayBePoison(deps) }
