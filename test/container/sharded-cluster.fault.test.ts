@@ -105,7 +105,9 @@ describe('a sharded cluster behind a mongos', { timeout: 400_000 }, () => {
     await stack.untilSettled()
     expect(await recordsPerShard(stack)).toEqual([expect.any(Number), expect.any(Number)])
     expect(Math.min(...(await recordsPerShard(stack)))).toBeGreaterThan(0)
-    expect(await closingCheck(stack, source.log, { struck: { 'a sharding': 1 }, volume: 4 * orders.length })).toEqual([])
+    expect(await closingCheck(stack, source.log, { struck: { 'a sharding': 1 }, volume: 4 * orders.length })).toEqual(
+      [],
+    )
   })
 })
 
