@@ -79,24 +79,31 @@ export function createClaims(deps: ClaimsDeps): Claims {
   const take = (records: readonly NamedRecord[], claimable: Document) =>
     doubting(takeClaims(deps, records, { claimable }))
   let favoursTimed = false
+  const fill = async (claims: Claim[], limit: number): Promise<void> => {
+    favoursTimed = !favoursTimed
+    // Another process may have taken the records found here. Then search again, or one process would starve the other.
+    for (let tries = 0, postponed = 0; tries < MAX_TRIES && claims.length < limit && postponed < MAX_POSTPONED; ) {
+      const wanted = limit - claims.length
+      const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
+      const due = found.filter(({ provider }) => !deps.paused().has(provider))
+      const taken = await take(due, isDue(deps))
+      claims.push(...taken)
+      search.report(due.length - taken.length)
+      if (due.length < found.length) {
+        await postponePaused(deps, found)
+        postponed += 1
+      } else if (due.length < wanted && search.wasWhole) break
+      else tries += 1
+    }
+  }
   return {
     async claimDue(limit) {
       const claims: Claim[] = []
-      favoursTimed = !favoursTimed
-      // Another process may have taken the records found here. Then search again, or one process would starve the
-      // other.
-      for (let tries = 0, postponed = 0; tries < MAX_TRIES && claims.length < limit && postponed < MAX_POSTPONED; ) {
-        const wanted = limit - claims.length
-        const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
-        const due = found.filter(({ provider }) => !deps.paused().has(provider))
-        const taken = await take(due, isDue(deps))
-        claims.push(...taken)
-        search.report(due.length - taken.length)
-        if (due.length < found.length) {
-          await postponePaused(deps)
-          postponed += 1
-        } else if (due.length < wanted && search.wasWhole) break
-        else tries += 1
+      try {
+        await fill(claims, limit)
+      } catch (error) {
+        // What was claimed is held from now on, and only the caller can know. The next search reports what fails.
+        if (claims.length === 0) throw error
       }
       return claims
     },

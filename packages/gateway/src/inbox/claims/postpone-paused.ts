@@ -3,18 +3,19 @@ import { EVENTS } from '../event-document.ts'
 import { splitRecords } from '../slots/name-records.ts'
 import { postpone } from '../transitions.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { findDue } from './find-due.ts'
+import { type DueRecord, findDue } from './find-due.ts'
 import { BY_ID } from './take-claims.ts'
 
 const AT_ONCE = 500
 
 /**
  * Gives due records of paused providers the due time of their provider's pause. Then no later search reads them, however
- * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage.
+ * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage. `seen`: what
+ * the caller has found. It may be far from the beginning, where this search looks.
  */
-export async function postponePaused(deps: ClaimsDeps): Promise<void> {
+export async function postponePaused(deps: ClaimsDeps, seen: readonly DueRecord[]): Promise<void> {
   const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1, part: null })
-  const byProvider = Map.groupBy(found, ({ provider }) => provider)
+  const byProvider = Map.groupBy([...seen, ...found], ({ provider }) => provider)
   const paused = deps.paused()
   const updates = [...byProvider].flatMap(([provider, records]) => {
     const dueAt = paused.get(provider)

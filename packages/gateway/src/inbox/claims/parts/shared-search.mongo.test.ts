@@ -1,3 +1,4 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import type { Document } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { NO_PAUSES } from '../../../testing/no-pauses.ts'
@@ -258,6 +259,17 @@ describe('claimDue with a part', () => {
     const finds = open.commands.filter(({ commandName }) => commandName === 'find').map(({ command }) => command)
     expect(finds.filter(({ find }) => find === 'owners')).toHaveLength(1)
     expect(finds.filter(({ filter }) => filter.slot?.$mod?.[0] === 3).length).toBeGreaterThan(0)
+  })
+
+  it('keeps what it has claimed if a later search of the same call fails', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storeBacklog(open, 20)
+    await beatAll(open, ['a', 'other'])
+    await using _ = await armFailPoint(open.database.uri, {
+      ...{ commands: ['find'], appName: open.appName },
+      how: { errorCode: 50, namespace: `${open.database.name}.owners` },
+    })
+    expect(await claimDueAndLoseOne(open, 'a', 19)).toHaveLength(18)
   })
 
   it('does not ask who is alive while nobody takes what it finds, or if it finds less than it wants', async () => {

@@ -3,6 +3,8 @@ import type { EventDocument } from '../../event-document.ts'
 /** A record that may have killed its holders. */
 export type Candidate = Pick<EventDocument, '_id' | 'slot' | 'fence' | 'lost' | 'losses' | 'leaseOwner'>
 
+type Loss = NonNullable<Candidate['losses']>[number]
+
 /** What to do with a candidate: mark it as dead, or set the number of losses that were deaths. */
 export type CandidateCheck = 'dead' | { readonly deaths: number }
 
@@ -11,11 +13,17 @@ export type CandidateCheck = 'dead' | { readonly deaths: number }
  * process last wrote that it was alive. If an owner did so after its loss, an outage had held it up: that was not a death.
  */
 export function checkCandidate(
-  { losses = [], lost }: Candidate,
+  candidate: Candidate,
   beats: ReadonlyMap<string, Date>,
   maxCrashes: number,
 ): CandidateCheck {
-  const absolved = losses.filter((loss) => (beats.get(loss.owner)?.getTime() ?? 0) > loss.at.getTime()).length
-  const deaths = Math.max(0, lost - absolved)
+  const beatAfter = ({ owner, at }: Loss): boolean => (beats.get(owner)?.getTime() ?? 0) > at.getTime()
+  const absolved = lossesOf(candidate).filter(beatAfter).length
+  const deaths = Math.max(0, candidate.lost - absolved)
   return deaths >= maxCrashes - 1 ? 'dead' : { deaths }
+}
+
+/** The losses of a candidate. None if something other than Oncehook has changed them. */
+export function lossesOf({ losses }: Candidate): readonly Loss[] {
+  return Array.isArray(losses) ? losses : []
 }

@@ -6,7 +6,7 @@ import { failPoisoned } from '../../transitions.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
 import { BY_ID } from '../take-claims.ts'
-import { type Candidate, checkCandidate } from './count-deaths.ts'
+import { type Candidate, checkCandidate, lossesOf } from './count-deaths.ts'
 import type { Owners } from './owners.ts'
 
 // A process tries one suspect at a time, so each process that died leaves at most one.
@@ -34,7 +34,7 @@ export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandon
   const q = { ...abandoned.filter, ...mayBePoison(deps) }
   const candidates = await findCandidates(deps, abandoned)
   if (candidates.length === 0 || !owners.isSteady) return 0
-  const beats = await owners.readBeats(candidates.flatMap(({ losses = [] }) => losses.map(({ owner }) => owner)))
+  const beats = await owners.readBeats(candidates.flatMap((one) => lossesOf(one).map(({ owner }) => owner)))
   let failed = 0
   for (const candidate of candidates) {
     const check = checkCandidate(candidate, beats, deps.maxCrashes)
