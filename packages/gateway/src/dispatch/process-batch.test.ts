@@ -62,6 +62,7 @@ describe('processBatch', () => {
     expect(await readsOf('a')).toBe(0)
     expect(await readsOf('b', { failedCalls: 1 })).toBe(1)
     expect(await readsOf('b', { lost: 1 })).toBe(1)
+    expect(await readsOf('b', { failures: 1 })).toBe(1)
     failWith(fake, unavailable())
     const { failure } = await processBatch(deps, [claim('c')])
     expect(failure).toMatchObject({ reached: true, died: false })

@@ -172,10 +172,12 @@ const NO_VERSIONS: ReadonlyMap<string, number | null> = new Map()
  * Whether the versions are asked for before the call. Fulfilment needs none: it makes each change on the version that
  * it reads itself. But their answer shows that it was there just before a call that fails. A failed call without it
  * asks afterwards, which shows less: fulfilment may have died at one of the events. So for a minute after a failed
- * call, and for suspects, they are asked for before.
+ * call, and for suspects and retries, they are asked for before: only an event's first attempt can kill fulfilment
+ * without being blamed.
  */
 function mustAskVersions(recent: RecentAnswers, asked: readonly [Claim, PaymentCommand][]): boolean {
-  return !recent.isReliable || asked.some(([{ lost, failedCalls }]) => lost > 0 || failedCalls > 0)
+  if (!recent.isReliable) return true
+  return asked.some(([{ lost, failedCalls, failures }]) => lost > 0 || failedCalls > 0 || failures > 0)
 }
 
 const THERE_MS = 2_000
