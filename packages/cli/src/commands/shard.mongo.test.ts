@@ -6,6 +6,7 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MinKey, MongoServerError } from 'mongodb'
 import { describe, expect, it } from 'vitest'
+import { REQUIRES_SLOTS } from '../shard/observe-cluster.ts'
 import type { StepName } from '../shard/plan-sharding.ts'
 import { startFakeMongos } from '../testing/fake-mongos.ts'
 import { runCommand } from '../testing/run-command.ts'
@@ -53,6 +54,11 @@ async function storeOld({ db }: TestDatabase, count: number, receivedAt = new Da
   await ensureIndexes(db, [EVENT_INDEXES])
   const records = Array.from({ length: count }, (_, index) => sampleRecord({ eventId: `evt_${index}`, receivedAt }))
   await db.collection(EVENTS).insertMany(records)
+}
+
+function requireSlots({ db }: TestDatabase): Promise<unknown> {
+  const rule = { validator: REQUIRES_SLOTS, validationLevel: 'moderate', validationAction: 'error' }
+  return db.command({ collMod: EVENTS, ...rule })
 }
 
 const statesOf = ({ steps }: Shown): string[] => steps.map(({ name, state }) => `${name} ${state}`)
@@ -176,6 +182,7 @@ describe('oncehook shard', () => {
     await storeOld(sharding.gateway, 2_500)
     const events = sharding.gateway.db.collection(EVENTS)
     const ids = (await events.find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id)
+    await requireSlots(sharding.gateway)
     // As after a walk that ended here, except that its records have no slots: nobody looks at them again.
     const progress = { _id: 'slots', after: ids[1_499], complete: false }
     await sharding.gateway.db.collection<{ _id: string }>('sharding').insertOne(progress)
@@ -185,6 +192,29 @@ describe('oncehook shard', () => {
       .sort({ _id: 1 })
       .toArray()
     expect(without.map(({ _id }) => _id)).toEqual(ids.slice(0, 1_500))
+  })
+
+  it('gives slots to records whose ids have different types', async () => {
+    await using sharding = await openSharding()
+    await storeOld(sharding.gateway, 5)
+    const events = sharding.gateway.db.collection<{ _id: unknown }>(EVENTS)
+    const imported = Array.from({ length: 1_000 }, (_, index) => {
+      const { _id, ...record } = sampleRecord({ eventId: `imported_${index}`, receivedAt: new Date(0) })
+      return { _id: `text ${index}`, ...record }
+    })
+    await events.insertMany(imported)
+    expect((await sharding.shown('--apply')).exitCode).toBe(0)
+    expect(await events.countDocuments({ slot: { $type: 'number' } })).toBe(1_005)
+  })
+
+  it('walks through all records again if somebody took the rule for new ones away', async () => {
+    await using sharding = await openSharding()
+    await storeOld(sharding.gateway, 2)
+    const { db } = sharding.gateway
+    const walked = { _id: 'slots', complete: true }
+    await db.collection<{ _id: string }>('sharding').insertOne(walked)
+    expect((await sharding.shown('--apply')).exitCode).toBe(0)
+    expect(await db.collection(EVENTS).countDocuments({ slot: { $type: 'number' } })).toBe(2)
   })
 
   it('says that one replica set needs nothing', async () => {

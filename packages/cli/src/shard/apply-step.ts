@@ -2,7 +2,7 @@ import { KEY_INDEX, SLOT_KEY_INDEX } from '@oncehook/gateway/inbox/event-documen
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { type Db, MinKey } from 'mongodb'
 import { type Cluster, COLLECTIONS } from './cluster.ts'
-import { fillSlots } from './fill-slots.ts'
+import { fillSlots, forgetWalk } from './fill-slots.ts'
 import { type ClusterState, REQUIRES_SLOTS } from './observe-cluster.ts'
 import { boundariesFor, type StepName } from './plan-sharding.ts'
 
@@ -23,6 +23,8 @@ export async function applyStep(name: StepName, place: StepPlace): Promise<void>
 const APPLY: Readonly<Record<StepName, (place: StepPlace) => Promise<void>>> = {
   // Older records may still be changed, until they have their slots.
   'require-slots': async ({ cluster: { gateway } }) => {
+    // Records without a slot may have come since an earlier walk, if somebody took this rule away.
+    await forgetWalk(gateway)
     const rule = { validator: REQUIRES_SLOTS, validationLevel: 'moderate', validationAction: 'error' }
     await gateway.command({ collMod: COLLECTIONS.events, ...rule })
   },

@@ -1,6 +1,6 @@
 import { slotOf } from '@oncehook/gateway/inbox/slots/slot'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db, Document, ObjectId } from 'mongodb'
 import { COLLECTIONS } from './cluster.ts'
 
 /** How far the walk through the old records has come. */
@@ -30,7 +30,7 @@ export async function fillSlots(db: Db, report: (examined: number) => void): Pro
   let after = (await readProgress(db))?.after
   for (let examined = 0; ; ) {
     const slice = await events
-      .find(after === undefined ? {} : { _id: { $gt: after } }, { hint: { _id: 1 }, sort: { _id: 1 }, limit: AT_ONCE })
+      .find(isAfter(after), { hint: { _id: 1 }, sort: { _id: 1 }, limit: AT_ONCE })
       .project<{ _id: ObjectId; provider: string; eventId: string; slot?: unknown }>({
         provider: 1,
         eventId: 1,
@@ -51,6 +51,17 @@ export async function fillSlots(db: Db, report: (examined: number) => void): Pro
     if (complete || examined % REPORT_EVERY === 0) report(examined)
     if (complete) return
   }
+}
+
+// Ids may have different types, as those of imported records: only an expression compares them all.
+function isAfter(id: ObjectId | undefined): Document {
+  const filter = id === undefined ? {} : { $expr: { $gt: ['$_id', { $literal: id }] } }
+  return filter
+}
+
+/** Lets the next walk begin with the first record. */
+export async function forgetWalk(db: Db): Promise<void> {
+  await db.collection<Progress>(PROGRESS).deleteOne({ _id: 'slots' })
 }
 
 function readProgress(db: Db): Promise<Progress | null> {
