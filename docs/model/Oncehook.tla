@@ -275,18 +275,18 @@ Reserve(c) ==
        THEN /\ WritePayments([payments EXCEPT ![p] = Wanted(c)])
             /\ call' = [call EXCEPT ![c].step = IF WaitsFor("payments") THEN "reserving" ELSE "write"]
        ELSE /\ UNCHANGED <<payments, paymentsM>>
-            /\ call' = [call EXCEPT ![c].step = "judge"]
+            /\ call' = [call EXCEPT ![c].step = "decide"]
     /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
 
 (* What a reservation that is there means, by what a majority has. After a crash, the retry finds its own. That of       *)
 (* another order may be moved if that order was never paid with it and has a later version: then no update that was      *)
 (* allowed by the reservation can match any more. Otherwise the other order may still be paid: decide again.             *)
-Judge(c) ==
+Decide(c) ==
     LET p == PaymentOf[call[c].event]
         found == paymentsM[p]
         other == IF Has("reservation read") THEN ordersM[found.order] ELSE orders[found.order]
         isLater == Has("reservation version") => other.version > found.version IN
-    /\ call[c].step = "judge"
+    /\ call[c].step = "decide"
     /\ call' = [call EXCEPT ![c] =
          IF found = NoReservation THEN [@ EXCEPT !.step = "answer", !.result = "later"]
          ELSE IF found.order = Order(c)
@@ -305,7 +305,7 @@ Move(c) ==
        THEN WritePayments([payments EXCEPT ![p] = Wanted(c)])
        ELSE UNCHANGED <<payments, paymentsM>>
     /\ call' = [call EXCEPT ![c] =
-         [@ EXCEPT !.step = IF WaitsFor("payments") THEN "moving" ELSE "judge", !.found = NoReservation]]
+         [@ EXCEPT !.step = IF WaitsFor("payments") THEN "moving" ELSE "decide", !.found = NoReservation]]
     /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
 
 -----------------------------------------------------------------------------
@@ -468,7 +468,7 @@ Replicate(x) ==
     /\ call' = [c \in Calls |->
          IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"]
          ELSE IF x = "payments" /\ call[c].step = "reserving" THEN [call[c] EXCEPT !.step = "write"]
-         ELSE IF x = "payments" /\ call[c].step = "moving" THEN [call[c] EXCEPT !.step = "judge"]
+         ELSE IF x = "payments" /\ call[c].step = "moving" THEN [call[c] EXCEPT !.step = "decide"]
          ELSE call[c]]
     /\ NoFault /\ UNCHANGED <<inbox, orders, payments, known, held, alive, acked, trespass>>
 
@@ -495,7 +495,7 @@ Next ==
          \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ ReleaseStray(g, e) \/ Send(g, e) \/ Settle(g, e)
          \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseClaim(g, e) \/ JumpClock(g, e)
     \/ \E c \in Calls :
-         \/ Read(c) \/ Reserve(c) \/ Judge(c) \/ Move(c) \/ Write(c) \/ Reply(c)
+         \/ Read(c) \/ Reserve(c) \/ Decide(c) \/ Move(c) \/ Write(c) \/ Reply(c)
          \/ LoseCall(c) \/ RepeatCall(c) \/ CallTimesOut(c)
     \/ \E e \in Events : Replay(e) \/ Release(e)
     \/ \E o \in Orders : ChangeOrder(o)
@@ -510,7 +510,7 @@ Fairness ==
          /\ WF_vars(\E g \in Gateways : ClaimDue(g, e))
          /\ WF_vars(\E g \in Gateways : TakeOver(g, e))
          /\ WF_vars(\E g \in Gateways : ReleaseStray(g, e))
-    /\ \A c \in Calls : WF_vars(Read(c) \/ Reserve(c) \/ Judge(c) \/ Move(c) \/ Write(c)) /\ WF_vars(Reply(c))
+    /\ \A c \in Calls : WF_vars(Read(c) \/ Reserve(c) \/ Decide(c) \/ Move(c) \/ Write(c)) /\ WF_vars(Reply(c))
     /\ \A x \in Collections : WF_vars(Replicate(x) \/ RollBack(x))
 
 Spec == Init /\ [][Next]_vars /\ Fairness

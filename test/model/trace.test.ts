@@ -34,7 +34,7 @@ async function payAgain({ gateways, makePayments }: RecordedRun): Promise<void> 
   )
 }
 
-/** A gateway dies while it accepts, with calls under way. The provider delivers everything again, to the other gateway. */
+/** A gateway dies while it accepts, with calls in progress. The provider delivers everything again, to the other gateway. */
 async function killGateway({ stack, gateways, makePayments, kill, untilRecorded }: RecordedRun): Promise<void> {
   const [first, second] = gateways
   const events = await makePayments(8, 1)

@@ -65,8 +65,8 @@ TakeCall(s, c) ==
          [] s.kind = "reserve" ->
               /\ call[c].seen = s.version /\ Reserve(c)
               /\ s.isSeen => (s.verdict = "changed") = (payments' # payments)
-         [] s.kind = "judge" ->
-              /\ Judge(c)
+         [] s.kind = "decide" ->
+              /\ Decide(c)
               /\ s.isSeen /\ paymentsM[PaymentOf[s.e]] # NoReservation =>
                    paymentsM[PaymentOf[s.e]].version = s.version
          [] s.kind = "move" -> call[c].seen = s.version /\ Move(c)

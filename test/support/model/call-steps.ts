@@ -9,7 +9,7 @@ const NONE = -1
 export const CALL_STEPS: Readonly<Record<CallStepName, (pair: Pair) => TimedStep[]>> = {
   read: toStep,
   reserve: toStep,
-  judge: toStep,
+  decide: toStep,
   move: toStep,
   write: toStep,
   reply: toStep,

@@ -78,7 +78,7 @@ async function resolveTaken(
   const moves: Move[] = []
   for (const one of taken) {
     const found = stored.get(paymentText(one.payment))
-    const next = found === undefined ? 'unknown' : judge(one, found, others)
+    const next = found === undefined ? 'unknown' : decide(one, found, others)
     if (next === 'move' && found !== undefined) moves.push({ one, found })
     else if (next !== 'move') results.set(one, next)
   }
@@ -86,7 +86,7 @@ async function resolveTaken(
   return results
 }
 
-function judge(
+function decide(
   one: WantedPayment,
   found: PaymentReservation,
   others: ReadonlyMap<string, PaidOrder>,

@@ -19,7 +19,7 @@ export interface EventOfCall {
 }
 
 /** The names of the steps that are recorded. */
-export type CallStepName = 'read' | 'reserve' | 'judge' | 'move' | 'write' | 'reply'
+export type CallStepName = 'read' | 'reserve' | 'decide' | 'move' | 'write' | 'reply'
 
 /** What is recorded when a step begins, and again when it ends. */
 interface CallNote {

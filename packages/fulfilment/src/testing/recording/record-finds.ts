@@ -4,7 +4,7 @@ import type { RecordedCall } from './record-calls.ts'
 
 /** Records the reads of a collection: the order of the event, or the reservation of its payment. */
 export function recordFinds(collection: Collection, recorded: RecordedCall): Collection {
-  const step = collection.collectionName === PAYMENTS ? 'judge' : 'read'
+  const step = collection.collectionName === PAYMENTS ? 'decide' : 'read'
   return new Proxy(collection, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target)
@@ -19,7 +19,7 @@ export function recordFinds(collection: Collection, recorded: RecordedCall): Col
 }
 
 interface RecordedFind extends RecordedCall {
-  readonly step: 'read' | 'judge'
+  readonly step: 'read' | 'decide'
   readonly concern: string
 }
 
