@@ -36,14 +36,12 @@ interface TakeoverCost {
   readonly seconds: number
 }
 
-const FEW = 8
-const MANY = 100
-const EACH_OF_MANY = 100
-const DEAD_RECORDS = 5_000
-const WATCH_MS = 15_000
-const REPEATS = 300
-const POLL_MS = 100
-const TIMEOUT_MS = 120_000
+/** Processes that hold records, and how many records some of them hold. */
+const SIZES = { few: 8, many: 100, eachOfMany: 100, ofDead: 5_000 }
+/** How long commands are watched, and how often each is sent again. */
+const WATCHING = { ms: 15_000, repeats: 300 }
+/** The wait for a takeover. */
+const TAKEOVER = { pollMs: 100, timeoutMs: 120_000 }
 
 const named = (word: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${word}-${index}`)
 
@@ -55,17 +53,17 @@ export async function measureInFlight(setup: Setup, events: number): Promise<InF
   const size = { run: 'in_flight', gateways: 1, fulfilments: 1 }
   await using fleet = await startFleet(setup, size)
   const db = fleet.gatewayDb
-  const few = named('few', FEW)
+  const few = named('few', SIZES.few)
   await declareOwners(db, few, 'living')
   await storeInFlight(db, { owners: few, count: events })
-  const ofFew = await repeatedCosts(setup, db, FEW)
-  const more = named('more', MANY - FEW)
+  const ofFew = await repeatedCosts(setup, db, SIZES.few)
+  const more = named('more', SIZES.many - SIZES.few)
   await declareOwners(db, more, 'living')
-  await storeInFlight(db, { owners: more, count: more.length * EACH_OF_MANY })
-  const ofMany = await repeatedCosts(setup, db, MANY)
+  await storeInFlight(db, { owners: more, count: more.length * SIZES.eachOfMany })
+  const ofMany = await repeatedCosts(setup, db, SIZES.many)
   const takeover = await measureTakeover(setup, db)
   const held = await countHeld(db, [...few, ...more])
-  const expected = events + more.length * EACH_OF_MANY
+  const expected = events + more.length * SIZES.eachOfMany
   if (held < expected) throw new Error(`${expected - held} records of living processes were taken over`)
   return { events, repeated: [...ofFew, ...ofMany], takeover }
 }
@@ -80,7 +78,7 @@ async function repeatedCosts(setup: Setup, db: Db, owners: number): Promise<Repe
 
 async function watch(db: Db): Promise<RepeatedCommand[]> {
   await using _: Profile = await startProfile(db)
-  await sleep(WATCH_MS)
+  await sleep(WATCHING.ms)
   return readRepeated(db)
 }
 
@@ -88,12 +86,12 @@ async function watch(db: Db): Promise<RepeatedCommand[]> {
 async function repeat(setup: Setup, db: Db, { command, ...examined }: RepeatedCommand) {
   const times: number[] = []
   const before = processorMs(setup.mongodPid)
-  for (let count = 0; count < REPEATS; count += 1) {
+  for (let count = 0; count < WATCHING.repeats; count += 1) {
     const startedAt = performance.now()
     await db.command(command)
     times.push(performance.now() - startedAt)
   }
-  const mongodUs = ((processorMs(setup.mongodPid) - before) * 1_000) / REPEATS
+  const mongodUs = ((processorMs(setup.mongodPid) - before) * 1_000) / WATCHING.repeats
   return { ...examined, mongodUs, medianMs: medianOf(times) }
 }
 
@@ -102,16 +100,17 @@ async function measureTakeover(setup: Setup, db: Db): Promise<TakeoverCost> {
   const events = db.collection(EVENTS)
   await declareOwners(db, dead, 'dead')
   const examinedBefore = await readExamined(setup)
-  await storeInFlight(db, { owners: dead, count: DEAD_RECORDS })
+  await storeInFlight(db, { owners: dead, count: SIZES.ofDead })
   const startedAt = performance.now()
   // The index answers: these looks examine no document.
   while ((await events.findOne({ state: 'processing', leaseOwner: 'dead' }, { projection: { _id: 1 } })) !== null) {
-    if (performance.now() - startedAt > TIMEOUT_MS) throw new Error('Nobody took over the records of a dead process')
-    await sleep(POLL_MS)
+    if (performance.now() - startedAt > TAKEOVER.timeoutMs)
+      throw new Error('Nobody took over the records of a dead process')
+    await sleep(TAKEOVER.pollMs)
   }
   const seconds = (performance.now() - startedAt) / 1_000
-  const examined = ((await readExamined(setup)) - examinedBefore) / DEAD_RECORDS
-  return { records: DEAD_RECORDS, examined, seconds }
+  const examined = ((await readExamined(setup)) - examinedBefore) / SIZES.ofDead
+  return { records: SIZES.ofDead, examined, seconds }
 }
 
 async function readExamined(setup: Setup): Promise<number> {

@@ -4,20 +4,8 @@ import { CHECKED, checkPoints } from './check-points.ts'
 import { type Costs, deriveCosts } from './derive-costs.ts'
 import { at } from './fit-line.ts'
 import { MEASURED, type Measured } from './measured.ts'
+import { SAMPLE_COSTS } from './sample-costs.ts'
 import { simulate } from './simulate.ts'
-
-const COSTS: Costs = {
-  gateway: { base: 80, slope: 200 },
-  fulfilment: { base: 60, slope: 300 },
-  primary: { base: 200, slope: 50 },
-  commandsPerBatch: 5,
-  insertMs: 3,
-  batchMs: 5,
-  idleGateway: 4_000,
-  idlePrimary: { base: 8_000, slope: 300 },
-  idleCommands: 1,
-  look: { base: 200, slope: 2 },
-}
 
 /** What a measurement finds if everything costs exactly this much. */
 function measure(costs: Costs, gateways: number, perSecond: number): WholeFigures {
@@ -64,18 +52,18 @@ function largestError(costs: Costs, points: readonly WholeFigures[], figure: (ty
 
 describe('the costs', () => {
   it('are found again in what they would have caused', () => {
-    const derived = deriveCosts(measureAll(COSTS))
+    const derived = deriveCosts(measureAll(SAMPLE_COSTS))
     for (const name of ['gateway', 'fulfilment', 'primary', 'idlePrimary', 'look'] as const) {
-      expect(derived[name].base).toBeCloseTo(COSTS[name].base, 3)
-      expect(derived[name].slope).toBeCloseTo(COSTS[name].slope, 3)
+      expect(derived[name].base).toBeCloseTo(SAMPLE_COSTS[name].base, 3)
+      expect(derived[name].slope).toBeCloseTo(SAMPLE_COSTS[name].slope, 3)
     }
     for (const name of ['commandsPerBatch', 'idleGateway', 'idleCommands'] as const) {
-      expect(derived[name]).toBeCloseTo(COSTS[name], 3)
+      expect(derived[name]).toBeCloseTo(SAMPLE_COSTS[name], 3)
     }
   })
 
   it('then predict several gateways exactly', () => {
-    const measured = measureAll(COSTS)
+    const measured = measureAll(SAMPLE_COSTS)
     for (const figure of CHECKED)
       expect(largestError(deriveCosts(measured), measured.whole, figure)).toBeLessThan(0.001)
   })

@@ -46,11 +46,11 @@ export interface WholeFigures {
 }
 
 const MOST_FULFILMENTS = 2
-const WARM_UP_EACH = 2_000
-const WARM_UP_CONNECTIONS = 64
+const WARM_UP = { deliveriesEach: 2_000, connections: 64 }
 const CONNECTIONS = 128
-const POLL_MS = 250
-const TIMEOUT_MS = 120_000
+/** The wait until every event is settled. */
+const SETTLING = { pollMs: 250, timeoutMs: 120_000 }
+/** Commands that come less often than this for each event are not named. */
 const RARE = 0.005
 
 /** Sends signed deliveries to all gateways by a schedule, and waits until every event is settled. Once for each rate. */
@@ -60,8 +60,8 @@ export async function measureWhole(setup: Setup, { gateways, rates, seconds }: W
   await using fleet = await startFleet(setup, { run, gateways, fulfilments })
   using sender = await startSpreadLoad()
   const sending = { setup, fleet, sender }
-  const warmUp = { connections: Math.ceil(WARM_UP_CONNECTIONS / gateways), perSecond: null }
-  await sendAll(sending, { prefix: `${run}-warm-`, each: WARM_UP_EACH, plan: warmUp })
+  const warmUp = { connections: Math.ceil(WARM_UP.connections / gateways), perSecond: null }
+  await sendAll(sending, { prefix: `${run}-warm-`, each: WARM_UP.deliveriesEach, plan: warmUp })
   await setup.database('admin').command({ fsync: 1 })
   const figures: WholeFigures[] = []
   // The highest rate first: code that is still cold then counts least.
@@ -134,9 +134,9 @@ function pidsOf({ setup, fleet, sender }: Sending): Record<string, number> {
 /** Waits until nothing is due or in progress. Resolves to the number of searches that it made. */
 async function untilSettled(db: Db): Promise<number> {
   const events = db.collection<EventDocument>(EVENTS)
-  const deadline = performance.now() + TIMEOUT_MS
+  const deadline = performance.now() + SETTLING.timeoutMs
   for (let looks = 1; ; looks += 1) {
-    await sleep(POLL_MS)
+    await sleep(SETTLING.pollMs)
     // One search for both would use no index.
     const open = await Promise.all([events.findOne({ state: 'processing' }), events.findOne({ state: 'pending' })])
     if (open.every((one) => one === null)) return looks * open.length
