@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MongoClient } from 'mongodb'
+import { MongoClient, MongoError } from 'mongodb'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
 import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
@@ -22,8 +22,8 @@ afterEach(async () => {
 })
 
 function start<Tx>(store: Store<Tx>, act: EventFunction<Tx>): Handler {
-  const options = { store, secrets: SECRET, on: { '*': act }, concurrency: 3, log: (line: LogLine) => lines.push(line) }
-  const handler = createHandler(options)
+  const options = { store, secrets: SECRET, on: { '*': act }, concurrency: 3 }
+  const handler = createHandler({ ...options, later: { mail: () => undefined }, log: (line) => lines.push(line) })
   opened.push(handler)
   return handler
 }
@@ -62,6 +62,21 @@ describe('a handler on PostgreSQL', () => {
     expect(String(lines[0]?.error)).toContain('PostgreSQL rolled the transaction back')
     expect(await store.effects()).not.toHaveProperty('hidden_1')
   })
+
+  it.for(['rollback', 'commit', 'commit; begin'])(
+    'does not count an event as done if the function ends the transaction: %s',
+    async (text, context) => {
+      const store = under(context)
+      const handler = start(store.store, async ({ key }, tx) => {
+        await store.apply(tx, key)
+        tx.later('mail')
+        await tx.query(text)
+      })
+      expect(await send(handler, `ended ${text}`)).toEqual([500, 'failed'])
+      expect(String(lines[0]?.error)).toContain('The function ended the transaction itself')
+      expect(await store.messages()).toEqual([])
+    },
+  )
 
   it('refuses a query after the function has returned', async (context) => {
     const store = under(context)
@@ -118,6 +133,57 @@ describe('a handler on PostgreSQL', () => {
 })
 
 describe('a handler on MongoDB', () => {
+  it.each([
+    ['ends its transaction', false, 'The function ended the transaction itself'],
+    ['begins another transaction', true, 'The function must not begin a transaction'],
+  ])('does not count an event as done if the function %s', async (how, again, problem) => {
+    const handler = start(onMongo.store, async ({ key }, tx) => {
+      await onMongo.apply(tx, key)
+      tx.later('mail')
+      await tx.session.abortTransaction()
+      if (again) tx.session.startTransaction()
+      if (again) await onMongo.apply(tx, key)
+    })
+    expect(await send(handler, how)).toEqual([500, 'failed'])
+    expect(String(lines[0]?.error)).toContain(problem)
+    expect(await onMongo.messages()).toEqual([])
+    expect(await onMongo.effects()).not.toHaveProperty([how])
+  })
+
+  it('repeats a function that hides an error only a few times', { timeout: 60_000 }, async () => {
+    let runs = 0
+    const handler = start(onMongo.store, async ({ key }, { db, session }) => {
+      runs += 1
+      if (runs > 20) throw new Error('It was repeated too often')
+      const unique = db.collection<{ _id: string }>('unique')
+      await unique.insertOne({ _id: key }, { session })
+      await unique.insertOne({ _id: key }, { session }).catch(() => undefined)
+    })
+    expect(await send(handler, 'hidden_1')).toEqual([500, 'failed'])
+    expect(runs).toBeLessThanOrEqual(7)
+  })
+
+  it('keeps what a failed run left behind out of the next run', async () => {
+    let runs = 0
+    let left: Promise<unknown> | undefined
+    const handler = start(onMongo.store, async ({ key }, tx) => {
+      runs += 1
+      if (runs > 1) await sleep(400)
+      else {
+        left = sleep(200).then(() => onMongo.apply(tx, key))
+        left.catch(() => undefined)
+        const error = new MongoError('Another transaction was first')
+        error.addErrorLabel('TransientTransactionError')
+        throw error
+      }
+      await onMongo.apply(tx, key)
+    })
+    expect(await send(handler, 'left_1')).toEqual([200, undefined])
+    expect(runs).toBe(2)
+    expect(await onMongo.effects()).toMatchObject({ left_1: 1 })
+    await expect(left).rejects.toThrow('session')
+  })
+
   it('repeats transactions that MongoDB aborts because of others', { timeout: 60_000 }, async () => {
     await using client = new MongoClient(onMongo.url)
     await client.db().createCollection('counters')

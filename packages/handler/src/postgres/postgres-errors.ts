@@ -1,3 +1,4 @@
+const IN_FAILED_TRANSACTION = '25P02'
 const LOCK_NOT_AVAILABLE = '55P03'
 const REPEATABLE = new Set(['40001', '40P01'])
 const MAX_CHAIN = 8
@@ -10,6 +11,11 @@ export function isSerializationFailure(error: unknown): boolean {
 /** Whether a query waited too long for the lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === LOCK_NOT_AVAILABLE
+}
+
+/** Whether a query was refused because an earlier one of its transaction failed. */
+export function isFailedTransaction(error: unknown): boolean {
+  return codeOf(error) === IN_FAILED_TRANSACTION
 }
 
 /** The code that PostgreSQL gave. Query builders put the error of `pg` into the cause of theirs. */

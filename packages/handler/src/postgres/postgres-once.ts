@@ -11,7 +11,7 @@ import {
 } from '../store.ts'
 import type { PostgresTransaction } from './postgres.ts'
 import { leaseClient, type PostgresClient, type PostgresPool } from './postgres-client.ts'
-import { isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
+import { isFailedTransaction, isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
 
 /** The isolation of the transactions. */
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
@@ -52,13 +52,14 @@ async function tryOnce<Client extends PostgresClient>(
   let isClean = false
   try {
     const known = await claimKey(client, isolation, task)
-    if (known !== null) {
+    if ('outcome' in known) {
       await client.query('rollback')
       if (known.outcome === 'conflict') await client.query(COUNT_CONFLICT, [task.handler, task.key])
       isClean = true
       return known
     }
     const messages = await runWork(task, (shared, assertOpen) => openTransaction(client, { ...shared, assertOpen }))
+    await assertSame(client, known)
     await storeMessages(client, task, messages)
     await commit(client)
     isClean = true
@@ -84,7 +85,7 @@ const CLAIM = `insert into oncehook_keys as known (handler, key, outcome, body_h
   values ($1, $2, $3, $4, now() + make_interval(secs => $5))
   on conflict (handler, key) do update set outcome = excluded.outcome, expires_at = excluded.expires_at
   where known.outcome = 'unhandled' and excluded.outcome = 'done' and known.body_hash = excluded.body_hash
-  returning 1`
+  returning txid_current()::text as transaction`
 
 const READ = 'select outcome, body_hash from oncehook_keys where handler = $1 and key = $2'
 
@@ -95,17 +96,28 @@ interface KnownKey {
   readonly body_hash: string
 }
 
+/** The transaction that holds the key. */
+interface Claimed {
+  /** The number that PostgreSQL gave to the transaction. */
+  readonly transaction: string
+}
+
 /**
- * Begins a transaction that holds the key. Returns null if the work is to be done in it, otherwise the result of the task.
+ * Begins a transaction that holds the key. Returns it if the work is to be done in it, otherwise the result of the task.
  * @throws StoreUnavailable
  */
-async function claimKey(client: PostgresClient, isolation: Isolation, task: Task<never>): Promise<TaskResult | null> {
+async function claimKey(
+  client: PostgresClient,
+  isolation: Isolation,
+  task: Task<never>,
+): Promise<TaskResult | Claimed> {
   const { handler, key, bodyHash, keepMs, work } = task
   try {
     await client.query(begin(isolation, task))
     const outcome = work === null ? 'unhandled' : 'done'
-    const { rowCount } = await client.query(CLAIM, [handler, key, outcome, bodyHash, keepMs / 1_000])
-    if (rowCount === 1) return null
+    const { rows: claimed } = await client.query(CLAIM, [handler, key, outcome, bodyHash, keepMs / 1_000])
+    const [transaction] = claimed as Claimed[]
+    if (transaction !== undefined) return transaction
     const { rows } = await client.query(READ, [handler, key])
     const [known] = rows as KnownKey[]
     // It expired and was removed between the two statements.
@@ -136,6 +148,23 @@ function openTransaction<Client extends PostgresClient>(
   }
 }
 
+/**
+ * Throws if the transaction of the key has ended. A function may have sent `commit` or `rollback`, itself or with the transactions
+ * of a query builder. Then what follows would be stored although the effect may not be.
+ */
+async function assertSame(client: PostgresClient, { transaction }: Claimed): Promise<void> {
+  const { rows } = await client.query('select txid_current_if_assigned()::text as transaction').catch(explainFailure)
+  if ((rows as Partial<Claimed>[])[0]?.transaction !== transaction) {
+    throw new Error('The function ended the transaction itself: throw a Refusal instead')
+  }
+}
+
+function explainFailure(error: unknown): never {
+  throw isFailedTransaction(error) ? new Error(FAILED, { cause: error }) : error
+}
+
+const FAILED = 'A query of the function failed, so PostgreSQL rolled the transaction back'
+
 const STORE = `insert into oncehook_outbox (handler, name, key, payload)
   select $1, name, $2 || ':' || position, payload::json
   from unnest($3::text[], $4::text[]) with ordinality as message (name, payload, position)`
@@ -152,7 +181,7 @@ async function storeMessages(
 /** A failed query ends a transaction, even if the function caught its error: PostgreSQL answers the commit with a rollback. */
 async function commit(client: PostgresClient): Promise<void> {
   const { command } = await client.query('commit')
-  if (command !== 'COMMIT') throw new Error('A query of the function failed, so PostgreSQL rolled the transaction back')
+  if (command !== 'COMMIT') throw new Error(FAILED)
 }
 
 /** Returns whether the connection can be used again. */
