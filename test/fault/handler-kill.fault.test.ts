@@ -49,7 +49,7 @@ it.for(KINDS)(
     expect(answers.filter((answer) => isDeepStrictEqual(answer, done))).toHaveLength(1)
     expect(answers.filter((answer) => isDeepStrictEqual(answer, { ...done, repeated: true }))).toHaveLength(99)
     await untilEqual(() => database.read('oncehook_outbox'), [])
-    expect([await database.read('effects'), await database.read('sent')]).toEqual([['copies'], ['copies:1']])
+    expect([await database.read('effects'), await database.read('sent')]).toEqual([['copies'], ['killed:copies:1']])
     for (const { child } of processes) child.kill('SIGKILL')
   },
 )
@@ -59,7 +59,7 @@ it.for(KINDS)(
   { timeout: 60_000 + CYCLES * 15_000 },
   async (kind, context) => {
     const database = await databaseOf(kind, context)
-    const ofLoad = (keys: readonly string[]) => keys.filter((key) => key.startsWith(`${kind}_`)).toSorted()
+    const ofLoad = (keys: readonly string[]) => keys.filter((key) => key.includes(`${kind}_`)).toSorted()
     let interrupted = 0
     let running = await startProcess(database)
     const load = startLoad(kind)
@@ -83,7 +83,7 @@ it.for(KINDS)(
     expect(ofLoad(await database.read('effects'))).toEqual(load.acknowledged.toSorted())
     await untilEqual(() => database.read('oncehook_outbox'), [])
     const sent = new Set(ofLoad(await database.read('sent')))
-    expect([...sent]).toEqual(load.acknowledged.map((key) => `${key}:1`).toSorted())
+    expect([...sent]).toEqual(load.acknowledged.map((key) => `killed:${key}:1`).toSorted())
     const [key = ''] = load.acknowledged
     expect(await (await deliver(running.port, key)).json()).toEqual({ outcome: 'done', repeated: true })
     running.child.kill('SIGKILL')

@@ -37,6 +37,7 @@ const LINES = `
 const [, , url, secret, key] = process.argv
 const pool = new pg.Pool({ connectionString: url })
 const handler = createHandler({
+  name: 'packed',
   store: postgres(pool),
   secrets: secret,
   on: { 'invoice.*': (event, tx) => tx.query('insert into paid (id) values ($1)', [event.objectId]) },
@@ -79,7 +80,7 @@ import { MongoClient } from 'mongodb'
 import { Pool, type PoolClient } from 'pg'
 const secrets = 'whsec_0123456789abcdef0123456789abcdef'
 export const first: Handler = createHandler({
-  ...{ store: postgres(new Pool()), secrets, later: { mail: ({ key, payload, signal }) => fetch(key, { signal }) } },
+  ...{ name: 'typed', store: postgres(new Pool()), secrets, later: { mail: ({ key, payload, signal }) => fetch(key, { signal }) } },
   on: {
     async 'a.*'(event, tx) {
       const { rows } = await tx.query<{ id: string }>('select id from a where id = $1', [event.objectId])
@@ -91,13 +92,16 @@ export const first: Handler = createHandler({
   },
 })
 export const second = createHandler({
+  name: 'typed',
   store: mongo(new MongoClient('mongodb://127.0.0.1')),
   secrets: [{ value: secrets, notAfter: new Date() }],
   on: { '*': async (event, { db, session }) => void (await db.collection('a').insertOne({ key: event.key }, { session })) },
 })
+// @ts-expect-error A handler needs a name.
+createHandler({ store: postgres(new Pool()), secrets, on: {} })
 export const options: Partial<HandlerOptions<PostgresTransaction<PoolClient>>> = {}
 // @ts-expect-error A handler needs a store.
-createHandler({ secrets, on: {} })
+createHandler({ name: 'typed', secrets, on: {} })
 `
 
 describe('the packed @oncehook/handler', () => {

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 function start<Tx>(store: Store<Tx>, act: EventFunction<Tx>): Handler {
-  const options = { store, secrets: SECRET, on: { '*': act }, concurrency: 3 }
+  const options = { name: 'test', store, secrets: SECRET, on: { '*': act }, concurrency: 3 }
   const handler = createHandler({ ...options, later: { mail: () => undefined }, log: (line) => lines.push(line) })
   opened.push(handler)
   return handler

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
 import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
@@ -84,7 +85,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     fails = false
     expect(await send({ key: 'fails_1' })).toMatchObject([200, { outcome: 'done', repeated: false }, null])
     expect((await store.effects()).fails_1).toBe(1)
-    expect(await messagesOf(store, 'fails_1')).toMatchObject([{ key: 'fails_1:1', attempt: 0, dead: false }])
+    expect(await messagesOf(store, 'fails_1')).toMatchObject([{ key: 'test:fails_1:1', attempt: 0, dead: false }])
   })
 
   it.for([
@@ -133,6 +134,17 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
       expect(await start(store, { name }).send({ key: 'names_1' })).toMatchObject([200, { repeated: false }, null])
     }
     expect((await store.effects()).names_1).toBe(2)
+  })
+
+  it('gives the messages of each name different keys, and shortens long ones', async (context) => {
+    const store = under(context)
+    const long = { name: 'n'.repeat(100), key: `names_${'2'.repeat(150)}` }
+    for (const { name, key } of [{ name: 'billing', key: 'names_2' }, { name: 'shipping', key: 'names_2' }, long]) {
+      expect((await start(store, { name, on: (_, tx) => tx.later('mail') }).send({ key }))[0]).toBe(200)
+    }
+    const digest = createHash('sha256').update(`${long.name}:${long.key}:1`).digest('hex')
+    const keys = (await store.messages()).map(({ key }) => key)
+    expect(keys).toEqual(expect.arrayContaining(['billing:names_2:1', 'shipping:names_2:1', digest]))
   })
 
   it('rolls back a function that takes too long, and answers 503', async (context) => {
@@ -203,8 +215,8 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     expect(await handler.isReady()).toBe(true)
     await send({ key: 'shown_1' })
     const text = await handler.metrics()
-    expect(text).toContain('oncehook_handler_events_total{handler="default",result="done"} 1\n')
-    expect(text).toMatch(/^oncehook_handler_messages_dead\{handler="default"\} \d+$/m)
+    expect(text).toContain('oncehook_handler_events_total{handler="test",result="done"} 1\n')
+    expect(text).toMatch(/^oncehook_handler_messages_dead\{handler="test"\} \d+$/m)
     await handler.close()
     expect(await handler.isReady()).toBe(false)
     expect((await send({ key: 'shown_2' }))[1].error).toBe('closing')
@@ -225,7 +237,10 @@ describe('a handler on PostgreSQL', () => {
 })
 
 interface StartOptions
-  extends Pick<HandlerOptions<never>, 'name' | 'unhandled' | 'timeoutMs' | 'waitMs' | 'concurrency' | 'mostWaiting'> {
+  extends Pick<
+    Partial<HandlerOptions<never>>,
+    'name' | 'unhandled' | 'timeoutMs' | 'waitMs' | 'concurrency' | 'mostWaiting'
+  > {
   readonly on?: (event: HandlerEvent, tx: LaterTransaction) => unknown
   readonly types?: readonly string[]
 }
@@ -235,7 +250,7 @@ function start(store: StoreUnderTest, { on, types = ['invoice.paid'], ...options
   const lines: LogLine[] = []
   const act = on ?? (({ key }: HandlerEvent, tx: LaterTransaction) => store.apply(tx, key))
   const handler = createHandler({
-    ...{ waitMs: 30_000, ...options, store: store.store, secrets: SECRET },
+    ...{ name: 'test', waitMs: 30_000, ...options, store: store.store, secrets: SECRET },
     on: Object.fromEntries(types.map((type) => [type, act])),
     later: { mail: () => undefined },
     log: (line) => lines.push(line),
@@ -252,5 +267,5 @@ function start(store: StoreUnderTest, { on, types = ['invoice.paid'], ...options
 }
 
 async function messagesOf(store: StoreUnderTest, key: string) {
-  return (await store.messages()).filter((message) => message.key.startsWith(`${key}:`))
+  return (await store.messages()).filter((message) => message.key.startsWith(`test:${key}:`))
 }

@@ -6,13 +6,15 @@ import { createJsonLog } from './handler-log.ts'
 import type { Store } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
 
-const options: HandlerOptions<never> = { store: {} as Store<never>, secrets: SECRET, on: {} }
+const options: HandlerOptions<never> = { name: 'test', store: {} as Store<never>, secrets: SECRET, on: {} }
 
 describe('the options', () => {
   it.each([
     [{ secrets: 'whsec_' }, /secret/],
     [{ secrets: [] }, /secrets/],
     [{ name: '' }, /^name must be/],
+    [{ name: 'a:b' }, /^name must be/],
+    [{ name: undefined as never }, /^name must be/],
     [{ path: 'webhooks' }, /^path must start/],
     [{ path: '/livez' }, /^path must start/],
     [{ on: { 'a*': () => undefined } }, /"a\*" is neither a type nor a pattern/],

@@ -51,6 +51,11 @@ export interface LaterLimits {
 
 /** The options of a handler. `Tx` is the transaction of its store. */
 export interface HandlerOptions<Tx> {
+  /**
+   * The name of your service: 1 to 100 letters, digits, or . - _. Processes with the same name share their keys: each event has its
+   * effect once for each name. Do not change it: the keys and messages of the old name would be forgotten.
+   */
+  readonly name: string
   readonly store: Store<Tx>
   /** Up to three secrets, so that an old and a new one can be valid at the same time. */
   readonly secrets: string | readonly (string | HandlerSecret)[]
@@ -58,8 +63,6 @@ export interface HandlerOptions<Tx> {
   readonly on: Readonly<Record<string, EventFunction<Tx>>>
   /** The functions for messages of `tx.later`, by name. */
   readonly later?: Readonly<Record<string, LaterFunction>>
-  /** Handlers with different names each act on an event that all of them get. Default: `default`. */
-  readonly name?: string
   /** What happens to an event without a function: `record` answers 200, `refuse` answers 422. Default: `record`. */
   readonly unhandled?: 'record' | 'refuse'
   /** The path that `listen` serves. Default: `/webhooks`. */
@@ -132,11 +135,11 @@ export interface CheckedOptions {
  * @throws HandlerSettingsError with every problem
  */
 export function checkOptions(options: HandlerOptions<never>): CheckedOptions {
-  const { name = 'default', path = '/webhooks', on, later = {}, laterLimits = {} } = options
+  const { name, path = '/webhooks', on, later = {}, laterLimits = {} } = options
   const limits = readNumbers<keyof HandlerLimits>(LIMITS, options, '')
   const ofLater = readNumbers(LATER_LIMITS, laterLimits, 'laterLimits.')
   const problems = [
-    ...(/^[\w.:-]{1,100}$/.test(name) ? [] : ['name must be 1 to 100 letters, digits, or . : - _']),
+    ...(typeof name === 'string' && /^[\w.-]{1,100}$/.test(name) ? [] : [BAD_NAME]),
     ...(/^\/[^?#\s]*$/.test(path) && !PROBES.has(path)
       ? []
       : ['path must start with / and must not be one of a probe']),
@@ -151,6 +154,9 @@ export function checkOptions(options: HandlerOptions<never>): CheckedOptions {
   if (problems.length > 0) throw new HandlerSettingsError(problems)
   return { name, path, limits: limits.values, later: ofLater.values }
 }
+
+// A colon would make the keys of two messages equal: those of `a:b` and `c`, and of `a` and `b:c`.
+const BAD_NAME = 'name must be 1 to 100 letters, digits, or . - _'
 
 /** The paths that `listen` serves besides that of the options. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics'])

@@ -96,18 +96,18 @@ it('sends a mail after the commit, and dead messages again', async (context) => 
     MAIL_URL: mailServer.url,
   })
   await handler.fetch(signedRequest({ key: 'msg_2', data: { id: 'in_1' } }))
-  await expect.poll(() => received).toEqual([['msg_2:1', '{"invoice":"in_1"}']])
+  await expect.poll(() => received).toEqual([['billing:msg_2:1', '{"invoice":"in_1"}']])
   await expect.poll(messages).toEqual([])
   await pool.query(`insert into oncehook_outbox (handler, name, key, payload, attempt, dead_at)
-    values ('default', 'thank', 'msg_3:1', '{}', 12, now())`)
+    values ('billing', 'thank', 'billing:msg_3:1', '{}', 12, now())`)
   await pool.query(exampleOf('Mails and calls to other services', 'sql'))
-  await expect.poll(() => received).toContainEqual(['msg_3:1', '{}'])
+  await expect.poll(() => received).toContainEqual(['billing:msg_3:1', '{}'])
 })
 
 it('sends dead messages in MongoDB again', async () => {
   await using client = new MongoClient(onMongo.url)
   const outbox = client.db().collection('oncehook_outbox')
-  await outbox.insertOne({ handler: 'default', name: 'thank', dead: true, attempt: 12, dueAt: new Date(0) })
+  await outbox.insertOne({ handler: 'billing', name: 'thank', dead: true, attempt: 12, dueAt: new Date(0) })
   const [, filter, update] =
     /updateMany\((.+?), (\{ \$set.+)\)$/m.exec(exampleOf('Mails and calls to other services', 'js')) ?? []
   const [parsed, change] = new Function(`return [${filter}, ${update}]`)()

@@ -48,7 +48,7 @@ export interface ClaimedMessage {
   /** Known to the store only. */
   readonly id: unknown
   readonly name: string
-  /** The key of the event and the position of the message: the same at every attempt. */
+  /** The same at every attempt, and different for each handler, event and position. */
   readonly key: string
   readonly payload: unknown
   /** 1 for the first attempt. */

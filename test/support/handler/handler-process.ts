@@ -19,7 +19,7 @@ interface Parts<Tx> {
 
 async function serve<Tx extends { later(name: string): void }>({ store, apply, send }: Parts<Tx>): Promise<void> {
   const options: HandlerOptions<Tx> = {
-    ...{ store, secrets: secret },
+    ...{ name: 'killed', store, secrets: secret },
     on: {
       async '*'(event, tx) {
         await apply(event, tx)

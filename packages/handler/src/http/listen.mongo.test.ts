@@ -27,7 +27,7 @@ it('serves its path and the probes, and nothing else', async () => {
   }
   const metrics = await fetch(`${url}/metrics`)
   expect(metrics.headers.get('content-type')).toContain('text/plain')
-  expect(await metrics.text()).toContain('oncehook_handler_events_total{handler="default",result="done"} 1')
+  expect(await metrics.text()).toContain('oncehook_handler_events_total{handler="test",result="done"} 1')
   expect((await fetch(`${url}/other`)).status).toBe(404)
   expect((await fetch(`${url}/livez`, { method: 'POST' })).status).toBe(404)
 })
@@ -69,9 +69,7 @@ it.each([
   const headers = sign ? signedHeaders('refused_1', sent.body ?? BODY) : signedHeaders('refused_1', BODY)
   const answer = await post(url, { headers, ...sent })
   expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([status, error])
-  expect(await (await fetch(`${url}/metrics`)).text()).toContain(
-    `rejected_total{handler="default",status="${status}"} 1`,
-  )
+  expect(await (await fetch(`${url}/metrics`)).text()).toContain(`rejected_total{handler="test",status="${status}"} 1`)
 })
 
 it('accepts the header names of Svix, and events whose data has no id', async () => {
@@ -149,7 +147,7 @@ function post(url: string, { method = 'POST', headers = {}, body = BODY }: Chang
 
 async function start(options: Partial<HandlerOptions<MongoTransaction>> = {}, wanted = 0) {
   const handler = createHandler({
-    ...{ store: under.store, secrets: SECRET, log: () => undefined },
+    ...{ name: 'test', store: under.store, secrets: SECRET, log: () => undefined },
     on: { 'invoice.paid': ({ key }, tx) => under.apply(tx, key) },
     ...options,
   })

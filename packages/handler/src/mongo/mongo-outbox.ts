@@ -1,4 +1,5 @@
 import type { ClientSession, Db, ObjectId } from 'mongodb'
+import { messageKey } from '../message-key.ts'
 import type { ClaimedMessage, NewMessage, Outbox, Task } from '../store.ts'
 import { COLLECTIONS, type MessageDocument, messagesOf } from './mongo-documents.ts'
 
@@ -14,12 +15,12 @@ type NewDocument = Omit<MessageDocument, '_id'>
 /** Stores messages in a transaction. */
 export async function storeMessages(
   db: Db,
-  { handler, key }: Task<never>,
+  task: Task<never>,
   { messages, session, at }: StoredMessages,
 ): Promise<void> {
   if (messages.length === 0) return
   const documents = messages.map(({ name, json }, index) => ({
-    ...{ handler, name, key: `${key}:${index + 1}`, payload: json, attempt: 0, dead: false },
+    ...{ handler: task.handler, name, key: messageKey(task, index + 1), payload: json, attempt: 0, dead: false },
     ...{ createdAt: new Date(at), dueAt: new Date(at) },
   }))
   await db.collection<NewDocument>(COLLECTIONS.outbox).insertMany(documents, { session })

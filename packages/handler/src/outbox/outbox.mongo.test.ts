@@ -38,8 +38,8 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     await expect
       .poll(() => mail.mock.calls.map(([{ signal, ...message }]) => message))
       .toEqual([
-        { key: 'sent_1:1', payload: { to: 'sent_1' }, attempt: 1 },
-        { key: 'sent_1:2', payload: null, attempt: 1 },
+        { key: `${name}:sent_1:1`, payload: { to: 'sent_1' }, attempt: 1 },
+        { key: `${name}:sent_1:2`, payload: null, attempt: 1 },
       ])
     await expect.poll(() => messagesOf(store, 'sent_1')).toEqual([])
     expect(await handler.metrics()).toContain(`messages_total{handler="${name}",name="mail",result="sent"} 2`)
@@ -54,14 +54,14 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     await expect
       .poll(() => messagesOf(store, 'dead_1'))
       .toMatchObject(
-        ['dead_1:1', 'dead_1:2'].map((key) => ({
+        [`${name}:dead_1:1`, `${name}:dead_1:2`].map((key) => ({
           key,
           attempt: 3,
           dead: true,
           reason: 'Error: The mail server is unavailable',
         })),
       )
-    const first = mail.mock.calls.map(([message]) => message).filter(({ key }) => key === 'dead_1:1')
+    const first = mail.mock.calls.map(([message]) => message).filter(({ key }) => key === `${name}:dead_1:1`)
     expect(first.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
     expect(lines.filter(({ message }) => message === 'A message is dead')).toHaveLength(2)
     expect(await handler.metrics()).toContain(`oncehook_handler_messages_dead{handler="${name}"} 2\n`)
@@ -127,7 +127,7 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     await Promise.all(keys.map((key, index) => deliver(handlers[index % 2]!, key)))
     await expect.poll(() => messagesOf(store, 'many_')).toEqual([])
     const sent = mail.mock.calls.map(([{ key }]) => key)
-    expect(sent.toSorted()).toEqual(keys.flatMap((key) => [`${key}:1`, `${key}:2`]).toSorted())
+    expect(sent.toSorted()).toEqual(keys.flatMap((key) => [`${name}:${key}:1`, `${name}:${key}:2`]).toSorted())
   })
 
   it('that are being sent end before the handler is closed, or are aborted after the grace', async (context) => {
@@ -144,7 +144,7 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     await handler.close(700)
     await expect
       .poll(() => messagesOf(store, 'closed_1'))
-      .toMatchObject([{ key: 'closed_1:2', attempt: 1, dead: false, reason: 'Error: The handler is closing' }])
+      .toMatchObject([{ key: `${name}:closed_1:2`, attempt: 1, dead: false, reason: 'Error: The handler is closing' }])
   })
 
   it('have a time limit', async (context) => {
@@ -180,5 +180,5 @@ async function deliver(handler: Handler, key: string): Promise<void> {
 }
 
 async function messagesOf(store: StoreUnderTest, start: string) {
-  return (await store.messages()).filter(({ key }) => key.startsWith(start))
+  return (await store.messages()).filter(({ key }) => key.startsWith(`${name}:${start}`))
 }

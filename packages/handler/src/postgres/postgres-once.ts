@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '@oncehook/kernel/backoff'
+import { messageKey } from '../message-key.ts'
 import { runWork } from '../run-work.ts'
 import {
   type KeyOutcome,
@@ -166,16 +167,17 @@ function explainFailure(error: unknown): never {
 const FAILED = 'A query of the function failed, so PostgreSQL rolled the transaction back'
 
 const STORE = `insert into oncehook_outbox (handler, name, key, payload)
-  select $1, name, $2 || ':' || position, payload::json
-  from unnest($3::text[], $4::text[]) with ordinality as message (name, payload, position)`
+  select $1, name, key, payload::json from unnest($2::text[], $3::text[], $4::text[]) as message (name, key, payload)`
 
 async function storeMessages(
   client: PostgresClient,
-  { handler, key }: Task<never>,
+  task: Task<never>,
   messages: readonly NewMessage[],
 ): Promise<void> {
   if (messages.length === 0) return
-  await client.query(STORE, [handler, key, messages.map(({ name }) => name), messages.map(({ json }) => json)])
+  const names = messages.map(({ name }) => name)
+  const keys = messages.map((_, index) => messageKey(task, index + 1))
+  await client.query(STORE, [task.handler, names, keys, messages.map(({ json }) => json)])
 }
 
 /** A failed query ends a transaction, even if the function caught its error: PostgreSQL answers the commit with a rollback. */
