@@ -3,6 +3,7 @@ import { createHandler, type HandlerOptions, HandlerSettingsError, Refusal } fro
 import { findFunctions } from './event-functions.ts'
 import { readEvent } from './handler-event.ts'
 import { createJsonLog } from './handler-log.ts'
+import { checkOptions } from './handler-options.ts'
 import type { Store } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
 
@@ -34,6 +35,10 @@ describe('the options', () => {
     const caught = catchError(() => createHandler({ ...options, name: '', path: '', maxBytes: 0 }))
     expect((caught as HandlerSettingsError).problems).toHaveLength(3)
   })
+})
+
+it('keys are kept for longer than the 90 days in which the gateway can replay an event', () => {
+  expect(checkOptions(options).limits.keepKeysDays).toBeGreaterThan(90)
 })
 
 describe('the function for a type', () => {

@@ -79,7 +79,7 @@ export interface HandlerOptions<Tx> {
   readonly concurrency?: number
   /** How many deliveries may wait for a free slot. Default: 200. */
   readonly mostWaiting?: number
-  /** How long keys are kept. It must be longer than the sender delivers again. Default: 30, at least 7. */
+  /** How long keys are kept. It must be longer than the sender delivers again. Default: 100, at least 7. */
   readonly keepKeysDays?: number
   /** How far the signed time may differ from now. Default: 300. */
   readonly toleranceSeconds?: number
@@ -110,7 +110,7 @@ const LIMITS = {
   waitMs: [5_000, 1, 600_000],
   concurrency: [8, 1, 10_000],
   mostWaiting: [200, 0, 1_000_000],
-  keepKeysDays: [30, 7, 3_650],
+  keepKeysDays: [100, 7, 3_650],
 } as const
 
 const LATER_LIMITS = {
