@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '@oncehook/kernel/backoff'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { inTime } from '../in-time.ts'
 import { StoreUnavailable, type Task, type TaskResult } from '../store.ts'
 import type { MongoTransaction } from './mongo.ts'
 import { hasLabel, KeyHeld, type MongoRun, transact } from './mongo-transaction.ts'
@@ -41,21 +41,19 @@ function nextRepetition(error: unknown, repetitions: number): number {
 /** The result of a task whose key is known; null if its work is to be done. */
 async function readKey({ keys }: MongoRun, task: Task<never>): Promise<TaskResult | null> {
   const _id = { handler: task.handler, key: task.key }
-  const known = await inTime(keys.findOne({ _id }), task.waitMs)
+  const known = await ask(keys.findOne({ _id }), task.waitMs)
   if (known === null) return null
   if (known.bodyHash !== task.bodyHash) {
-    await inTime(keys.updateOne({ _id }, { $inc: { conflicts: 1 } }), task.waitMs)
+    await ask(keys.updateOne({ _id }, { $inc: { conflicts: 1 } }), task.waitMs)
     return { outcome: 'conflict' }
   }
   if (known.outcome === 'unhandled' && task.work !== null) return null
   return { outcome: known.outcome, repeated: true, messages: 0 }
 }
 
-/** @throws StoreUnavailable if the database does not answer in time */
-async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
-  const answer = await withTimeout(asked, ms).catch((cause: unknown) => {
-    throw new StoreUnavailable(cause)
+/** @throws StoreUnavailable if the database fails, or does not answer in time */
+async function ask<T>(asked: Promise<T>, ms: number): Promise<T> {
+  return inTime(asked, ms).catch((error: unknown) => {
+    throw error instanceof StoreUnavailable ? error : new StoreUnavailable(error)
   })
-  if (answer === TIMED_OUT) throw new StoreUnavailable(new Error(`It did not answer within ${ms} ms`))
-  return answer as T
 }

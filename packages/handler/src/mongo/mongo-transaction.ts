@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { ClientSession, Collection, Db, MongoClient, MongoError } from 'mongodb'
+import { inTime, LIMITS_MS } from '../in-time.ts'
 import { runWork } from '../run-work.ts'
 import { StoreUnavailable, type Task, type TaskResult } from '../store.ts'
 import type { MongoTransaction } from './mongo.ts'
@@ -19,14 +20,12 @@ export interface MongoRun {
 /** Another transaction holds the key, or has just committed it. */
 export class KeyHeld extends Error {}
 
-const COMMIT_MS = 10_000
 const COMMIT_PAUSE_MS = 100
-const END_MS = 2_000
 const OPTIONS = {
   readConcern: { level: 'snapshot' },
   writeConcern: { w: 'majority', journal: true },
   readPreference: 'primary',
-  maxCommitTimeMS: COMMIT_MS,
+  maxCommitTimeMS: LIMITS_MS.commit,
 } as const
 
 /**
@@ -37,20 +36,28 @@ const OPTIONS = {
 export async function transact(run: MongoRun, task: Task<MongoTransaction>): Promise<TaskResult> {
   const { client, db, now } = run
   const session = client.startSession()
+  session.startTransaction(OPTIONS)
+  session.startTransaction = refuseAnother
+  const claiming = claimKey(run, task, session)
   try {
-    session.startTransaction(OPTIONS)
-    session.startTransaction = refuseAnother
-    await claimKey(run, task, session)
+    await inTime(claiming, task.waitMs + LIMITS_MS.margin)
     const messages = await runWork(task, (shared) => ({ ...shared, db, session }))
     if (!session.inTransaction()) throw new Error('The function ended the transaction itself: throw a Refusal instead')
-    await storeMessages(db, task, { messages, session, at: now() })
-    await commit(session)
+    await inTime(storeMessages(db, task, { messages, session, at: now() }), LIMITS_MS.commit)
+    await inTime(commit(session), LIMITS_MS.commit)
     return { outcome: task.work === null ? 'unhandled' : 'done', repeated: false, messages: messages.length }
   } finally {
-    // It aborts a transaction that was not committed. An operation that a late function still runs delays this.
-    const ended = session.endSession().catch(() => undefined)
-    await withTimeout(ended, END_MS)
+    await withTimeout(end(session, claiming), LIMITS_MS.rollback)
   }
+}
+
+/**
+ * Ends a session. This aborts a transaction that was not committed. An operation that a late function still runs delays this. Before
+ * the first answer, the driver does not know that there is something to abort.
+ */
+async function end(session: ClientSession, claiming: Promise<void>): Promise<void> {
+  await claiming.catch(() => undefined)
+  await session.endSession().catch(() => undefined)
 }
 
 function refuseAnother(): never {
@@ -78,7 +85,7 @@ async function commit(session: ClientSession): Promise<void> {
       return await session.commitTransaction()
     } catch (error) {
       if (!hasLabel(error, 'UnknownTransactionCommitResult')) throw error
-      if (performance.now() - startedAt > COMMIT_MS) throw new StoreUnavailable(error)
+      if (performance.now() - startedAt > LIMITS_MS.commit) throw new StoreUnavailable(error)
       await sleep(COMMIT_PAUSE_MS)
     }
   }

@@ -1,3 +1,4 @@
+import { inTime } from '../in-time.ts'
 import { StoreUnavailable } from '../store.ts'
 
 /** The rows that a query returned. */
@@ -32,14 +33,21 @@ export interface LeasedClient<Client extends PostgresClient> {
 }
 
 /**
- * Takes a client out of its pool. If its connection is lost meanwhile, its queries fail, but the process continues.
- * @throws StoreUnavailable
+ * Takes a client out of its pool. If its connection is lost meanwhile, its queries fail, but the process continues. A client that
+ * comes too late is returned.
+ * @throws StoreUnavailable if there is none within `waitMs`
  */
 export async function leaseClient<Client extends PostgresClient>(
   pool: PostgresPool<Client>,
+  waitMs: number,
 ): Promise<LeasedClient<Client>> {
-  const client = await pool.connect().catch((cause: unknown) => {
-    throw new StoreUnavailable(cause)
+  const connecting = pool.connect()
+  let isLate = false
+  const returnLate = (client: Client): void => (isLate ? client.release() : undefined)
+  connecting.then(returnLate, () => undefined)
+  const client = await inTime(connecting, waitMs).catch((error: unknown) => {
+    isLate = true
+    throw error instanceof StoreUnavailable ? error : new StoreUnavailable(error)
   })
   const ignore = (): void => undefined
   client.on('error', ignore)
@@ -52,15 +60,21 @@ export async function leaseClient<Client extends PostgresClient>(
   }
 }
 
-/** Runs one query outside of a transaction. */
+const CONNECT_MS = 10_000
+const QUERY_MS = 30_000
+
+/**
+ * Runs one query outside of a transaction.
+ * @throws StoreUnavailable if there is no client or no answer in time, or what the database throws
+ */
 export async function queryOnce<Row>(
   pool: PostgresPool<PostgresClient>,
   text: string,
   values: unknown[] = [],
 ): Promise<PostgresResult<Row>> {
-  const { client, release } = await leaseClient(pool)
+  const { client, release } = await leaseClient(pool, CONNECT_MS)
   try {
-    const result = await client.query(text, values)
+    const result = await inTime(client.query(text, values), QUERY_MS)
     release()
     return result as PostgresResult<Row>
   } catch (error) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '@oncehook/kernel/backoff'
+import { inTime, LIMITS_MS } from '../in-time.ts'
 import { messageKey } from '../message-key.ts'
 import { runWork } from '../run-work.ts'
 import {
@@ -49,25 +50,24 @@ async function tryOnce<Client extends PostgresClient>(
   { pool, isolation }: PostgresRun<Client>,
   task: Task<PostgresTransaction<Client>>,
 ): Promise<TaskResult> {
-  const { client, release } = await leaseClient(pool)
+  const { client, release } = await leaseClient(pool, task.waitMs)
   let isClean = false
   try {
-    const known = await claimKey(client, isolation, task)
+    const known = await inTime(claimKey(client, isolation, task), task.waitMs + LIMITS_MS.margin)
     if ('outcome' in known) {
-      await client.query('rollback')
-      if (known.outcome === 'conflict') await client.query(COUNT_CONFLICT, [task.handler, task.key])
+      await inTime(leaveKey(client, task, known), LIMITS_MS.commit)
       isClean = true
       return known
     }
     const messages = await runWork(task, (shared, assertOpen) => openTransaction(client, { ...shared, assertOpen }))
-    await assertSame(client, known)
-    await storeMessages(client, task, messages)
-    await commit(client)
+    await inTime(assertSame(client, known), LIMITS_MS.commit)
+    await inTime(storeMessages(client, task, messages), LIMITS_MS.commit)
+    await inTime(commit(client), LIMITS_MS.commit)
     isClean = true
     return { outcome: task.work === null ? 'unhandled' : 'done', repeated: false, messages: messages.length }
   } catch (error) {
-    // A function that is late may still have a query in progress: nothing could be sent after it in time.
-    if (!(error instanceof TaskTimedOut)) isClean = await rollBack(client)
+    // A query may still be in progress: nothing could be sent after it in time.
+    if (!(error instanceof TaskTimedOut || error instanceof StoreUnavailable)) isClean = await rollBack(client)
     throw error
   } finally {
     release(isClean ? undefined : 'destroy')
@@ -186,9 +186,15 @@ async function commit(client: PostgresClient): Promise<void> {
   if (command !== 'COMMIT') throw new Error(FAILED)
 }
 
+/** Ends the transaction of an event whose key is known, and counts that the key came with another body. */
+async function leaveKey(client: PostgresClient, { handler, key }: Task<never>, { outcome }: TaskResult): Promise<void> {
+  await client.query('rollback')
+  if (outcome === 'conflict') await client.query(COUNT_CONFLICT, [handler, key])
+}
+
 /** Returns whether the connection can be used again. */
 async function rollBack(client: PostgresClient): Promise<boolean> {
-  return client.query('rollback').then(
+  return inTime(client.query('rollback'), LIMITS_MS.rollback).then(
     () => true,
     () => false,
   )

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { startFaultProxy } from '../../../test/support/stack/fault-proxy.ts'
+import { createHandler, type EventFunction, type Handler, type LaterTransaction, type Store } from './create-handler.ts'
+import { type MongoTransaction, mongo } from './mongo/mongo.ts'
+import { postgres } from './postgres/postgres.ts'
+import { SECRET, signedRequest } from './testing/signed-request.ts'
+import { openMongo, openPostgres, type StoreUnderTest } from './testing/test-stores.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const onPostgres = stack.use(await openPostgres(process.env))
+const onMongo = stack.use(await openMongo(process.env))
+const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
+
+const opened: Handler[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((handler) => handler.close(500)))
+})
+
+const WAIT_MS = 300
+
+function start<Tx extends LaterTransaction>(store: Store<Tx>, act: EventFunction<Tx>): Handler {
+  const options = { name: 'test', store, secrets: SECRET, waitMs: WAIT_MS, on: { '*': act }, log: () => undefined }
+  const handler = createHandler(options)
+  opened.push(handler)
+  return handler
+}
+
+async function send(handler: Handler, key: string) {
+  const response = await handler.fetch(signedRequest({ key }))
+  const { error, repeated } = (await response.json()) as { error?: string; repeated?: boolean }
+  return { status: response.status, error, repeated }
+}
+
+const UNAVAILABLE = { status: 503, error: 'unavailable', repeated: undefined }
+
+/** A handler on a database behind a proxy that can keep replies back. */
+const BEHIND = {
+  async PostgreSQL(context: TestContext) {
+    const under = underPostgres(context)
+    const [proxy, url] = await proxyTo(under.url)
+    const pool = new pg.Pool({ connectionString: url.href })
+    stack.defer(() => pool.end())
+    return {
+      under: under as StoreUnderTest,
+      proxy,
+      handler: start(postgres(pool), ({ key }, tx) => under.apply(tx, key)),
+    }
+  },
+  async MongoDB() {
+    const [proxy, url] = await proxyTo(onMongo.url)
+    url.searchParams.delete('replicaSet')
+    url.searchParams.set('directConnection', 'true')
+    const client = stack.use(new MongoClient(url.href))
+    const act: EventFunction<MongoTransaction> = ({ key }, { db, session }) =>
+      db.collection('effects').insertOne({ key }, { session })
+    return { under: onMongo as StoreUnderTest, proxy, handler: start(mongo(client), act) }
+  },
+}
+
+async function proxyTo(address: string) {
+  const proxy = stack.use(await startFaultProxy())
+  const url = new URL(address)
+  proxy.leadTo(Number(url.port))
+  url.port = String(proxy.port)
+  return [proxy, url] as const
+}
+
+describe('a handler whose pool has no free client', () => {
+  it('answers 503 after the wait, and returns the late client to the pool', async (context) => {
+    const under = underPostgres(context)
+    const pool = new pg.Pool({ connectionString: under.url, max: 1 })
+    stack.defer(() => pool.end())
+    const handler = start(postgres(pool), ({ key }, tx) => under.apply(tx, key))
+    const taken = await pool.connect()
+    const answer = await Promise.race([send(handler, 'taken_1'), sleep(3_000, 'no answer', { ref: false })])
+    taken.release()
+    expect(answer).toEqual(UNAVAILABLE)
+    expect(await send(handler, 'taken_1')).toEqual({ status: 200, error: undefined, repeated: false })
+    expect((await under.effects()).taken_1).toBe(1)
+  })
+})
+
+describe.each([
+  ['PostgreSQL', 'begin isolation', 'commit\0'],
+  ['MongoDB', 'startTransaction', 'commitTransaction'],
+] as const)('a handler on a %s that no longer answers', (name, begin, commit) => {
+  it('answers 503 when it cannot claim the key', async (context) => {
+    const { under, proxy, handler } = await BEHIND[name](context)
+    const { arrived, release } = proxy.holdReply(begin)
+    const answer = await Promise.race([send(handler, 'held_1'), sleep(6_000, 'no answer', { ref: false })])
+    await arrived
+    release()
+    expect(answer).toEqual(UNAVAILABLE)
+    expect((await under.effects()).held_1).toBeUndefined()
+    await expect.poll(() => send(handler, 'held_1')).toEqual({ status: 200, error: undefined, repeated: false })
+  })
+
+  it('answers 503 when it does not know whether it committed', { timeout: 60_000 }, async (context) => {
+    const { under, proxy, handler } = await BEHIND[name](context)
+    const { arrived, release } = proxy.holdReply(commit)
+    const answer = await Promise.race([send(handler, 'unknown_1'), sleep(20_000, 'no answer', { ref: false })])
+    await arrived
+    release()
+    expect(answer).toEqual(UNAVAILABLE)
+    expect(await send(handler, 'unknown_1')).toEqual({ status: 200, error: undefined, repeated: true })
+    expect((await under.effects()).unknown_1).toBe(1)
+  })
+})
