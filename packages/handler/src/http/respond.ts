@@ -39,9 +39,9 @@ export function createResponder({ verifier, limits, metrics, process }: Responde
     const body = await readBody(start(), limits)
     if (typeof body === 'string') return reject(BODY_ERRORS[body])
     const result = await verifier.verify({ rawBody: body, headers })
-    if (result.outcome === 'refused') return reject(NOT_AUTHENTIC)
+    if (result.outcome !== 'verified' && result.outcome !== 'unreadable') return reject(NOT_AUTHENTIC)
     // The verifier reads payments. A body that is JSON but no payment is authentic too.
-    const isJson = result.outcome !== 'unreadable' || result.code !== 'invalid_body'
+    const isJson = result.outcome === 'verified' || result.code !== 'invalid_body'
     const event = isJson ? readEvent(signedIdOf(headers), body) : null
     return event === null ? reject(NO_EVENT) : process(event, body)
   }
