@@ -1,4 +1,5 @@
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { type OutboxParts, type OutboxWorker, runOutbox } from './outbox/run-outbox.ts'
 import type { Store } from './store.ts'
 
@@ -44,7 +45,10 @@ export function createBackground({ store, later, ...parts }: BackgroundParts): B
     wake: () => running?.worker?.wake(),
     async stop(graceMs) {
       clearInterval(keepAlive)
-      await Promise.all([running?.worker?.stop(graceMs), running?.removal.stop()])
+      if (running === undefined) return
+      const { worker, removal } = running
+      // The database may be locked.
+      await Promise.all([worker?.stop(graceMs), withTimeout(removal.stop(), graceMs)])
     },
   }
 }

@@ -55,6 +55,9 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     async retry(message, afterMs, reason) {
       await messages.updateOne(mine(message), { $set: { dueAt: new Date(now() + afterMs), reason } })
     },
+    async giveBack(message, reason) {
+      await messages.updateOne(mine(message), { $set: { dueAt: new Date(now()), reason }, $inc: { attempt: -1 } })
+    },
     async markDead(message, reason) {
       await messages.updateOne(mine(message), { $set: { dead: true, reason } })
     },

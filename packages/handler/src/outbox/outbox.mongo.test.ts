@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it, type TestContext, vi } from 'vitest'
 import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
 import { createHandler, type Handler, type LaterFunction, type LaterLimits, type LogLine } from '../create-handler.ts'
@@ -144,7 +145,34 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     await handler.close(700)
     await expect
       .poll(() => messagesOf(store, 'closed_1'))
-      .toMatchObject([{ key: `${name}:closed_1:2`, attempt: 1, dead: false, reason: 'Error: The handler is closing' }])
+      .toMatchObject([{ key: `${name}:closed_1:2`, attempt: 0, dead: false, reason: 'Error: The handler is closing' }])
+  })
+
+  it('that are aborted when the handler closes keep their last attempt', async (context) => {
+    const store = under(context)
+    const running = Promise.withResolvers<void>()
+    const handler = start(
+      store,
+      async ({ signal }) => {
+        running.resolve()
+        await sleep(30_000, undefined, { signal })
+      },
+      { attempts: 1 },
+    )
+    handler.work()
+    await deliver(handler, 'last_1')
+    await running.promise
+    await handler.close(100)
+    await expect
+      .poll(() => messagesOf(store, 'last_1'))
+      .toMatchObject([
+        { attempt: 0, dead: false },
+        { attempt: 0, dead: false },
+      ])
+    const mail = vi.fn<LaterFunction>()
+    start(store, mail, { attempts: 1 }).work()
+    await expect.poll(() => messagesOf(store, 'last_1')).toEqual([])
+    expect(mail.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 1])
   })
 
   it('have a time limit', async (context) => {
@@ -157,8 +185,26 @@ describe.each(STORES)('messages on %s', (_, opened) => {
   })
 })
 
+describe('messages on PostgreSQL', () => {
+  it('do not delay the end of a handler while the database is locked', async ({ skip }) => {
+    const { url, store } = STORES[0][1] ?? skip(NO_POSTGRES)
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query('begin; lock table oncehook_keys, oncehook_outbox')
+    try {
+      const handler = start({ store }, vi.fn())
+      handler.work()
+      await sleep(200)
+      const closed = handler.close(300).then(() => 'closed')
+      expect(await Promise.race([closed, sleep(2_500, 'not closed', { ref: false })])).toBe('closed')
+    } finally {
+      await client.end()
+    }
+  })
+})
+
 /** A handler whose function stores two messages. */
-function start(store: StoreUnderTest, mail: LaterFunction, laterLimits: LaterLimits = {}): Handler {
+function start(store: Pick<StoreUnderTest, 'store'>, mail: LaterFunction, laterLimits: LaterLimits = {}): Handler {
   const handler = createHandler({
     ...{ name, store: store.store, secrets: SECRET, log: (line) => lines.push(line) },
     on: {

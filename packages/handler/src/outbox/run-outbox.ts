@@ -56,8 +56,8 @@ export function runOutbox(parts: OutboxParts): OutboxWorker {
   return {
     wake: () => poll.wake(),
     async stop(graceMs) {
-      await poll.stop()
-      if ((await withTimeout(Promise.all(running), graceMs)) !== TIMED_OUT) return
+      const finished = poll.stop().then(() => Promise.all(running))
+      if ((await withTimeout(finished, graceMs)) !== TIMED_OUT) return
       closing.abort(new Error('The handler is closing'))
       await withTimeout(Promise.all(running), AFTER_ABORT_MS)
     },
@@ -72,24 +72,31 @@ async function sendOne(parts: OutboxParts, message: ClaimedMessage, closing: Abo
     await outbox.remove(message)
     metrics.countMessage(name, 'sent')
   } catch (error) {
-    const isDead = attempt >= limits.attempts
+    const isDead = attempt >= limits.attempts && !closing.aborted
     metrics.countMessage(name, isDead ? 'dead' : 'failed')
     const text = isDead ? 'A message is dead' : 'A message failed'
     log({ level: isDead ? 'error' : 'warn', message: text, name, key, attempt, error })
-    await settleFailure(parts, message, error).catch((cause: unknown) => {
+    await settleFailure(parts, message, { error, isDead, isClosing: closing.aborted }).catch((cause: unknown) => {
       // Its lease ends, and it is claimed again.
       log({ level: 'error', message: 'The failure of a message cannot be stored', name, key, attempt, error: cause })
     })
   }
 }
 
+interface Failure {
+  readonly error: unknown
+  readonly isDead: boolean
+  readonly isClosing: boolean
+}
+
 async function settleFailure(
   { outbox, limits, random }: OutboxParts,
   message: ClaimedMessage,
-  error: unknown,
+  { error, isDead, isClosing }: Failure,
 ): Promise<void> {
   const reason = describeError(error)
-  if (message.attempt >= limits.attempts) return outbox.markDead(message, reason)
+  if (isClosing) return outbox.giveBack(message, reason)
+  if (isDead) return outbox.markDead(message, reason)
   const backoff = { baseMs: limits.retryBaseMs, capMs: limits.retryCapMs }
   await outbox.retry(message, backoffMs(backoff, message.attempt - 1, random), reason)
 }
@@ -99,6 +106,7 @@ async function callFunction(
   { name, key, payload, attempt }: ClaimedMessage,
   closing: AbortSignal,
 ): Promise<void> {
+  if (closing.aborted) throw closing.reason
   // Crashes count too: a message that ends every process that sends it must not be tried forever.
   if (attempt > limits.attempts) throw new Error('The process ended during the last attempt')
   const ended = new AbortController()

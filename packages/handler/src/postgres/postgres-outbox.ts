@@ -13,6 +13,7 @@ const CLAIM = `with due as (
 
 const MINE = 'where id = $1 and attempt = $2'
 const RETRY = `update oncehook_outbox set due_at = now() + make_interval(secs => $3), reason = $4 ${MINE}`
+const GIVE_BACK = `update oncehook_outbox set due_at = now(), attempt = attempt - 1, reason = $3 ${MINE}`
 const MARK_DEAD = `update oncehook_outbox set dead_at = now(), reason = $3 ${MINE}`
 const COUNT = `select count(*) filter (where dead_at is null)::int as waiting,
     count(*) filter (where dead_at is not null)::int as dead,
@@ -31,6 +32,9 @@ export function createPostgresOutbox(pool: PostgresPool<PostgresClient>): Outbox
     },
     async retry({ id, attempt }, afterMs, reason) {
       await queryOnce(pool, RETRY, [id, attempt, afterMs / 1_000, reason])
+    },
+    async giveBack({ id, attempt }, reason) {
+      await queryOnce(pool, GIVE_BACK, [id, attempt, reason])
     },
     async markDead({ id, attempt }, reason) {
       await queryOnce(pool, MARK_DEAD, [id, attempt, reason])
