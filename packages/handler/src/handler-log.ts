@@ -21,9 +21,33 @@ export function createJsonLog(write: (text: string) => unknown): WriteLog {
 }
 
 const MAX_REASON = 500
+const MAX_CAUSES = 5
+const UNDEFINED_TABLE = '42P01'
 
-/** The name and the message of an error, in at most 500 characters. */
+/**
+ * The name and the message of an error and of its causes, in at most 500 characters. Control characters are left out, because
+ * PostgreSQL does not store a NUL. So is the value that MongoDB adds to the error of a unique index.
+ */
 export function describeError(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'It threw something that is not an error'
-  return text.slice(0, MAX_REASON)
+  if (!(error instanceof Error)) return 'It threw something that is not an error'
+  return describeChain(error, MAX_CAUSES)
+    .replaceAll(/\s*\p{Cc}+\s*/gu, ' ')
+    .trim()
+    .slice(0, MAX_REASON)
+}
+
+function describeChain(error: Error, depth: number): string {
+  const { name, message, cause } = error
+  const code = codeOf(error)
+  const text = message.replace(/ dup key: .*/s, ' dup key') || code
+  const advice = code === UNDEFINED_TABLE ? '; run npx @oncehook/handler init' : ''
+  const reason = cause instanceof Error && depth > 0 ? ` (${describeChain(cause, depth - 1)})` : ''
+  return `${name}: ${text}${advice}${reason}`
+}
+
+/** The code of an error, or of the first of several. Node.js puts one error for each address into an AggregateError. */
+function codeOf(error: Error): string {
+  if ('code' in error && typeof error.code === 'string') return error.code
+  const [first] = error instanceof AggregateError ? error.errors : []
+  return first instanceof Error && 'code' in first ? String(first.code) : ''
 }
