@@ -4,6 +4,7 @@ import { findFunctions } from './event-functions.ts'
 import { readEvent } from './handler-event.ts'
 import { createJsonLog, describeError } from './handler-log.ts'
 import { checkOptions } from './handler-options.ts'
+import { postgres } from './postgres/postgres.ts'
 import { type Store, StoreUnavailable } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
 
@@ -124,6 +125,12 @@ function refused(): Error {
 function missingTable(): Error {
   return Object.assign(new Error('relation "oncehook_keys" does not exist'), { code: '42P01' })
 }
+
+it('the isolation of PostgreSQL is one of three', () => {
+  const pool = { connect: async () => Promise.reject(), on: () => undefined }
+  const isolation = 'serializable; drop table users' as never
+  expect(catchError(() => postgres(pool, { isolation }))).toBeInstanceOf(HandlerSettingsError)
+})
 
 function catchError(call: () => unknown): unknown {
   try {

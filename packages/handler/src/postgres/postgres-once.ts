@@ -15,8 +15,11 @@ import type { PostgresTransaction } from './postgres.ts'
 import { leaseClient, type PostgresClient, type PostgresPool } from './postgres-client.ts'
 import { isFailedTransaction, isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
 
+/** The isolations that transactions can have. */
+export const ISOLATIONS = ['read committed', 'repeatable read', 'serializable'] as const
+
 /** The isolation of the transactions. */
-export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+export type Isolation = (typeof ISOLATIONS)[number]
 
 /** Where and how tasks run. */
 export interface PostgresRun<Client extends PostgresClient> {

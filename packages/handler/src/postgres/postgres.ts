@@ -1,6 +1,7 @@
+import { HandlerSettingsError } from '../handler-options.ts'
 import type { LaterTransaction, Store } from '../store.ts'
 import { type PostgresClient, type PostgresPool, type PostgresResult, queryOnce } from './postgres-client.ts'
-import { type Isolation, runOnce } from './postgres-once.ts'
+import { ISOLATIONS, type Isolation, runOnce } from './postgres-once.ts'
 import { createPostgresOutbox } from './postgres-outbox.ts'
 
 /** The transaction that a function gets. Await everything: it is committed when the function returns. */
@@ -25,12 +26,17 @@ export interface PostgresDeps {
 /**
  * Keeps keys, effects and messages in PostgreSQL. `pool` is a pool of `pg`. `npx @oncehook/handler init` creates the tables. A
  * connection that is lost while nobody uses it no longer ends the process: the pool replaces it.
+ * @throws HandlerSettingsError if the isolation is unknown
  */
 export function postgres<Client extends PostgresClient>(
   pool: PostgresPool<Client>,
   { isolation = 'read committed' }: PostgresOptions = {},
   { random = Math.random }: PostgresDeps = {},
 ): Store<PostgresTransaction<Client>> {
+  // It becomes a part of a statement.
+  if (!ISOLATIONS.includes(isolation)) {
+    throw new HandlerSettingsError([`isolation must be one of ${ISOLATIONS.join(', ')}`])
+  }
   pool.on('error', () => undefined)
   return {
     once: (task) => runOnce({ pool, isolation, random }, task),
