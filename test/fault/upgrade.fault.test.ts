@@ -6,7 +6,7 @@ import { shareOut } from '../support/load/share-out.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { provideFirstRelease } from '../support/releases/provide-release.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
-import { startSecondGateway } from '../support/stack/second-gateway.ts'
+import { type SecondGateway, startSecondGateway } from '../support/stack/second-gateway.ts'
 import { presentScript, type ServiceUnderTest } from '../support/stack/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { fulfilmentSettings, gatewaySettings, STACK_LEASE_MS } from '../support/stack/stack-settings.ts'
@@ -88,6 +88,16 @@ async function upgrade(stack: Stack, name: 'gateway' | 'fulfilment'): Promise<vo
   await stack[name].start()
 }
 
+/** Delivers events to both gateways. Resolves when some have been accepted; `finished` resolves when all have. */
+async function loadBoth(resources: AsyncDisposableStack, stack: Stack, second: SecondGateway) {
+  const orders = await createOrders(stack, ORDERS)
+  const during = resources.use(new WebhookSource(shareOut([stack.provider('acme'), second.provider]), PACE))
+  addMixedLoad(during, orders)
+  const finished = during.run()
+  await during.untilAccepted(40)
+  return { during, finished }
+}
+
 interface Ended extends Upgrade {
   /** What was delivered during the upgrade. */
   readonly during: WebhookSource
@@ -109,11 +119,7 @@ describe('an upgrade from release 0.1.0, with a backlog and under load', { timeo
     const { stack, source } = await beginUpgrade(context, resources)
     await using second = await startSecondGateway(stack)
     await stack.fulfilment.restart()
-    const orders = await createOrders(stack, ORDERS)
-    await using during = new WebhookSource(shareOut([stack.provider('acme'), second.provider]), PACE)
-    addMixedLoad(during, orders)
-    const finished = during.run()
-    await during.untilAccepted(40)
+    const { during, finished } = await loadBoth(resources, stack, second)
     const orphans = await killHolding(stack, '0.1.0', stack.gateway)
     await until(
       () => second.gateway.countOf('event.taken-over'),
@@ -130,11 +136,7 @@ describe('an upgrade from release 0.1.0, with a backlog and under load', { timeo
     const { stack, source } = await beginUpgrade(context, resources)
     await upgrade(stack, 'fulfilment')
     await using second = await startSecondGateway(stack)
-    const orders = await createOrders(stack, ORDERS)
-    await using during = new WebhookSource(shareOut([stack.provider('acme'), second.provider]), PACE)
-    addMixedLoad(during, orders)
-    const finished = during.run()
-    await during.untilAccepted(40)
+    const { during, finished } = await loadBoth(resources, stack, second)
     const orphans = await killHolding(stack, 'present', second.gateway)
     await until(
       () => stack.gateway.countOf('event.taken-over'),
