@@ -31,7 +31,7 @@ export interface Handler {
   fetch(request: Request): Promise<Response>
   /**
    * Serves the path of the options, `/livez`, `/readyz` and `/metrics`, and works as `work` does. Resolves to the port.
-   * Default of `host`: `127.0.0.1`.
+   * Default of `host`: `127.0.0.1`. A handler listens once.
    */
   listen(port: number, host?: string): Promise<number>
   /** Sends the messages of `tx.later`, and removes expired keys, until `close`. */
@@ -78,21 +78,28 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
     process: processEvent,
   })
   const requests = createRequests({ respond, store, handler: name, metrics, slots })
-  let server: Listening | undefined
+  let server: Promise<Listening> | undefined
   return {
     fetch: requests.fetch,
     async listen(port, host = '127.0.0.1') {
+      if (server !== undefined) throw new Error('The handler listens already')
       const onError = (error: unknown): void => log({ level: 'error', message: 'A request failed', error })
-      server = await listen({ respond: requests.respond, path, probe: requests.probe, onError }, port, host)
+      server = listen({ respond: requests.respond, path, probe: requests.probe, onError }, port, host)
+      const listening = await server.catch((error: unknown) => {
+        server = undefined
+        throw error
+      })
       background.start()
-      return server.port
+      return listening.port
     },
     work: background.start,
     metrics: requests.metrics,
     isReady: requests.isReady,
     async close(graceMs = 10_000) {
       requests.refuse()
-      const ending = [server?.close(graceMs), background.stop(graceMs), withTimeout(slots.drained(), graceMs)]
+      // If it cannot listen, the caller of `listen` learns of it.
+      const listening = await server?.catch(() => undefined)
+      const ending = [listening?.close(graceMs), background.stop(graceMs), withTimeout(slots.drained(), graceMs)]
       await Promise.all(ending)
     },
   }

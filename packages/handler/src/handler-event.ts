@@ -19,8 +19,8 @@ export function readEvent(key: string, bytes: Uint8Array): HandlerEvent | null {
   const type = body?.type
   if (body === null || typeof type !== 'string' || type === '') return null
   const { data } = body
-  const object = isObject(data) && isObject(data.object) ? data.object : data
-  return { key, type, occurredAt: timeOf(body), objectId: idOf(object), data, body }
+  const objectId = (isObject(data) ? idOf(data.object) : null) ?? idOf(data)
+  return { key, type, occurredAt: timeOf(body), objectId, data, body }
 }
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> | null {

@@ -69,6 +69,7 @@ describe('an event', () => {
   it.each([
     [{ id: 'in_1' }, 'in_1'],
     [{ object: { id: 'sub_1' } }, 'sub_1'],
+    [{ id: 'evt_1', object: { name: 'a' } }, 'evt_1'],
     [{ id: 7 }, '7'],
     [{ id: '' }, null],
     [[], null],
