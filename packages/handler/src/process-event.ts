@@ -103,28 +103,16 @@ function failed(result: EventResult, error: ErrorAnswer): Processed {
   return { result, answer: answerError(error) }
 }
 
-const OVERLOADED = failed('overloaded', {
-  ...{ status: 503, error: 'overloaded', retry: 'later', retryAfter: 1 },
-  message: 'Too many events are waiting',
-})
-const BUSY = failed('busy', {
-  ...{ status: 503, error: 'busy', retry: 'later', retryAfter: 1 },
-  message: 'Another delivery of this event is being processed',
-})
-const CONFLICT = failed('conflict', {
-  ...{ status: 409, error: 'key_conflict', retry: 'never' },
-  message: 'This id came before with another body',
-})
-const UNHANDLED = failed('unhandled', {
-  ...{ status: 422, error: 'unhandled', retry: 'never' },
-  message: 'There is no function for this type of event',
-})
-const UNAVAILABLE = failed('unavailable', {
-  ...{ status: 503, error: 'unavailable', retry: 'later', retryAfter: 5 },
-  message: 'The database is unavailable',
-})
-const TIMED_OUT = failed('timed_out', {
-  ...{ status: 503, error: 'timed_out', retry: 'later', retryAfter: 5 },
-  message: 'The event took too long',
-})
+const LATER = { status: 503, retry: 'later', retryAfter: 1 } as const
+const NEVER = { status: 422, retry: 'never' } as const
+
+const OVERLOADED = failed('overloaded', { ...LATER, error: 'overloaded', message: 'Too many events are waiting' })
+const BUSY = failed('busy', { ...LATER, error: 'busy', message: 'Another delivery of this event is being processed' })
+const ANOTHER_BODY = 'This id came before with another body'
+const CONFLICT = failed('conflict', { ...NEVER, status: 409, error: 'key_conflict', message: ANOTHER_BODY })
+const NO_FUNCTION = 'There is no function for this type of event'
+const UNHANDLED = failed('unhandled', { ...NEVER, error: 'unhandled', message: NO_FUNCTION })
+const AWAY = { ...LATER, retryAfter: 5 }
+const UNAVAILABLE = failed('unavailable', { ...AWAY, error: 'unavailable', message: 'The database is unavailable' })
+const TIMED_OUT = failed('timed_out', { ...AWAY, error: 'timed_out', message: 'The event took too long' })
 const FAILED = failed('failed', { status: 500, error: 'failed', retry: 'later', message: 'The event failed' })
