@@ -18,7 +18,8 @@ export function countTakeovers(lines: readonly RecordedLine[]): Takeovers {
   }
   const inserts = lines.filter(({ step }) => step === 'insert').flatMap((line) => holdsOf(line, line.begun))
   const claims = [...ends('claim'), ...ends('takeover')].flatMap((line) => holdsOf(line, line.ended))
-  const holders = new Map([...inserts, ...claims].map(({ key, by }) => [key, by]))
+  // The first insert stored the record: a redelivery to another process was a duplicate.
+  const holders = new Map([...claims, ...inserts.toReversed()].map(({ key, by }) => [key, by]))
   const died = new Map(lines.filter(({ step }) => step === 'crash').map(({ by, at }) => [by, at]))
   const takenOver = ends('takeover').flatMap(({ at, ended }) =>
     (ended?.events ?? []).map(({ id, fence = 0 }) => {
