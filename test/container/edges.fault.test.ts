@@ -151,9 +151,15 @@ describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
 })
 
 describe.each([
-  { between: 'gateway and fulfilment', edge: 'gateway-fulfilment', slowKBs: 1, givesUpAfterMs: 9_500 },
-  { between: 'fulfilment and MongoDB', edge: 'fulfilment-mongo', slowKBs: 2, givesUpAfterMs: 1_000 },
-] as const)('trouble between $between:', { timeout: 240_000 }, ({ edge, slowKBs, givesUpAfterMs }) => {
+  {
+    between: 'gateway and fulfilment',
+    edge: 'gateway-fulfilment',
+    slowKBs: 1,
+    givesUpAfterMs: 9_500,
+    paidDuringCut: PAYMENTS,
+  },
+  { between: 'fulfilment and MongoDB', edge: 'fulfilment-mongo', slowKBs: 2, givesUpAfterMs: 1_000, paidDuringCut: 0 },
+] as const)('trouble between $between:', { timeout: 240_000 }, ({ edge, slowKBs, givesUpAfterMs, paidDuringCut }) => {
   it('latency makes effects later', async (context) => {
     const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: LATENCY.latencyMs } })
     await endure(context, { edge, trouble: LATENCY, look })
@@ -162,7 +168,8 @@ describe.each([
   it('a cut does not affect the provider: events wait and are applied when the connection is back', async (context) => {
     const look = async (sight: Sight) => {
       await expectTries(sight, { code: 'unavailable' })
-      expect(await paid(sight)).toBe(0)
+      // The connection is reset when it is used: a call may arrive and have its effect, but its answer never does.
+      expect(await paid(sight)).toBeLessThanOrEqual(paidDuringCut)
     }
     await endure(context, { edge, trouble: 'cut', look })
   })
