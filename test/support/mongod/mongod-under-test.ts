@@ -159,8 +159,10 @@ const NOT_CONFIRMED_MS = 1_000
 // A tenth of the default, so that nodes find each other, and notice returning nodes, sooner.
 const HEARTBEAT_MS = 200
 const SETTINGS = { electionTimeoutMillis: ELECTION_MS, heartbeatIntervalMillis: HEARTBEAT_MS }
+// Longer than the clock of a node jumps: with a shorter one, a primary whose clock jumps misses the others, and steps down.
+const NEVER_MS = 4 * 3_600_000
 // A new primary does not wait for a node that does not answer, or for data that only that node has.
-const BY_HAND = { ...SETTINGS, electionTimeoutMillis: 600_000, heartbeatTimeoutSecs: 3, catchUpTimeoutMillis: 0 }
+const BY_HAND = { ...SETTINGS, electionTimeoutMillis: NEVER_MS, heartbeatTimeoutSecs: 3, catchUpTimeoutMillis: 0 }
 const PRIMARY = 1
 const SECONDARY = 2
 

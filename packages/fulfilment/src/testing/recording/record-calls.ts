@@ -43,7 +43,7 @@ export function recordCalls(begin: BeginCallStep): Recording {
       calls += 1
       const recorded = { begin, call: calls, id: event.eventId }
       const results = await apply({ ...deps, db: recordDatabase(deps.db, recorded) }, events)
-      begin('reply', { call: calls, events: [{ id: event.eventId, result: resultOf(results[0]) }] })
+      begin('reply', { call: recorded.call, events: [{ id: event.eventId, result: resultOf(results[0]) }] })
       return results
     },
   }
