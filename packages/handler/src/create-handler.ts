@@ -4,6 +4,7 @@ import { createStandardVerifier } from './create-standard-verifier.ts'
 import { findFunctions } from './event-functions.ts'
 import { createJsonLog } from './handler-log.ts'
 import { checkOptions, type HandlerOptions } from './handler-options.ts'
+import { createBodyMemory } from './http/body-memory.ts'
 import { createRequests } from './http/create-requests.ts'
 import { type Listening, listen } from './http/listen.ts'
 import { createResponder } from './http/respond.ts'
@@ -74,6 +75,7 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
   const respond = createResponder({
     verifier: createStandardVerifier(options, now),
     limits,
+    memory: createBodyMemory(limits.mostBodyBytes),
     metrics,
     process: processEvent,
   })

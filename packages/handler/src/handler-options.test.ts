@@ -24,6 +24,7 @@ describe('the options', () => {
     [{ later: { a: 1 as never } }, /later: "a" is not a function/],
     [{ keepKeysDays: 1 }, /^keepKeysDays must be a whole number from 7 to 3650$/],
     [{ timeoutMs: Number.NaN }, /^timeoutMs must be/],
+    [{ mostBodyBytes: 1_000 }, /^mostBodyBytes must be at least maxBytes$/],
     [{ laterLimits: { attempts: 0 } }, /^laterLimits\.attempts must be/],
   ] as const)('%j are refused', (change, problem) => {
     const caught = catchError(() => createHandler({ ...options, ...change }))

@@ -69,6 +69,8 @@ export interface HandlerOptions<Tx> {
   readonly path?: string
   /** The largest body, in bytes. Default: 1,048,576. */
   readonly maxBytes?: number
+  /** The memory for all bodies in progress, in bytes: a body that has no room gets 503. Default: 67,108,864. */
+  readonly mostBodyBytes?: number
   /** The longest time for receiving a body. Default: 10,000. */
   readonly bodyTimeoutMs?: number
   /** The longest time of a function. Default: 10,000. */
@@ -105,6 +107,7 @@ export type HandlerLimits = Readonly<Record<keyof typeof LIMITS, number>>
 /** The default, the least and the most of each number. */
 const LIMITS = {
   maxBytes: [1_048_576, 1, 16_000_000],
+  mostBodyBytes: [67_108_864, 1, 16_000_000_000],
   bodyTimeoutMs: [10_000, 100, 600_000],
   timeoutMs: [10_000, 10, 600_000],
   waitMs: [5_000, 1, 600_000],
@@ -149,6 +152,7 @@ export function checkOptions(options: HandlerOptions<never>): CheckedOptions {
       isTypePattern(type) ? [] : [`on: "${type}" is neither a type nor a pattern`],
     ),
     ...limits.problems,
+    ...(limits.values.mostBodyBytes < limits.values.maxBytes ? ['mostBodyBytes must be at least maxBytes'] : []),
     ...ofLater.problems,
   ]
   if (problems.length > 0) throw new HandlerSettingsError(problems)

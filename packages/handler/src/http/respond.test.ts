@@ -2,26 +2,52 @@ import type { Verification } from '@oncehook/webhooks'
 import { expect, it, vi } from 'vitest'
 import { createMetrics } from '../metrics.ts'
 import { answerJson } from './answer.ts'
+import { createBodyMemory } from './body-memory.ts'
+import type { BodyChunks } from './read-body.ts'
 import { createResponder } from './respond.ts'
 
 const unreadable = { outcome: 'unreadable', status: 400, message: 'It is no payment' } as const
+const refused = { outcome: 'refused', status: 401, reason: 'signature_mismatch' } as const
+const headers = new Headers({ 'content-type': 'application/json', 'webhook-id': 'msg_1', 'webhook-signature': 'v1,' })
+
+function create(verification: Verification, bytes = 1_000) {
+  const process = vi.fn(async () => answerJson(200, {}))
+  const respond = createResponder({
+    verifier: { verify: async () => verification, answerCheck: () => ({ outcome: 'handshake', status: 204 }) },
+    limits: { maxBytes: 1_000, bodyTimeoutMs: 10_000 },
+    memory: createBodyMemory(bytes),
+    metrics: createMetrics('test'),
+    process,
+  })
+  return { process, send: (readBody: () => BodyChunks) => respond({ method: 'POST', headers, readBody }) }
+}
 
 it.each<[Verification, number, string[]]>([
-  [{ outcome: 'refused', status: 401, reason: 'signature_mismatch' }, 401, []],
+  [refused, 401, []],
   [{ outcome: 'handshake', status: 200, body: '{}' }, 401, []],
   [{ outcome: 'undecided', status: 503, message: 'The provider cannot be asked now' }, 401, []],
   [{ ...unreadable, code: 'invalid_body' }, 400, []],
   [{ ...unreadable, code: 'event_invalid' }, 200, ['invoice.paid']],
 ])('the verification %j gets %i, and acts on %j', async (verification, status, types) => {
-  const process = vi.fn(async () => answerJson(200, {}))
-  const respond = createResponder({
-    verifier: { verify: async () => verification, answerCheck: () => ({ outcome: 'handshake', status: 204 }) },
-    limits: { maxBytes: 1_000, bodyTimeoutMs: 1_000 },
-    metrics: createMetrics('test'),
-    process,
-  })
-  const headers = new Headers({ 'content-type': 'application/json', 'webhook-id': 'msg_1', 'webhook-signature': 'v1,' })
-  const answer = await respond({ method: 'POST', headers, readBody: () => [Buffer.from('{"type":"invoice.paid"}')] })
+  const { send, process } = create(verification)
+  const answer = await send(() => [Buffer.from('{"type":"invoice.paid"}')])
   expect(answer.status).toBe(status)
   expect(process.mock.calls).toEqual(types.map((type) => [expect.objectContaining({ type }), expect.anything()]))
+})
+
+it('a body that finds no room gets 503, and finds room when the others are answered', async () => {
+  const [taken, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  async function* slow() {
+    yield Buffer.alloc(900)
+    taken.resolve()
+    await gate.promise
+  }
+  const { send } = create(refused)
+  const first = send(slow)
+  await taken.promise
+  const crowded = { status: 503, headers: { 'retry-after': '1', connection: 'close' } }
+  expect(await send(() => [Buffer.alloc(200)])).toMatchObject(crowded)
+  gate.resolve()
+  expect((await first).status).toBe(401)
+  expect((await send(() => [Buffer.alloc(200)])).status).toBe(401)
 })

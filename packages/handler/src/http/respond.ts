@@ -2,7 +2,8 @@ import type { Verifier } from '@oncehook/webhooks'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import { type Answer, answerError, type ErrorAnswer } from './answer.ts'
-import { type BodyChunks, type BodyLimits, readBody } from './read-body.ts'
+import type { BodyMemory } from './body-memory.ts'
+import { type BodyChunks, type BodyLimits, type ReadBody, readBody } from './read-body.ts'
 
 /** A request, whatever the server. */
 interface IncomingDelivery {
@@ -19,6 +20,8 @@ interface IncomingDelivery {
 export interface ResponderParts {
   readonly verifier: Verifier
   readonly limits: BodyLimits
+  /** A body is in it from its first byte until its answer. */
+  readonly memory: BodyMemory
   readonly metrics: HandlerMetrics
   /** Acts on an authentic event, and chooses the answer. */
   readonly process: (event: HandlerEvent, body: Uint8Array) => Promise<Answer>
@@ -28,7 +31,7 @@ export interface ResponderParts {
 export type Responder = (delivery: IncomingDelivery) => Promise<Answer>
 
 /** Creates what answers deliveries: reads the body within its limits, verifies it, reads the event, and acts on it. */
-export function createResponder({ verifier, limits, metrics, process }: ResponderParts): Responder {
+export function createResponder({ verifier, limits, memory, metrics, process }: ResponderParts): Responder {
   const reject = (error: ErrorAnswer): Answer => {
     metrics.countRejected(error.status)
     return answerError(error)
@@ -36,14 +39,15 @@ export function createResponder({ verifier, limits, metrics, process }: Responde
   return async ({ method, headers, readBody: start }) => {
     const early = refuseHeaders(method, headers, limits.maxBytes)
     if (early !== null) return reject(early)
-    const body = await readBody(start(), limits)
+    using part = memory.open()
+    const body = await readBody(start(), part, limits)
     if (typeof body === 'string') return reject(BODY_ERRORS[body])
     const result = await verifier.verify({ rawBody: body, headers })
     if (result.outcome !== 'verified' && result.outcome !== 'unreadable') return reject(NOT_AUTHENTIC)
     // The verifier reads payments. A body that is JSON but no payment is authentic too.
     const isJson = result.outcome === 'verified' || result.code !== 'invalid_body'
     const event = isJson ? readEvent(signedIdOf(headers), body) : null
-    return event === null ? reject(NO_EVENT) : process(event, body)
+    return event === null ? reject(NO_EVENT) : await process(event, body)
   }
 }
 
@@ -59,8 +63,12 @@ const TOO_LARGE: ErrorAnswer = {
   ...{ status: 413, error: 'too_large', retry: 'never', headers: { connection: 'close' } },
   message: 'The body is too large',
 }
-const BODY_ERRORS: Readonly<Record<'too_large' | 'late' | 'broken', ErrorAnswer>> = {
+const BODY_ERRORS: Readonly<Record<Exclude<ReadBody, Buffer>, ErrorAnswer>> = {
   too_large: TOO_LARGE,
+  crowded: {
+    ...{ status: 503, error: 'overloaded', retry: 'later', retryAfter: 1, headers: { connection: 'close' } },
+    message: 'Too many bodies are being received',
+  },
   late: {
     ...{ status: 408, error: 'late_body', retry: 'later', headers: { connection: 'close' } },
     message: 'The body did not arrive in time',
