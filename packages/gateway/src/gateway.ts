@@ -2,15 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createContext } from './composition/create-context.ts'
-import { createDispatcher } from './composition/create-dispatcher.ts'
-import type { GatewayDeps } from './composition/gateway-context.ts'
+import type { GatewayContext, GatewayDeps } from './composition/gateway-context.ts'
 import { loadPauses } from './composition/load-pauses.ts'
-import { startAdmin } from './composition/start-admin.ts'
 import type { Background } from './composition/start-background.ts'
-import { startInbox } from './composition/start-inbox.ts'
-import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
-import { EVENT_INDEXES } from './inbox/event-document.ts'
+import { FIRST_EVENT_INDEXES } from './inbox/event-document.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50
@@ -29,12 +25,20 @@ export interface StartedGateway {
  */
 export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Promise<StartedGateway> {
   const context = createContext(deps, lifecycle)
-  const { logger, providers, mongo } = context
+  const { logger, providers } = context
   let background: Background | null = null
+  // Meanwhile the rest is loaded: that takes as long as the answers of the database.
+  const opening = openInbox(context)
+  // A failure is thrown where its result is needed.
+  opening.catch(() => undefined)
+  const { startAdmin } = await import('./composition/start-admin.ts')
   const adminPort = await startAdmin(context, () => background?.admin ?? null)
-
-  await mongo.accepting.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
-  await loadPauses(context)
+  const [{ createDispatcher }, { startInbox }, { startPublicListener }] = await Promise.all([
+    import('./composition/create-dispatcher.ts'),
+    import('./composition/start-inbox.ts'),
+    import('./composition/start-public-listener.ts'),
+    opening,
+  ])
   const dispatcher = createDispatcher(context)
   // Nothing waits for it: until it is done, deliveries are stored for any process.
   void dispatcher.announce()
@@ -53,4 +57,9 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   background = await startBackground(context, { listener, testInboxes })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
+}
+
+async function openInbox(context: GatewayContext): Promise<void> {
+  await context.mongo.accepting.open((db) => ensureIndexes(db, [FIRST_EVENT_INDEXES]))
+  await loadPauses(context)
 }

@@ -1,5 +1,6 @@
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram } from '@oncehook/kernel/prometheus'
+import type { Registry, Histogram as TypedHistogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
@@ -180,7 +181,7 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
 ]
 
 /** Adds the histogram of request durations in seconds, by route and status. */
-export function createRequestTimer(registry: Registry): Histogram<'route' | 'status'> {
+export function createRequestTimer(registry: Registry): TypedHistogram<'route' | 'status'> {
   return new Histogram({
     name: 'oncehook_request_seconds',
     help: 'Seconds from the head of a request to its answer, by route and status',

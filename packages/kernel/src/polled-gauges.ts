@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { Gauge } from './prometheus.ts'
 
 /** A gauge for one value of a state. */
 export interface PolledGauge<State> {
@@ -27,7 +28,7 @@ export function addPolledGauges<State>(
     return underWay
   }
   for (const { name, help, read } of gauges) {
-    const gauge: Gauge = new Gauge({
+    const gauge: InstanceType<typeof Gauge> = new Gauge({
       name,
       help,
       registers: [registry],

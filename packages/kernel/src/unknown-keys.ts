@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { Counter } from './prometheus.ts'
 
 /** Creates the counter `oncehook_unknown_encryption_keys_total` in a registry. Each call of the result counts one. */
 export function createUnknownKeys(registry: Registry): () => void {

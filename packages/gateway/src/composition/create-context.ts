@@ -6,9 +6,9 @@ import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { Registry } from '@oncehook/kernel/prometheus'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
@@ -24,7 +24,6 @@ const STATS_FLUSH_MS = 1_000
 /** Creates the context that every stage needs. It opens no connection. */
 export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayContext {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
   addLogMetrics(registry, deps.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })

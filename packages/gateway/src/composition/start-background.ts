@@ -4,8 +4,10 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { collectDefaultMetrics } from 'prom-client'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
 import { OWNER_INDEXES } from '../inbox/claims/takeover/owners.ts'
+import { EVENT_INDEXES } from '../inbox/event-document.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
@@ -26,8 +28,9 @@ import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 import type { Inboxes } from './start-inbox.ts'
 import type { PublicListener } from './start-public-listener.ts'
 
-// A delivery needs only the indexes of events.
+// A delivery needs only the first indexes of events.
 const INDEXES = [
+  EVENT_INDEXES,
   ...[OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
   ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
 ]
@@ -51,6 +54,7 @@ interface Deliveries extends Pick<Inboxes, 'testInboxes'> {
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
   const { listener, testInboxes } = deliveries
   const { mongo, registry, lifecycle, fulfilment, pauses } = context
+  collectDefaultMetrics({ register: registry })
   await context.settings.providers.loadAllSchemes()
   const client = await fulfilment()
   const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })

@@ -212,3 +212,16 @@ export const EVENT_INDEXES: NeededIndexes = {
   indexes: [KEY_INDEX, ...SEARCH_INDEXES],
   instead: { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
 }
+
+const FIRST: ReadonlySet<string> = new Set([KEY_INDEX.name, SLOT_KEY_INDEX.name, DUE_INDEX, PROCESSING_INDEX])
+
+/** Those of `EVENT_INDEXES` that deliveries and the dispatcher need. The gateway makes them first, and the others later. */
+export const FIRST_EVENT_INDEXES: NeededIndexes = {
+  collection: EVENTS,
+  indexes: firstOf(EVENT_INDEXES.indexes),
+  instead: { ifPresent: SLOT_KEY_INDEX.name, indexes: firstOf([SLOT_KEY_INDEX, ...SEARCH_INDEXES]) },
+}
+
+function firstOf(indexes: readonly NeededIndex[]): readonly NeededIndex[] {
+  return indexes.filter(({ name }) => FIRST.has(name))
+}

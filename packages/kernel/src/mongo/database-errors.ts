@@ -1,5 +1,6 @@
 import { type Document, MongoError, MongoWriteConcernError } from 'mongodb'
-import { Counter, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { Counter } from '../prometheus.ts'
 import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
 /** Counts database errors by class. Ignores other errors. */
