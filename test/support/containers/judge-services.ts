@@ -11,7 +11,9 @@ export async function stopAndJudge(services: readonly ContainerService[], leaksI
   const problems = await Promise.all(
     services.map(async ({ name, container }) => {
       const code = container.alive ? await container.stop() : 0
-      return code === 0 ? [] : [`${name}: ended with ${code} when it was told to stop`]
+      if (code === 0) return []
+      const why = (await container.written()).split('\n').filter((line) => line.includes('"service.stage-failed"'))
+      return [`${name}: ended with ${code} when it was told to stop`, ...why]
     }),
   )
   problems.push(await findProblems(services, leaksIn))

@@ -123,7 +123,9 @@ export class ServiceUnderTest implements AsyncDisposable {
     if (this.#child === undefined) return
     this.resume()
     const { code } = await this.kill('SIGTERM')
-    if (code !== 0) this.faults.push(`The ${this.name} ended with ${code} when it was told to stop`)
+    if (code === 0) return
+    const why = this.#written.split('\n').filter((line) => line.includes('"service.stage-failed"'))
+    this.faults.push([`The ${this.name} ended with ${code} when it was told to stop`, ...why].join('\n'))
   }
 
   #alive() {
