@@ -117,7 +117,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     provider,
     deliver: (event) => acme.deliver(acme.write(event)),
     receipts: () => readReceipts(place.receiptsFile),
-    untilSettled: () => untilSettled(leases, events, orderRecords),
+    untilSettled: async () => {
+      try {
+        await untilSettled(leases, events, orderRecords)
+      } catch (error) {
+        throw new Error([(error as Error).message, ...[fulfilment, gateway].flatMap(lastWarnings)].join('\n'))
+      }
+    },
     overdueLeases: () => leases.overdue,
     untilReady: () => untilReady(place.adminPort),
     problems,
@@ -198,6 +204,14 @@ export async function untilSettled(
   const owing = () => orders.find({ 'receipts.state': { $in: ['owed', 'sending'] } }).toArray()
   await until(unsettled, (groups) => groups.length === 0)
   await until(owing, (found) => found.length === 0)
+}
+
+const MOST_WARNINGS = 15
+
+/** The newest log lines of a service that are more than information: why something did not happen in time. */
+function lastWarnings({ written }: ServiceUnderTest): string[] {
+  const isWarning = (line: string): boolean => /^\{"level":"(?:warn|error|fatal)"/.test(line)
+  return written.split('\n').filter(isWarning).slice(-MOST_WARNINGS)
 }
 
 async function untilReady(adminPort: number): Promise<void> {
