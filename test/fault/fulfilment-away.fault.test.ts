@@ -235,7 +235,7 @@ describe('a wait between two attempts', () => {
     for (const { eventId, dueAt } of waits) expect(untouched.get(eventId)).toBe(dueAt.getTime())
     const overdue = after.filter(({ dueAt }) => dueAt.getTime() < now.getTime() - 1_500)
     expect(overdue).toEqual([])
-    // An attempt under way has begun and has no result yet. Neither has one that the kill cut off, for those due by then.
+    // An attempt in progress has begun and has no result yet. Neither has one that the kill cut off, for those due by then.
     const dueByKill = new Set(
       before.filter(({ dueAt }) => dueAt.getTime() <= now.getTime()).map(({ eventId }) => eventId),
     )
