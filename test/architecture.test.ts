@@ -105,7 +105,10 @@ describe('folders', () => {
   it.each([
     [
       'gateway',
-      ['composition', 'operator', 'http', 'refusals', 'fulfilment', 'receive', 'dispatch', 'inbox', 'providers'],
+      [
+        ...['composition', 'operator', 'http', 'refusals', 'fulfilment', 'receive', 'handlers', 'dispatch'],
+        ...['inbox', 'providers'],
+      ],
     ],
     ['fulfilment', ['http', 'payments', 'receipts', 'orders']],
   ])('of %s import along the way of a delivery and never back', (name, order) => {

@@ -120,6 +120,18 @@ export const providerNotPaused = defineError('provider_not_paused', {
   retry: 'never',
   message: 'The provider is not paused',
 })
+/** An operator can pause a handler only once. Nothing was changed. */
+export const handlerPaused = defineError('handler_paused', {
+  status: 409,
+  retry: 'never',
+  message: 'The handler is already paused',
+})
+/** An operator can resume only a paused handler. Nothing was changed. */
+export const handlerNotPaused = defineError('handler_not_paused', {
+  status: 409,
+  retry: 'never',
+  message: 'The handler is not paused',
+})
 /** Only the provider can sign a delivery: it keeps the key, or it has to confirm the event. Nothing was changed. */
 export const testEventNotSignable = defineError('test_event_not_signable', {
   status: 409,

@@ -7,6 +7,7 @@ import { loadPauses } from './composition/load-pauses.ts'
 import type { Background } from './composition/start-background.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
 import { FIRST_EVENT_INDEXES } from './inbox/event-document.ts'
+import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50
@@ -33,33 +34,38 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   opening.catch(() => undefined)
   const { startAdmin } = await import('./composition/start-admin.ts')
   const adminPort = await startAdmin(context, () => background?.admin ?? null)
-  const [{ createDispatcher }, { startInbox }, { startPublicListener }] = await Promise.all([
-    import('./composition/create-dispatcher.ts'),
+  const [{ createDispatching }, { startInbox }, { startPublicListener }] = await Promise.all([
+    import('./composition/create-dispatching.ts'),
     import('./composition/start-inbox.ts'),
     import('./composition/start-public-listener.ts'),
     opening,
   ])
-  const dispatcher = createDispatcher(context)
+  const dispatching = createDispatching(context)
+  const { dispatcher, handlers } = dispatching
   // Nothing waits for it: until it is done, deliveries are stored for any process.
   void dispatcher.announce()
-  const { inbox, testInboxes } = startInbox(context, dispatcher)
+  const { inbox, testInboxes } = startInbox(context, dispatching)
   // Added before the public listener, so that the listener is closed first.
   const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
-  const listener = await startPublicListener(context, inbox)
+  const listener = await startPublicListener(context, { inbox, findWanting: handlers?.findWanting })
   const started = { publicPort: listener.port, adminPort }
 
   await sleep(HEAD_START_MS)
   if (lifecycle.isStopping) return started
   dispatcher.start()
+  handlers?.start()
   for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
   const { startBackground } = await import('./composition/start-background.ts')
-  background = await startBackground(context, { listener, testInboxes })
+  background = await startBackground(context, { listener, testInboxes, handlers })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
 }
 
 async function openInbox(context: GatewayContext): Promise<void> {
-  await context.mongo.accepting.open((db) => ensureIndexes(db, [FIRST_EVENT_INDEXES]))
+  const hasHandlers = context.settings.handlers.isSet
+  await context.mongo.accepting.open((db) =>
+    hasHandlers ? ensureTaskIndexes(db) : ensureIndexes(db, [FIRST_EVENT_INDEXES]),
+  )
   await loadPauses(context)
 }

@@ -1,7 +1,8 @@
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
 import { Counter, Gauge, Histogram } from '@oncehook/kernel/prometheus'
-import type { Registry, Histogram as TypedHistogram } from 'prom-client'
+import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
+import type { HandlerDepth } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
 /** Counts deliveries by outcome. */
@@ -107,6 +108,50 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
 function countersIn(registry: Registry) {
   return <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
+}
+
+/** Counts the results of the dispatchers of handlers. */
+export interface HandlerMetrics {
+  taskSettled(handler: string, state: string, outcome: string): void
+}
+
+/** Creates the counters of handlers. They exist only if handlers are configured. */
+export function createHandlerMetrics(registry: Registry): HandlerMetrics {
+  const attempts = countersIn(registry)(
+    'oncehook_task_attempts_total',
+    'Attempts of tasks of handlers, by handler, resulting state and outcome',
+    ['handler', 'state', 'outcome'],
+  )
+  return { taskSettled: (handler, state, outcome) => attempts.inc({ handler, state, outcome }) }
+}
+
+/** Dependencies of the gauge of handlers. */
+export interface HandlerGaugeDeps {
+  /** The names of the configured handlers. */
+  readonly names: () => Iterable<string>
+  readonly readDepth: (handler: string) => Promise<HandlerDepth>
+}
+
+/** Adds a gauge that queries the tasks of each handler when it is read. A number that is unknown is left out. */
+export function addHandlerGauge(registry: Registry, { names, readDepth }: HandlerGaugeDeps): void {
+  const gauge: TypedGauge<'handler' | 'state'> = new Gauge({
+    name: 'oncehook_tasks_waiting',
+    help: 'Tasks of handlers that are pending or dead, by handler and state',
+    labelNames: ['handler', 'state'],
+    registers: [registry],
+    // All processes query the same tasks.
+    aggregator: 'first',
+    async collect() {
+      const depths = await Promise.all(Array.from(names(), async (name) => [name, await readDepth(name)] as const))
+      gauge.reset()
+      for (const [handler, depth] of depths) {
+        for (const state of ['pending', 'dead'] as const) {
+          const value = depth[state]
+          if (value !== null) gauge.set({ handler, state }, value)
+        }
+      }
+    },
+  })
 }
 
 function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusalNotKept'> {

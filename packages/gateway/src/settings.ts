@@ -29,6 +29,7 @@ import {
 import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'
+import { createHandlersSource, type HandlersSource } from './handlers/settings/handlers-source.ts'
 import { AUDIENCE_PARAMETERS } from './operator-client.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
@@ -65,6 +66,7 @@ export const gatewaySchema = z.object({
   ...serviceKeySettings,
   ...encryptionKeySettings,
   PROVIDERS: textSetting(),
+  HANDLERS: textSetting().optional(),
   OPERATOR_TOKENS: z.string().default('{}'),
   OPERATOR_ISSUER: textSetting().optional(),
   OPERATOR_AUDIENCE: textSetting().optional(),
@@ -121,6 +123,7 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   /** The issuer of other tokens for operators; null if there is none. */
   readonly operatorIssuer: OperatorIssuer | null
   readonly providers: ProvidersSource
+  readonly handlers: HandlersSource
   /** Finds the weaknesses of the present secrets. */
   readonly findSecretWarnings: () => readonly SecretWarning[]
   /** Reads `MONGODB_URI` again; throws SettingsError. */
@@ -167,6 +170,8 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
     schemes,
   })
   const readable = attempt(() => providers.read())
+  const handlers = createHandlersSource(env)
+  attempt(() => handlers.read())
   const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
   const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
   const operatorIssuer = attempt(() => readIssuer(env)) ?? null
@@ -177,7 +182,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
   const readUri = (): Secret => readMongoUri(env)
-  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, readMongoUri: readUri }
+  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, handlers, readMongoUri: readUri }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
 }
 
@@ -218,6 +223,7 @@ function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
 
 const READ_APART = {
   PROVIDERS: true,
+  HANDLERS: true,
   API_TOKENS: true,
   OPERATOR_TOKENS: true,
   ...ISSUER_SETTINGS,

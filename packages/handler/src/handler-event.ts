@@ -7,7 +7,7 @@ export interface HandlerEvent {
   readonly occurredAt: Date | null
   /** The id of the object that the event is about. Null if the body has none at `data.object.id` or `data.id`. */
   readonly objectId: string | null
-  /** The property `data` of the body. */
+  /** The property `data` of the body, or of the provider's body if Oncehook's gateway is the sender. */
   readonly data: unknown
   /** The whole body. */
   readonly body: Readonly<Record<string, unknown>>
@@ -18,9 +18,22 @@ export function readEvent(key: string, bytes: Uint8Array): HandlerEvent | null {
   const body = parseObject(bytes)
   const type = body?.type
   if (body === null || typeof type !== 'string' || type === '') return null
+  if (isFromGateway(body)) return { key, type, ...readFromGateway(body), body }
   const { data } = body
-  const objectId = (isObject(data) ? idOf(data.object) : null) ?? idOf(data)
-  return { key, type, occurredAt: timeOf(body), objectId, data, body }
+  return { key, type, occurredAt: timeOf(body), objectId: idAt(data), data, body }
+}
+
+/** What Oncehook's gateway writes around the body of a provider. */
+function isFromGateway(body: Record<string, unknown>): boolean {
+  return ['key', 'provider', 'eventId', 'receivedAt'].every((name) => typeof body[name] === 'string')
+}
+
+function readFromGateway(event: Record<string, unknown>): Pick<HandlerEvent, 'occurredAt' | 'objectId' | 'data'> {
+  const inner = isObject(event.body) ? event.body : {}
+  const { data } = inner
+  const known = timeOf({ timestamp: event.occurredAt })
+  const objectId = typeof event.objectId === 'string' && event.objectId !== '' ? event.objectId : idAt(data)
+  return { occurredAt: known ?? timeOf(inner), objectId, data }
 }
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> | null {
@@ -34,6 +47,10 @@ function parseObject(bytes: Uint8Array): Record<string, unknown> | null {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function idAt(data: unknown): string | null {
+  return (isObject(data) ? idOf(data.object) : null) ?? idOf(data)
 }
 
 function idOf(object: unknown): string | null {

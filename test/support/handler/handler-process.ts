@@ -5,8 +5,9 @@ import { type PostgresTransaction, postgres } from '@oncehook/handler/postgres'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 
-// A handler as a process, for tests that kill it: the kind of the database, its URL, the secret. It prints its port.
-const [kind, url = '', secret = ''] = process.argv.slice(2)
+// A handler as a process, for tests that kill it: the kind of the database, its URL, the secret, and the port. Without a port,
+// the system chooses one. It prints its port.
+const [kind, url = '', secret = '', port = '0'] = process.argv.slice(2)
 
 /** A kill is more likely in the middle of a transaction if it takes some time. */
 const pause = (): Promise<void> => sleep(Math.random() * 20)
@@ -35,7 +36,7 @@ async function serve<Tx extends { later(name: string): void }>({ store, apply, s
     },
     laterLimits: { timeoutMs: 1_000, pollMs: 100 },
   }
-  process.stdout.write(`${await createHandler(options).listen(0)}\n`)
+  process.stdout.write(`${await createHandler(options).listen(Number(port))}\n`)
 }
 
 async function servePostgres(): Promise<void> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import type { Db } from 'mongodb'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
+import type { Handlers } from '../handlers/settings/read-handlers.ts'
 import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { CheckBudget } from '../http/webhooks/check-budget.ts'
@@ -37,6 +38,8 @@ export interface AdminServices {
   readonly db: Db
   readonly keyRegister: KeyRegister
   readonly fulfilment: FulfilmentClient
+  /** The current handlers. Null: the setting is not set. */
+  readonly handlers: (() => Handlers) | null
   readonly tail: EventTail
   readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
@@ -64,6 +67,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
+      ...{ handlers: services.handlers, handlerPauses: context.handlerPauses },
       ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },

@@ -9,6 +9,7 @@ import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mong
 import { Registry } from '@oncehook/kernel/prometheus'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
+import { createHandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
@@ -48,6 +49,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     owner: randomUUID(),
     mongo,
     pauses: createProviderPauses(mongo.accepting.durableDb),
+    handlerPauses: createHandlerPauses(mongo.background.durableDb),
     serviceKeys,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),

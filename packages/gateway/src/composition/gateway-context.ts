@@ -13,6 +13,7 @@ import type { WatchedSource } from '@oncehook/kernel/watch-source'
 import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
+import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Audit } from '../operator/audit/audit.ts'
@@ -56,6 +57,8 @@ export interface GatewayContext extends GatewayDeps {
   readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
   /** The pauses of providers, as this process knows them. */
   readonly pauses: ProviderPauses
+  /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
+  readonly handlerPauses: HandlerPauses
   /** The client of fulfilment. It is loaded on first use. */
   readonly fulfilment: () => Promise<FulfilmentClient>
   readonly payments: PaymentProcedures

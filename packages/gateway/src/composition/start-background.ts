@@ -21,7 +21,9 @@ import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
 import { createEventTail } from '../operator/tail/event-tail.ts'
 import { REFUSAL_INDEXES } from '../refusals/refusal-document.ts'
 import { createAdminParts } from './create-admin-parts.ts'
+import type { Dispatching } from './create-dispatching.ts'
 import type { GatewayContext } from './gateway-context.ts'
+import type { HandlerWork } from './handlers/create-handler-work.ts'
 import { mountApp } from './mount-app.ts'
 import { openConsole } from './open-console.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
@@ -41,8 +43,8 @@ export interface Background {
   readonly housekeeping: Housekeeping
 }
 
-/** Where deliveries come from, and the inbox for test events. */
-interface Deliveries extends Pick<Inboxes, 'testInboxes'> {
+/** Where deliveries come from, the inbox for test events, and the handlers. */
+interface Deliveries extends Pick<Inboxes, 'testInboxes'>, Pick<Dispatching, 'handlers'> {
   readonly listener: PublicListener
 }
 
@@ -52,7 +54,7 @@ interface Deliveries extends Pick<Inboxes, 'testInboxes'> {
  * accepted before it is loaded.
  */
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
-  const { listener, testInboxes } = deliveries
+  const { listener, testInboxes, handlers } = deliveries
   const { mongo, registry, lifecycle, fulfilment, pauses } = context
   collectDefaultMetrics({ register: registry })
   await context.settings.providers.loadAllSchemes()
@@ -83,11 +85,11 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   addMissingKeysGauge(registry, keyRegister)
   const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
   const answers = createAnswerHistory(registry, context.clock)
-  const replays = createReplayRunner(context)
+  const replays = createReplayRunner(context, handlers)
   const onReplayStarted = (): void => replays.wake()
   const admin = createAdminParts(context, {
     ...{ onReplayStarted, db, keyRegister, fulfilment: client, tail, answers, console },
-    ...{ receiving: listener.webhooks, testInboxes },
+    ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
   })
   const sampling = runPeriodically({
     ...{ task: answers.sample, everyMs: SPAN_MS, random: context.random },
@@ -98,12 +100,15 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
 }
 
 /** Creates the runner of the replays that operators request. */
-function createReplayRunner(context: GatewayContext): ReplayRunner {
+function createReplayRunner(context: GatewayContext, handlers: HandlerWork | null): ReplayRunner {
   const { mongo, encryption, providers, fetch, random, logger, databaseErrors } = context
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
-  return new ReplayRunner({ db, encryption, providers: providers.current, fetch, random, logger, onError })
+  return new ReplayRunner({
+    ...{ db, encryption, providers: providers.current, fetch, random, logger, onError },
+    handlers: handlers ?? undefined,
+  })
 }

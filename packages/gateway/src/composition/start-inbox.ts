@@ -1,10 +1,10 @@
-import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import { isHandled } from '../dispatch/handlers.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { NewAuditEntry } from '../operator/audit/audit.ts'
 import type { TestInboxes } from '../operator/test-events/test-events.ts'
+import type { Dispatching } from './create-dispatching.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { stopInTime } from './stop-in-time.ts'
 
@@ -18,8 +18,8 @@ export interface Inboxes {
   readonly testInboxes: TestInboxes
 }
 
-/** Creates the inboxes. They pass the events that they store to the dispatcher. */
-export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inboxes {
+/** Creates the inboxes. They pass the events that they store to the dispatchers. */
+export function startInbox(context: GatewayContext, { dispatcher, handlers }: Dispatching): Inboxes {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
     context
   const counts = createRedeliveryCounter({
@@ -49,6 +49,7 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     encryption,
     paused: () => context.pauses.current,
     dispatcher,
+    handlers: handlers?.dispatchers,
   }
   const inbox = createInbox(deps)
   const createTestInbox = (reason: 'test' | null) => createInbox({ ...deps, tests: { mark: { test: true }, reason } })

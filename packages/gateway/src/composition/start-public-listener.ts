@@ -4,6 +4,7 @@ import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { isHandled } from '../dispatch/handlers.ts'
+import type { FindWanting } from '../handlers/events/find-wanting.ts'
 import { answerWithin } from '../http/answer-deadline.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
@@ -34,12 +35,19 @@ export interface PublicListener {
   serve(application: RequestListener): void
 }
 
+/** Where deliveries are stored, and who wants them. */
+export interface Receiving {
+  readonly inbox: Inbox
+  /** Finds the handlers that want an event. Absent: none are configured. */
+  readonly findWanting: FindWanting | undefined
+}
+
 /** Opens the public listener. Deliveries are accepted from then on. */
-export async function startPublicListener(context: GatewayContext, inbox: Inbox): Promise<PublicListener> {
+export async function startPublicListener(context: GatewayContext, receiving: Receiving): Promise<PublicListener> {
   const { settings, registry, lifecycle } = context
   const summary = new RefusalSummary(context.logger)
   const lastAnswers = new LastAnswers()
-  const webhooks = { ...describeWebhooks(context, inbox), summary, lastAnswers }
+  const webhooks = { ...describeWebhooks(context, receiving), summary, lastAnswers }
   const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
   let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
   const handler = createWebhookHandler(webhooks, (request, response) => application(request, response))
@@ -89,7 +97,10 @@ const ANSWER_REST_MS = 2_500
 // Enough for authentic deliveries during a flood, and a limit on the cost of the flood.
 const SEARCHED_PER_FAILED = 10
 
-function describeWebhooks(context: GatewayContext, inbox: Inbox): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
+function describeWebhooks(
+  context: GatewayContext,
+  { inbox, findWanting }: Receiving,
+): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
   const { settings, logger, clock, fetch, providers, metrics } = context
   const known = new KnownAddresses()
   const now = (): number => performance.now()
@@ -101,6 +112,7 @@ function describeWebhooks(context: GatewayContext, inbox: Inbox): Omit<WebhookDe
     transmissions: createTransmissions({ db: context.mongo.accepting.db, errors: context.databaseErrors }),
     clock,
     isHandled,
+    findWanting,
     fetch,
     providers: providers.current,
     logger,

@@ -12,7 +12,7 @@ import { EVENTS } from '../inbox/event-document.ts'
 import { readGatewaySettings } from '../settings.ts'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { createContext } from './create-context.ts'
-import { createDispatcher } from './create-dispatcher.ts'
+import { createDispatching } from './create-dispatching.ts'
 import { startAdmin } from './start-admin.ts'
 import { startInbox } from './start-inbox.ts'
 import { startPublicListener } from './start-public-listener.ts'
@@ -46,7 +46,10 @@ async function prepare() {
 async function openListener({ deps, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
   const context = createContext(deps, lifecycle)
   await context.mongo.accepting.open()
-  const listener = await startPublicListener(context, startInbox(context, createDispatcher(context)).inbox)
+  const listener = await startPublicListener(context, {
+    inbox: startInbox(context, createDispatching(context)).inbox,
+    findWanting: undefined,
+  })
   return { listener, context, url: `http://127.0.0.1:${listener.port}` }
 }
 

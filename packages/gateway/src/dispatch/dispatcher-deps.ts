@@ -2,8 +2,13 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Claim, SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { Allowance } from './pace/allowance.ts'
 import type { UsedPauses } from './pace/fresh-pauses.ts'
 import type { ProcessedBatch } from './process-batch.ts'
+
+/** The lease under which a dispatcher holds its claims. */
+export type Lease = Pick<Heartbeat, 'isAlive' | 'start' | 'stop' | 'end'>
 
 /** Dependencies of the dispatcher. Times are in milliseconds. */
 export interface DispatcherDeps {
@@ -16,6 +21,14 @@ export interface DispatcherDeps {
   readonly logger: Logger
   readonly batchSize: number
   readonly concurrency: number
+  /** How many events are claimed at once. Default: a batch. */
+  readonly claimSize?: number
+  /** The handler whose tasks it sends. Absent: fulfilment. */
+  readonly handler?: string
+  /** The lease of this process, if another dispatcher keeps it. Default: this one keeps it. */
+  readonly lease?: Lease
+  /** How much may be sent. Default: there is no limit. */
+  readonly allowance?: Allowance
   readonly leaseMs: number
   /** How many processes an event may crash, of the gateway or of fulfilment. */
   readonly maxCrashes: number

@@ -4,34 +4,35 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
-import type { DispatcherDeps } from './dispatcher-deps.ts'
+import type { DispatcherDeps, Lease } from './dispatcher-deps.ts'
 import { type Before, CallHealth } from './health/call-health.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { IdlePace } from './pace/idle-pace.ts'
 import type { CallFailure } from './process-batch.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
+import { type WorkSizes, workSizes } from './work-sizes.ts'
 
 const POLL_MS = 500
 const POLL_IDLE_MS = 2_000
 const TAKEOVER_MS = 1_000
 const PAUSES_MS = 1_000
-const BATCHES_AHEAD = 10
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
 
 /**
- * Sends stored events to fulfilment: this process's new events from memory, all others by claims. It uses batches,
- * limited concurrency, a breaker, and one lease for all. Memory and database take turns, so that due events in the
+ * Sends stored events to fulfilment, or to a handler: this process's new events from memory, all others by claims. It
+ * uses batches, limited concurrency, a breaker, and one lease for all. Memory and database take turns, so that due events in the
  * database are handled under any load. Events that may have made an attempt fail are sent separately from the rest.
  */
 export class Dispatcher implements ClaimTaker {
+  /** The lease of this process. */
+  readonly lease: Lease
   readonly #deps: DispatcherDeps
   readonly #health: CallHealth
-  readonly #maxHeld: number
+  readonly #sizes: WorkSizes
   readonly #waiting: WaitingClaims
   readonly #growth: BacklogGrowth
-  readonly #heartbeat: Heartbeat
   readonly #held = new Map<Claim, Way>()
   readonly #running = new Map<Promise<void>, Way>()
   readonly #pace = new IdlePace({ leastMs: POLL_MS, mostMs: POLL_IDLE_MS, now: () => performance.now() })
@@ -49,10 +50,11 @@ export class Dispatcher implements ClaimTaker {
     this.#waiting = new WaitingClaims(deps.maxCrashes)
     this.#growth = new BacklogGrowth(deps.batchSize)
     this.#health = new CallHealth(deps)
-    this.#maxHeld = deps.batchSize * BATCHES_AHEAD
+    this.#sizes = workSizes(deps)
     const mostMs = deps.leaseMs / 6
     this.#takeoverPace = new IdlePace({ leastMs: Math.min(TAKEOVER_MS, mostMs), mostMs, now: () => performance.now() })
-    this.#heartbeat = new Heartbeat({ ...deps, now: () => performance.now(), onError: this.#onDatabaseError })
+    const now = (): number => performance.now()
+    this.lease = deps.lease ?? new Heartbeat({ ...deps, now, onError: this.#onDatabaseError })
   }
 
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
@@ -62,8 +64,8 @@ export class Dispatcher implements ClaimTaker {
    * new records while older ones are due in the database, because the new ones would overtake them, nor before `announce`.
    */
   admits(): boolean {
-    if (this.#stopping || !this.#health.isUp || !this.#heartbeat.isAlive) return false
-    if (!this.#moreDue && this.#held.size < this.#maxHeld) return true
+    if (this.#stopping || this.#isPaused || !this.#health.isUp || !this.lease.isAlive) return false
+    if (!this.#moreDue && this.#held.size < this.#sizes.maxHeld) return true
     this.#growth.joined()
     return false
   }
@@ -78,6 +80,15 @@ export class Dispatcher implements ClaimTaker {
     this.#deps.claims.doubt()
   }
 
+  /** The claims that it holds. */
+  get held(): Iterable<Claim> {
+    return this.#held.keys()
+  }
+
+  get #isPaused(): boolean {
+    return this.#deps.allowance?.isPaused === true
+  }
+
   #add(claim: Claim, isNew: boolean): void {
     this.#held.set(claim, this.#waiting.add(claim, isNew))
     this.#schedule()
@@ -85,7 +96,7 @@ export class Dispatcher implements ClaimTaker {
 
   /** Writes that this process is alive, again and again. Resolves after the first time: from then on it may claim. */
   announce(): Promise<void> {
-    return this.#heartbeat.start()
+    return this.lease.start()
   }
 
   /** Starts to send claims, and to poll for due or abandoned records. Also does what `announce` does. */
@@ -108,14 +119,14 @@ export class Dispatcher implements ClaimTaker {
    */
   async stop(): Promise<void> {
     this.#stopping = true
-    const timers = [...this.#timers, this.#heartbeat].map((timer) => timer.stop())
+    const timers = [...this.#timers, this.lease].map((timer) => timer.stop())
     const released = this.#release(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
     await withTimeout(Promise.all([released, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
     const left = this.#release([...this.#held.keys()])
     await withTimeout(
-      left.then(() => this.#heartbeat.end()),
+      left.then(() => this.lease.end()),
       RELEASE_MS,
     )
   }
@@ -138,9 +149,11 @@ export class Dispatcher implements ClaimTaker {
   }
 
   #nextBatch(): Batch | null {
-    if (!this.#health.allowsCall) return null
+    const room = this.#deps.allowance?.room ?? Number.POSITIVE_INFINITY
+    if (room < 1 || !this.#health.allowsCall) return null
     if (!this.#health.isUp) return this.#running.size === 0 ? this.#waiting.nextProbe() : null
-    return this.#waiting.next({ limit: this.#limit(), lanes: this.#lanes(), underWay: [...this.#running.values()] })
+    const limit = Math.min(this.#sizes.batch, room)
+    return this.#waiting.next({ limit, lanes: this.#lanes, underWay: [...this.#running.values()] })
   }
 
   #send({ way, claims: taken }: Batch): void {
@@ -148,6 +161,7 @@ export class Dispatcher implements ClaimTaker {
     // They are due in the database again, where the search postpones them.
     if (paused.length > 0) void this.#release(paused)
     if (claims.length === 0) return
+    this.#deps.allowance?.used(claims.length)
     const run = this.#run({ way, claims }).finally(() => {
       this.#running.delete(run)
       for (const claim of claims) this.#held.delete(claim)
@@ -158,28 +172,22 @@ export class Dispatcher implements ClaimTaker {
     this.#running.set(run, way)
   }
 
-  /** The number of events that keeps the lanes of a backlog busy. The rest is left to other processes. */
-  get #mostClaimed(): number {
-    const { batchSize, concurrency } = this.#deps
-    return batchSize * (halfOf(concurrency) + 1)
-  }
-
   /**
    * Whether a backlog is processed at a gentle pace, on half of the lanes, so that accepting deliveries does not wait for
    * it. It is false if more events wait in memory than a backlog puts there, or if the backlog grows.
    */
   get #isCatchingUp(): boolean {
-    return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#mostClaimed
+    return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#sizes.mostClaimed
   }
 
   /** How many batches may be in progress. */
-  #lanes(): number {
-    return this.#isCatchingUp ? halfOf(this.#deps.concurrency) : this.#deps.concurrency
+  get #lanes(): number {
+    return this.#isCatchingUp ? this.#sizes.gentleLanes : this.#sizes.lanes
   }
 
-  /** How many events may be sent at once: one, as a probe, while fulfilment is unavailable. */
-  #limit(): number {
-    return this.#health.isUp ? this.#deps.batchSize : 1
+  /** How many events may be claimed at once: one, as a probe, while fulfilment is unavailable. */
+  get #limit(): number {
+    return this.#health.isUp ? this.#sizes.claim : 1
   }
 
   async #run(batch: Batch): Promise<void> {
@@ -215,7 +223,10 @@ export class Dispatcher implements ClaimTaker {
   }
 
   async #backOff(error: AppError): Promise<void> {
-    if (this.#health.isUp) this.#deps.logger.warn({ error }, 'fulfilment.unreachable')
+    const { handler, logger } = this.#deps
+    if (this.#health.isUp) {
+      logger.warn({ error, handler }, handler === undefined ? 'fulfilment.unreachable' : 'handler.unreachable')
+    }
     this.#health.wentDown()
     await this.#release(this.#waiting.drain())
   }
@@ -241,8 +252,9 @@ export class Dispatcher implements ClaimTaker {
   async #poll(): Promise<void> {
     // Events that were taken as fulfilment went down are the probe of its return: nothing else would send them.
     this.#schedule()
+    if (this.#isPaused) await this.#release(this.#waiting.drain())
     while ((this.#moreDue || this.#pace.isTime) && this.#mayClaim('due')) {
-      const limit = this.#limit()
+      const limit = this.#limit
       const claimed = await this.#deps.claims.claimDue(limit)
       this.#moreDue = claimed.length === limit
       this.#pace.answered(claimed.length === 0 && this.#health.isUp)
@@ -257,7 +269,7 @@ export class Dispatcher implements ClaimTaker {
     const strays = await claims.releaseStrays(() => this.#held.keys())
     if (strays > 0) logger.warn({ events: strays }, 'event.strays-released')
     if (!this.#takeoverPace.isTime || !this.#mayClaim('few')) return
-    const { taken, poisoned, againInMs } = await claims.takeOver(this.#limit())
+    const { taken, poisoned, againInMs } = await claims.takeOver(this.#limit)
     this.#takeoverPace.answered(taken.length === 0 && poisoned === 0 && this.#health.isUp)
     this.#takeoverPace.expect(againInMs)
     if (taken.length > 0) logger.warn({ events: taken.length }, 'event.taken-over')
@@ -276,17 +288,13 @@ export class Dispatcher implements ClaimTaker {
    * events and a batch of abandoned ones.
    */
   #mayClaim(way: 'due' | 'few'): boolean {
-    if (this.#stopping || !this.#health.allowsCall || !this.#heartbeat.isAlive) return false
+    if (this.#stopping || this.#isPaused || !this.#health.allowsCall || !this.lease.isAlive) return false
     if (!this.#health.isUp) return this.#held.size === 0
-    if (this.#held.size < this.#mostClaimed) return true
-    return this.#held.size < 2 * this.#maxHeld && this.#countHeld(way) < this.#limit()
+    if (this.#held.size < this.#sizes.mostClaimed) return true
+    return this.#held.size < 2 * this.#sizes.maxHeld && this.#countHeld(way) < this.#limit
   }
 
   #countHeld(way: Way): number {
     return Array.from(this.#held.values()).reduce((count, one) => (one === way ? count + 1 : count), 0)
   }
-}
-
-function halfOf(lanes: number): number {
-  return Math.ceil(lanes / 2)
 }

@@ -10,6 +10,7 @@ export function logSettled(logger: Logger, { claim, settlement, attempt }: Settl
   const line = {
     requestId: claim.requestId,
     provider: claim.provider,
+    handler: claim.handler,
     eventId: id.slice(0, MOST_CHARACTERS),
     type: type.slice(0, MOST_CHARACTERS),
     orderId: facts.orderId.slice(0, MOST_CHARACTERS),

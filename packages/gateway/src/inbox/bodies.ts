@@ -10,7 +10,7 @@ import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS } from './group-limits.ts'
 import { bodyMsOf, type Retention } from './retention/retention.ts'
 
-/** The body of a delivery with several events. Their records refer to it by `bodyId`. */
+/** The body of a delivery with several events, or of an event with several tasks. Their records refer to it by `bodyId`. */
 export interface BodyDocument {
   /** Provider and hash, so that a redelivery finds the same document. */
   readonly _id: string

@@ -18,7 +18,7 @@ export async function confirmDuplicates(
 ): Promise<WriteResult[]> {
   const refused = documents.filter((_, index) => verdicts[index] === 'duplicate')
   if (refused.length === 0) return [...verdicts]
-  const projection = { _id: 0, provider: 1, eventId: 1 }
+  const projection = { _id: 0, provider: 1, eventId: 1, handler: 1 }
   const found = await findByKeys({ db, isSharded: () => true }, refused, { ...DURABLE_READ, projection })
   const durable = new Set(found.map(nameOfKey))
   return documents.map((document, index) => {

@@ -29,6 +29,8 @@ export interface EventDocument {
   readonly _id: ObjectId
   readonly provider: string
   readonly eventId: string
+  /** The handler whose task this is. Absent: it is the task of fulfilment, or nobody wants the event. */
+  readonly handler?: string
   /** The slot of its key, see `slotOf`. Records of release 0.1.0 have none. */
   readonly slot?: number
   readonly type: string
@@ -40,7 +42,7 @@ export interface EventDocument {
   readonly raw: Binary
   /** SHA-256 of the body, base64. It distinguishes a redelivery from another body with the same id. */
   readonly bodyHash: string
-  /** The document in `bodies` that holds the body of a delivery with several events. */
+  /** The document in `bodies` that holds the body of a delivery with several events, or of an event with several tasks. */
   readonly bodyId?: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
@@ -160,6 +162,35 @@ export const SLOT_KEY_INDEX: NeededIndex = {
   storageEngine: SMALL_PAGES,
 }
 
+/** The unique index of a collection with tasks of several handlers. It replaces `KEY_INDEX`. */
+export const TASK_KEY_INDEX: NeededIndex = {
+  name: 'provider_event_handler',
+  key: { provider: 1, eventId: 1, handler: 1 },
+  unique: true,
+  storageEngine: SMALL_PAGES,
+}
+
+/** The same of a sharded collection. It replaces `SLOT_KEY_INDEX`. */
+export const SLOT_TASK_KEY_INDEX: NeededIndex = {
+  name: 'slot_provider_event_handler',
+  key: { slot: 1, provider: 1, eventId: 1, handler: 1 },
+  unique: true,
+  storageEngine: SMALL_PAGES,
+}
+
+/** The index that finds the due tasks of a handler. It takes the place of `DUE_INDEX` if there are handlers. */
+export const TASK_DUE_INDEX = 'pending_by_handler'
+
+/**
+ * An empty index under the name of `KEY_INDEX`. Release 0.1.0 knows nothing of tasks of handlers and would send them to
+ * fulfilment: with this, it does not start.
+ */
+const NO_KEY_INDEX: NeededIndex = {
+  name: KEY_INDEX.name,
+  key: { eventId: 1 },
+  partialFilterExpression: { state: 'none' },
+}
+
 // Partial, so that a settled record costs them nothing and an insert appends to them in order.
 const SEARCH_INDEXES: readonly NeededIndex[] = [
   // The slot comes last: searches of a part filter by it without reading the records, and it does not change the order.
@@ -203,23 +234,39 @@ const SEARCH_INDEXES: readonly NeededIndex[] = [
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
 ]
 
+const TASK_INDEXES: readonly NeededIndex[] = [
+  {
+    name: TASK_DUE_INDEX,
+    key: { state: 1, handler: 1, dueAt: 1, _id: 1, slot: 1 },
+    partialFilterExpression: { state: 'pending' },
+  },
+  ...SEARCH_INDEXES,
+]
+
 /**
  * The unique index does the deduplication, the others are for searches. `oncehook shard` makes the other unique index,
- * and takes away the uniqueness of the first one.
+ * and takes away the uniqueness of the first one. `ensureTaskIndexes` makes those for tasks of handlers.
  */
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [KEY_INDEX, ...SEARCH_INDEXES],
-  instead: { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
+  instead: [
+    { ifPresent: SLOT_TASK_KEY_INDEX.name, indexes: [SLOT_TASK_KEY_INDEX, ...TASK_INDEXES] },
+    { ifPresent: TASK_KEY_INDEX.name, indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, ...TASK_INDEXES] },
+    { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
+  ],
 }
 
-const FIRST: ReadonlySet<string> = new Set([KEY_INDEX.name, SLOT_KEY_INDEX.name, DUE_INDEX, PROCESSING_INDEX])
+const FIRST: ReadonlySet<string> = new Set([
+  ...[KEY_INDEX.name, SLOT_KEY_INDEX.name, TASK_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name],
+  ...[DUE_INDEX, TASK_DUE_INDEX, PROCESSING_INDEX],
+])
 
 /** Those of `EVENT_INDEXES` that deliveries and the dispatcher need. The gateway makes them first, and the others later. */
 export const FIRST_EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: firstOf(EVENT_INDEXES.indexes),
-  instead: { ifPresent: SLOT_KEY_INDEX.name, indexes: firstOf([SLOT_KEY_INDEX, ...SEARCH_INDEXES]) },
+  instead: (EVENT_INDEXES.instead ?? []).map((one) => ({ ...one, indexes: firstOf(one.indexes) })),
 }
 
 function firstOf(indexes: readonly NeededIndex[]): readonly NeededIndex[] {

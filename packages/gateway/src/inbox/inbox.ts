@@ -3,12 +3,11 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
-import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
-import { Binary, type Db, ObjectId } from 'mongodb'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
+import type { Db } from 'mongodb'
 import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
-import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import { KnownIds, MOST_KNOWN_IDS } from './known-ids.ts'
@@ -16,8 +15,9 @@ import type { PausedProviders } from './pauses/provider-pauses.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
-import { slotOf } from './slots/slot.ts'
-import { insertClaimed, insertPaused, insertPending, insertUnhandled, type NewState } from './transitions.ts'
+import { createRecord, takerOf } from './tasks/create-record.ts'
+import { ownDuplicates } from './tasks/own-duplicates.ts'
+import { splitArrival } from './tasks/split-arrival.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
@@ -35,6 +35,11 @@ export interface Evidence {
 /** An authentic event with the evidence of its delivery. */
 export interface Arrival extends Evidence {
   readonly event: WebhookEvent
+  /** The handlers that want it, besides fulfilment. Default: none. */
+  readonly wantedBy?: readonly string[] | undefined
+  /** Set by the inbox: the handler of one of its tasks, and whether it is another task than the first. */
+  readonly handler?: string
+  readonly isFurther?: boolean
 }
 
 /** The result of an arrival: a new durable record, a record that was already durable, or not known to be stored. */
@@ -59,6 +64,8 @@ export interface InboxDeps extends Retention {
   readonly paused: () => PausedProviders
   /** Decides which new records are claimed on insert, and sends them. */
   readonly dispatcher: ClaimTaker
+  /** Does the same for tasks of handlers. Absent: no handlers are configured. */
+  readonly handlers?: { readonly takerOf: (handler: string) => ClaimTaker | undefined } | undefined
   /** Only of the inbox for test events: marks its records, and says why they have no effect. Null: they have one. */
   readonly tests?: { readonly mark: Pick<EventDocument, 'test'>; readonly reason: 'test' | null }
 }
@@ -91,22 +98,32 @@ export function createInbox(deps: InboxDeps): Inbox {
     }
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
-    if (document?.state === 'processing') deps.dispatcher.take(initialClaimOf(document))
+    if (document?.state === 'processing') takerOf(deps, document)?.take(initialClaimOf(document))
     return 'recorded'
   }
   const recordBatch = createBatchRecorder(deps, {
     ...{ known, keyOf, group, settle },
-    toDocument: (arrival, body) => toDocument(deps, arrival, body),
+    split: (arrival) => splitArrival(deps, arrival),
+    toDocument: (arrival, body) => createRecord(deps, arrival, body),
   })
+  const recordTasks = async (arrival: Arrival): Promise<Recorded> => {
+    const { event, wantedBy } = arrival
+    const endsAt = performance.now() + GROUP_LIMITS.maxWaitMs
+    const [outcome] = await recordBatch({ evidence: arrival, events: [event], wantedBy: () => wantedBy, endsAt })
+    return outcome ?? 'not_stored'
+  }
   return {
     get waiting() {
       return group.waiting
     },
-    async record(arrival) {
+    async record(received) {
+      const tasks = splitArrival(deps, received)
+      if (tasks.length > 1) return recordTasks(received)
+      const [arrival = received] = tasks
       const body = { hash: hash('sha256', arrival.rawBody, 'base64') }
       const key = keyOf(arrival, body)
       if (known.has(key)) return countDuplicate(deps, arrival, body)
-      const document = toDocument(deps, arrival, body)
+      const document = createRecord(deps, arrival, body)
       const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)
       return settle({ arrival, body, key, document, verdict })
     },
@@ -129,17 +146,19 @@ export interface Written {
   readonly verdict: WriteResult | undefined
 }
 
-function keyOf({ provider, event }: Arrival, body: StoredBody): string {
-  return `${provider}\n${event.id}\n${body.hash}`
+function keyOf({ provider, event, handler }: Arrival, body: StoredBody): string {
+  const key = `${provider}\n${event.id}\n${body.hash}`
+  return handler === undefined ? key : `${key}\n${handler}`
 }
 
 async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteResult[]> {
-  const { db, errors, isSharded } = deps
+  const { db, errors, isSharded, handlers } = deps
   try {
     // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
-    const verdicts = writeResultsOf(reply, documents.length)
+    const results = writeResultsOf(reply, documents.length)
+    const verdicts = handlers === undefined ? results : ownDuplicates(reply, results)
     const isOpen = isSharded?.() === true && hidesWriteConcern(reply, documents.length)
     return isOpen ? await confirmDuplicates(db, documents, verdicts) : verdicts
   } catch (error) {
@@ -149,48 +168,7 @@ async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<Writ
 }
 
 function countDuplicate(deps: InboxDeps, arrival: Arrival, body: StoredBody): 'duplicate' {
-  deps.counts.add({ provider: arrival.provider, event: arrival.event, bodyHash: body.hash })
+  const { provider, event, handler, isFurther } = arrival
+  deps.counts.add({ provider, event, bodyHash: body.hash, handler, isFurther })
   return 'duplicate'
-}
-
-function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventDocument {
-  const { event } = arrival
-  const { orderId, ...facts } = event.facts
-  const receivedAt = new Date(deps.now())
-  const _id = new ObjectId()
-  const raw = body.id === undefined ? new Binary(arrival.rawBody) : NO_BODY
-  return {
-    _id,
-    provider: arrival.provider,
-    eventId: event.id,
-    slot: slotOf({ provider: arrival.provider, eventId: event.id }),
-    type: event.type,
-    objectId: event.objectId,
-    orderId,
-    facts,
-    receivedAt,
-    bodyHash: body.hash,
-    ...(body.id === undefined ? {} : { bodyId: body.id }),
-    ...storeEvidence(_id, { raw, headers: arrival.headers, query: arrival.query }, deps.encryption),
-    secretId: arrival.secretId,
-    requestId: arrival.requestId,
-    ...(arrival.signsTime ? {} : { keepKey: true }),
-    ...newState(deps, arrival, receivedAt),
-    ...deps.tests?.mark,
-    lost: 0,
-    failures: 0,
-    attempts: [],
-    lastError: null,
-    outcome: null,
-    deliveries: 1,
-    mismatches: 0,
-  }
-}
-
-function newState(deps: InboxDeps, { provider, event, signsTime }: Arrival, receivedAt: Date): NewState {
-  const reason = deps.tests?.reason ?? unhandledReason(event, deps.isHandled)
-  if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
-  const pausedDueAt = deps.paused().get(provider)
-  if (pausedDueAt !== undefined) return insertPaused(pausedDueAt)
-  return deps.dispatcher.admits() ? insertClaimed(deps) : insertPending()
 }

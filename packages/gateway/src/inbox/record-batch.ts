@@ -6,11 +6,14 @@ import type { GroupCommit } from './group-commit.ts'
 import { OVERHEAD_BYTES } from './group-limits.ts'
 import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
 import type { KnownIds } from './known-ids.ts'
+import { joinOutcomes } from './tasks/split-arrival.ts'
 
 /** Several events of one delivery. Each id occurs once. */
 export interface BatchArrival {
   readonly evidence: Evidence
   readonly events: readonly WebhookEvent[]
+  /** The handlers that want an event, besides fulfilment. Default: none. */
+  readonly wantedBy?: ((event: WebhookEvent) => readonly string[] | undefined) | undefined
   /** After this instant of `performance.now()` the outcome is no longer needed. */
   readonly endsAt: number
 }
@@ -18,6 +21,8 @@ export interface BatchArrival {
 /** What the inbox does with every event, whether it comes alone or in a batch. */
 interface EventSteps {
   readonly known: Pick<KnownIds, 'has'>
+  /** The tasks of an arrival, of which there is at least one. */
+  readonly split: (arrival: Arrival) => readonly Arrival[]
   readonly keyOf: (arrival: Arrival, body: StoredBody) => string
   readonly group: Pick<GroupCommit<EventDocument>, 'writeBatch'>
   readonly toDocument: (arrival: Arrival, body: StoredBody) => EventDocument
@@ -27,28 +32,32 @@ interface EventSteps {
 /** Creates the `recordBatch` of an inbox: one body for all events, and one batch in the queue of single events. */
 export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox['recordBatch'] {
   const bodies = createBodies(deps)
-  return async ({ evidence, events, endsAt }) => {
+  return async ({ evidence, events, wantedBy, endsAt }) => {
     const { provider, rawBody } = evidence
     const bodyHash = hash('sha256', rawBody, 'base64')
     const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
-    const members = events.map((event) => {
-      const arrival = { ...evidence, event }
-      return { arrival, body, key: steps.keyOf(arrival, body) }
-    })
+    const tasks = events.map((event) =>
+      steps
+        .split({ ...evidence, event, wantedBy: wantedBy?.(event) })
+        .map((arrival) => ({ arrival, body, key: steps.keyOf(arrival, body) })),
+    )
+    const members = tasks.flat()
     const fresh = members.filter(({ key }) => !steps.known.has(key))
     // The body is stored before any record that refers to it.
     const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
     if (!isKept) return events.map(() => 'not_stored')
     const outcomes = await writeFresh(fresh, steps, endsAt)
-    return members.map(
-      (member) => outcomes.get(member.key) ?? steps.settle({ ...member, document: undefined, verdict: 'duplicate' }),
-    )
+    const outcomeOf = (member: Member): Recorded =>
+      outcomes.get(member.key) ?? steps.settle({ ...member, document: undefined, verdict: 'duplicate' })
+    return tasks.map((ofEvent) => joinOutcomes(ofEvent.map(outcomeOf)))
   }
 }
 
+type Member = Omit<Written, 'document' | 'verdict'>
+
 /** Writes events that are not known to be durable. Returns their outcomes by key. */
 async function writeFresh(
-  fresh: readonly Omit<Written, 'document' | 'verdict'>[],
+  fresh: readonly Member[],
   { group, toDocument, settle }: EventSteps,
   endsAt: number,
 ): Promise<Map<string, Recorded>> {

@@ -19,7 +19,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   processing -> pending                             release, releaseFromHolder
  *   processing -> dead                                failPoisoned
  *   dead       -> pending                             requeueDead, after a redelivery
- *   any        -> pending                             makeDueAgain, by a replay
+ *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
  *   dead       -> closed                              close
  *   settled    -> done, with its key only             keyOnly
  *
@@ -257,6 +257,17 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
   ]
 }
 
+/**
+ * Inserts a task of an event that was stored before, and is due at once. `task` has everything but its state. A task that
+ * there is stays as it is.
+ */
+export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
+  const replays = [{ $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }]
+  const due = { dueAt: '$$NOW', dueAgainAt: '$$NOW', replays }
+  const added = { $mergeObjects: [{ $literal: { ...task, ...insertPending() } }, due] }
+  return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
+}
+
 function literals(values: object): Document {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { $literal: value }]))
 }
@@ -283,6 +294,6 @@ export function keyOnly(reason: 'expired' | 'erased'): Document {
     ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', slot: '$slot' },
     ...{ bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
     ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
-    test: '$test',
+    ...{ test: '$test', handler: '$handler' },
   }
 }

@@ -10,7 +10,8 @@ import {
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
-import type { Inbox, Recorded } from '../inbox/inbox.ts'
+import type { FindWanting } from '../handlers/events/find-wanting.ts'
+import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
@@ -24,6 +25,8 @@ export interface ReceiveDeps {
   readonly transmissions: Transmissions
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
+  /** Finds the handlers that want an event, besides fulfilment. Default: there are none. */
+  readonly findWanting?: FindWanting | undefined
   /** Fetches certificates, and events from providers whose signatures do not prove enough. */
   readonly fetch: typeof globalThis.fetch
 }
@@ -111,16 +114,34 @@ function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArriv
   if (first === undefined) return Promise.resolve([])
   const distinct = events.length === 1 ? events : withoutRepetitions(events)
   // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
-  return distinct.length === 1
-    ? deps.inbox.record({ ...evidence, event: first }).then((outcome) => [storedEvent(deps, first, outcome)])
-    : deps.inbox
-        .recordBatch({ evidence, events: distinct, endsAt })
-        .then((outcomes) => distinct.map((event, index) => storedEvent(deps, event, outcomes[index])))
+  if (distinct.length === 1) {
+    const wanted = offer(deps, evidence, first)
+    return deps.inbox.record({ ...evidence, ...wanted }).then((outcome) => [storedEvent(deps, wanted, outcome)])
+  }
+  const offered = new Map(distinct.map((event) => [event, offer(deps, evidence, event)]))
+  return deps.inbox
+    .recordBatch({ evidence, events: distinct, wantedBy: (event) => offered.get(event)?.wantedBy, endsAt })
+    .then((outcomes) => [...offered.values()].map((event, index) => storedEvent(deps, event, outcomes[index])))
+}
+
+/** An event, and the handlers that want it. Absent: none are configured. */
+interface Wanted {
+  readonly event: WebhookEvent
+  readonly wantedBy?: readonly string[]
+}
+
+function offer({ findWanting }: ReceiveDeps, { provider, rawBody }: Evidence, event: WebhookEvent): Wanted {
+  return findWanting === undefined ? { event } : { event, wantedBy: findWanting({ provider, event, rawBody }) }
 }
 
 /** @throws notStored */
-function storedEvent({ isHandled }: ReceiveDeps, event: WebhookEvent, recorded: Recorded | undefined): StoredEvent {
+function storedEvent(
+  { isHandled }: ReceiveDeps,
+  { event, wantedBy = [] }: Wanted,
+  recorded: Recorded | undefined,
+): StoredEvent {
   if (recorded === undefined || recorded === 'not_stored') throw notStored()
   if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
-  return { event, outcome: unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled' }
+  const isWanted = wantedBy.length > 0 || unhandledReason(event, isHandled) === null
+  return { event, outcome: isWanted ? 'recorded' : 'unhandled' }
 }

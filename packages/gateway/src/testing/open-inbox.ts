@@ -14,6 +14,7 @@ import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
+import { ensureTaskIndexes } from '../inbox/tasks/ensure-task-indexes.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
@@ -55,7 +56,10 @@ export async function openInbox(
     ...{ uri: database.uri, database: database.name, appName, maxPoolSize: 8, logger },
     monitorCommands: true,
   })
-  await connection.open((db) => ensureIndexes(db, [EVENT_INDEXES, BODY_INDEXES]))
+  await connection.open(async (db) => {
+    if (deps.handlers !== undefined) await ensureTaskIndexes(db)
+    await ensureIndexes(db, [EVENT_INDEXES, BODY_INDEXES])
+  })
   const { db } = connection
   const commands: CommandStartedEvent[] = []
   connection.client.on('commandStarted', (event) => commands.push(event))

@@ -116,7 +116,7 @@ describe('ensureIndexes', () => {
   it('needs other indexes if one of them is there, and then makes or checks no others', async () => {
     await using database = await testDatabase(process.env)
     const indexes = [UNIQUE, EXPIRING]
-    const needed = { collection: 'events', indexes, instead: { ifPresent: SPARSE.name, indexes: [SPARSE, HASHED] } }
+    const needed = { collection: 'events', indexes, instead: [{ ifPresent: SPARSE.name, indexes: [SPARSE, HASHED] }] }
     await ensureIndexes(database.db, [needed])
     const names = async () => (await database.db.collection('events').indexes()).map(({ name }) => name).toSorted()
     expect(await names()).toEqual(['_id_', UNIQUE.name, EXPIRING.name].toSorted())

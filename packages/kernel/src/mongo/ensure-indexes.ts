@@ -12,8 +12,11 @@ export type NeededIndex = Pick<
 export interface NeededIndexes {
   readonly collection: string
   readonly indexes: readonly NeededIndex[]
-  /** What the collection needs instead if it has an index of this name, as when it is prepared for sharding. */
-  readonly instead?: { readonly ifPresent: string; readonly indexes: readonly NeededIndex[] }
+  /**
+   * What the collection needs instead if it has an index of this name, as when it is prepared for sharding. The first that
+   * is present counts.
+   */
+  readonly instead?: readonly { readonly ifPresent: string; readonly indexes: readonly NeededIndex[] }[]
 }
 
 const NAMESPACE_NOT_FOUND = 26
@@ -58,10 +61,10 @@ async function ensureOf(db: Db, needed: NeededIndexes): Promise<string[]> {
 }
 
 function wantedOf(
-  { indexes, instead }: NeededIndexes,
+  { indexes, instead = [] }: NeededIndexes,
   present: ReadonlyMap<string, IndexDescription>,
 ): readonly NeededIndex[] {
-  return instead !== undefined && present.has(instead.ifPresent) ? instead.indexes : indexes
+  return instead.find(({ ifPresent }) => present.has(ifPresent))?.indexes ?? indexes
 }
 
 function stillBuilt(index: NeededIndex, { collectionName }: Collection): Error {

@@ -11,6 +11,8 @@ export interface Claim {
   /** The slot of the record, if it has one. */
   readonly slot?: number | undefined
   readonly provider: string
+  /** The handler whose task it is. Absent: fulfilment. */
+  readonly handler?: string | undefined
   /** Every later write requires this number, so a lost claim changes nothing. */
   readonly fence: number
   /**
@@ -80,11 +82,12 @@ export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
 /** The claim of a record that was claimed on insert. */
 export function initialClaimOf(document: EventDocument): Claim {
-  const { _id, slot, provider, eventId, type, objectId, orderId, facts, fence, requestId, test } = document
+  const { _id, slot, provider, eventId, handler, type, objectId, orderId, facts, fence, requestId, test } = document
   return {
     _id,
     slot,
     provider,
+    handler,
     fence,
     lost: 0,
     failedCalls: 0,
@@ -112,7 +115,8 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
   const slot = typeof record.slot === 'number' ? record.slot : undefined
-  return { _id, slot, provider, ...counts, requestId, event, test: record.test === true || undefined }
+  const handler = typeof record.handler === 'string' ? record.handler : undefined
+  return { _id, slot, provider, handler, ...counts, requestId, event, test: record.test === true || undefined }
 }
 
 function numberOf(stored: unknown): number {

@@ -12,8 +12,18 @@ export interface ClaimsDeps extends Retention {
   readonly maxCrashes: number
   /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
   readonly maxDelayMs: number
+  /**
+   * The handler whose tasks are claimed; null: fulfilment, beside other handlers. Absent: no handlers are configured, and
+   * the index that distinguishes them may be missing.
+   */
+  readonly handler?: string | null | undefined
   /** The providers whose due records are not claimed. */
   readonly paused: () => PausedProviders
   /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
+}
+
+/** Matches the records that these claims are about. Other handlers may have left tasks even if none is configured now. */
+export function ofHandler({ handler = null }: Pick<ClaimsDeps, 'handler'>): { readonly handler: string | null } {
+  return { handler }
 }

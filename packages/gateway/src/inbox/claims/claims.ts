@@ -11,8 +11,8 @@ import { postponePaused } from './postpone-paused.ts'
 import { takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
 import { findAbandoned } from './takeover/find-abandoned.ts'
-import { createOwners } from './takeover/owners.ts'
-import { createStrayRecords } from './takeover/stray-records.ts'
+import { createOwners, type Owners } from './takeover/owners.ts'
+import { createStrayRecords, type StrayRecords } from './takeover/stray-records.ts'
 
 /** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
 export interface Claims {
@@ -62,11 +62,21 @@ const MAX_TRIES = 5
 // Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
 const MAX_POSTPONED = 40
 
-/** Creates the claims of one process. */
-export function createClaims(deps: ClaimsDeps): Claims {
+/** What the claims of all handlers of one process share: its lease, and the records that it has lost. */
+export interface ProcessClaims {
+  readonly owners: Owners
+  readonly strays: StrayRecords
+}
+
+/** Creates what the claims of a process share. */
+export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
   const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
-  const owners = createOwners({ db, owner, leaseMs, monotonicMs })
-  const strays = createStrayRecords(deps)
+  return { owners: createOwners({ db, owner, leaseMs, monotonicMs }), strays: createStrayRecords(deps) }
+}
+
+/** Creates the claims of one process, for fulfilment or for a handler. */
+export function createClaims(deps: ClaimsDeps, shared: ProcessClaims = createProcessClaims(deps)): Claims {
+  const { owners, strays } = shared
   const search = createSharedSearch(deps, owners)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {

@@ -1,14 +1,14 @@
 import { latestFromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document, ObjectId } from 'mongodb'
-import { DUE_INDEX, EVENTS } from '../event-document.ts'
-import type { ClaimsDeps } from './claims-deps.ts'
+import { DUE_INDEX, EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
+import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
 import { inPart, type Part } from './parts/part.ts'
 
 /** How long a search for claimable records may take, in milliseconds. */
 export const SEARCH_MS = 4_000
 const EPOCH = new Date(0)
 
-type SearchDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'paused'>
+type SearchDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'maxDelayMs' | 'paused'>
 
 /** A due record that was found. */
 export interface DueRecord {
@@ -31,10 +31,10 @@ export interface Wanted {
  * Matches due records. An absent due time sorts before every date and means due now. A due time later than any that is
  * ever set comes from a clock that was ahead. It counts as past.
  */
-export function isDue({ maxDelayMs }: Pick<ClaimsDeps, 'maxDelayMs'>): Document {
+export function isDue({ maxDelayMs, handler }: Pick<ClaimsDeps, 'maxDelayMs' | 'handler'>): Document {
   const latest = latestFromNow(maxDelayMs)
   const $or = [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }]
-  const filter = { state: 'pending', $or }
+  const filter = { state: 'pending', ...ofHandler({ handler }), $or }
   return filter
 }
 
@@ -56,20 +56,24 @@ export async function findDue(deps: SearchDeps, { limit, timed, part }: Wanted):
 }
 
 /** Due records, except for those that wait until their provider is resumed: the ranges of the index end there. */
-function isSearchedFor({ maxDelayMs, paused }: SearchDeps): Document {
+function isSearchedFor({ maxDelayMs, paused, handler }: SearchDeps): Document {
   const dates = [...new Set([...paused().values()].map((date) => date.getTime()))].sort((a, b) => a - b)
   const starts = [latestFromNow(maxDelayMs), ...dates.map((ms) => new Date(ms))]
   const beyond = starts.map((start, index) => {
     const [after, end] = [{ $gt: ['$dueAt', start] }, dates[index]]
     return { $expr: end === undefined ? after : { $and: [after, { $lt: ['$dueAt', new Date(end)] }] } }
   })
-  const filter = { state: 'pending', $or: [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, ...beyond] }
+  const due = [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, ...beyond]
+  const filter = { state: 'pending', ...ofHandler({ handler }), $or: due }
   return filter
 }
 
-async function find({ db }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
+const BY_DUE = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1, _id: 1 } } as const
+const BY_HANDLER = { hint: TASK_DUE_INDEX, sort: { state: 1, handler: 1, dueAt: 1, _id: 1 } } as const
+
+async function find({ db, handler }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
   // While the index is being built, the server refuses the search instead of reading every record.
-  const options = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1, _id: 1 }, limit, maxTimeMS: SEARCH_MS } as const
+  const options = { ...(handler === undefined ? BY_DUE : BY_HANDLER), limit, maxTimeMS: SEARCH_MS }
   return await db
     .collection(EVENTS)
     .find(filter, options)

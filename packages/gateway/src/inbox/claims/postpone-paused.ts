@@ -2,7 +2,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { EVENTS } from '../event-document.ts'
 import { splitRecords } from '../slots/name-records.ts'
 import { postpone } from '../transitions.ts'
-import type { ClaimsDeps } from './claims-deps.ts'
+import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
 import { type DueRecord, findDue } from './find-due.ts'
 import { BY_ID } from './take-claims.ts'
 
@@ -21,7 +21,7 @@ export async function postponePaused(deps: ClaimsDeps, seen: readonly DueRecord[
     const dueAt = paused.get(provider)
     if (dueAt === undefined) return []
     return splitRecords(records, deps.isSharded).map((named) => {
-      return { q: { ...named, state: 'pending' }, u: postpone(dueAt), multi: true, hint: BY_ID }
+      return { q: { ...named, state: 'pending', ...ofHandler(deps) }, u: postpone(dueAt), multi: true, hint: BY_ID }
     })
   })
   await bulkUpdate(deps.db, { update: EVENTS, updates })

@@ -34,9 +34,12 @@ interface PauseDocument extends Omit<Pause, 'provider'> {
 const PAUSES = 'provider_pauses'
 const SEARCH_MS = 4_000
 
-/** Creates the view of one process. The reads of `db` must show only what a majority holds. */
-export function createProviderPauses(db: Db): ProviderPauses {
-  const pauses = db.collection<PauseDocument>(PAUSES)
+/**
+ * Creates the view of one process. The reads of `db` must show only what a majority holds. Another collection may hold the
+ * pauses of something else that has names.
+ */
+export function createProviderPauses(db: Db, collection: string = PAUSES): ProviderPauses {
+  const pauses = db.collection<PauseDocument>(collection)
   let current: PausedProviders = new Map()
   let asked = 0
   let shown = 0

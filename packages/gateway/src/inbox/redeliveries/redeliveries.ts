@@ -17,6 +17,10 @@ interface RepeatedDelivery {
   readonly bodyHash: string
   /** The event, read with the current settings. */
   readonly event: WebhookEvent
+  /** The handler of the task that is meant, if it is the task of one. */
+  readonly handler?: string | undefined
+  /** Whether the same delivery is counted on another task, which reports another body. */
+  readonly isFurther?: boolean | undefined
 }
 
 /** A dead event that a redelivery revives. */
@@ -71,7 +75,7 @@ const MAX_COUNTED = 10_000
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
   let counted = new Map<string, Counted>()
   const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
-    const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
+    const key = `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
     const present = counted.get(key)
     if (present !== undefined) present.times += times
     else if (counted.size < MAX_COUNTED) counted.set(key, { auditId: new ObjectId(), ...delivery, times })
@@ -135,7 +139,7 @@ function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: Fou
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
 function toUpdate({ isSharded }: RedeliveryCounterDeps, { item, record, differs, requeues }: CheckedDelivery): object {
   const key = toKey(item)
-  const q = isSharded?.() === true ? nameBehindMongos(key, record) : key
+  const q = isSharded?.() === true ? nameBehindMongos(key, record) : { ...key, handler: key.handler ?? null }
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
@@ -154,7 +158,7 @@ function report(
   code: number | undefined,
 ): void {
   if (code !== undefined) logRefusal(deps, item, code)
-  else if (differs) logBodyConflict(deps, item)
+  else if (differs && item.isFurther !== true) logBodyConflict(deps, item)
   else if (requeues === true) logRequeued(deps, item)
   else if (requeues !== null) logNotRequeued(deps, item, requeues)
 }
@@ -181,19 +185,23 @@ function logNotRequeued(deps: RedeliveryCounterDeps, { provider, event }: Counte
 
 /** A mongos refuses an update of one record that names neither its `_id` nor its shard key. */
 function nameBehindMongos(key: RecordKey, record: StoredRecord | undefined): object {
-  return record !== undefined && record.slot === undefined ? { _id: record._id, ...key } : nameByKey(key)
+  const isUnnamed = record !== undefined && record.slot === undefined
+  return isUnnamed ? { _id: record._id, ...key, handler: key.handler ?? null } : nameByKey(key)
 }
 
-function toKey({ provider, event }: RepeatedDelivery): RecordKey {
-  return { provider, eventId: event.id }
+function toKey({ provider, event, handler }: RepeatedDelivery): RecordKey {
+  return { provider, eventId: event.id, handler }
 }
 
 type StoredRecord = Pick<
   EventDocument,
-  '_id' | 'slot' | 'provider' | 'eventId' | 'bodyHash' | 'state' | 'reason' | 'revivals'
+  '_id' | 'slot' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals'
 >
 
-const STORED_MEMBERS = { slot: 1, provider: 1, eventId: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 }
+const STORED_MEMBERS = {
+  ...{ slot: 1, provider: 1, eventId: 1, handler: 1, bodyHash: 1 },
+  ...{ state: 1, reason: 1, revivals: 1 },
+}
 
 async function storedRecords(
   { db, isSharded }: RedeliveryCounterDeps,

@@ -20,8 +20,7 @@ const SEARCH_MS = 4_000
 
 /** Finds events that hold more than their key, at most `MOST_EVENTS`. */
 export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<ErasableEvent[]> {
-  if (!('orderIds' in meant))
-    return find(db, { provider: { $eq: meant.provider }, eventId: { $eq: meant.eventId } }, KEY)
+  if (!('orderIds' in meant)) return find(db, { provider: { $eq: meant.provider }, eventId: { $eq: meant.eventId } })
   if (meant.orderIds.length === 0) return []
   const orderId = { $in: [...meant.orderIds] }
   // As in an operator's list: events that are not settled are found with the indexes of their states, which hold few
@@ -34,12 +33,14 @@ export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<
   return parts.flat().slice(0, MOST_EVENTS)
 }
 
-const KEY = 'provider_event'
-
-function find(db: Db, filter: Filter<EventDocument>, hint: string): Promise<ErasableEvent[]> {
+/** Without a hint, the search uses the unique index, which has another name and key if there are handlers. */
+function find(db: Db, filter: Filter<EventDocument>, hint?: string): Promise<ErasableEvent[]> {
   return db
     .collection<EventDocument>(EVENTS)
-    .find({ ...filter, ...IS_COMPLETE }, { hint, maxTimeMS: SEARCH_MS, readConcern: 'local' })
+    .find(
+      { ...filter, ...IS_COMPLETE },
+      { ...(hint === undefined ? {} : { hint }), maxTimeMS: SEARCH_MS, readConcern: 'local' },
+    )
     .project<ErasableEvent>({ state: 1, bodyId: 1 })
     .limit(MOST_EVENTS)
     .toArray()

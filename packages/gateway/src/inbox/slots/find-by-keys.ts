@@ -9,13 +9,15 @@ export interface KeySearch extends FindOptions {
 }
 
 /** A key as text, unique among all keys. */
-export function nameOfKey({ provider, eventId }: RecordKey): string {
-  return `${provider}\n${eventId}`
+export function nameOfKey({ provider, eventId, handler }: RecordKey): string {
+  const name = `${provider}\n${eventId}`
+  return handler === undefined ? name : `${name}\n${handler}`
 }
 
 /**
- * Finds the records of some keys. Behind a mongos, the search goes only to the shards of their slots. Only if some are
- * not found there, all shards are asked for them, because records of release 0.1.0 have no slot.
+ * Finds the records of some keys, and perhaps other tasks of their events: `handler` distinguishes them. Behind a mongos,
+ * the search goes only to the shards of their slots. Only if some are not found there, all shards are asked for them,
+ * because records of release 0.1.0 have no slot.
  */
 export async function findByKeys<T extends RecordKey = EventDocument>(
   { db, isSharded }: { readonly db: Db; readonly isSharded: IsSharded },
@@ -30,13 +32,18 @@ export async function findByKeys<T extends RecordKey = EventDocument>(
           .find<T>({ $or: [...$or] }, search)
           .toArray()
   if (isSharded?.() !== true) return find(keys.map(({ provider, eventId }) => ({ provider, eventId })))
-  const found = await find(keys.map(nameByKey))
+  const found = await find(keys.map(nameBySlot))
   const names = new Set(found.map(nameOfKey))
   const missing = keys.filter((key) => !names.has(nameOfKey(key)))
   return [...found, ...(await find(missing.map(({ provider, eventId }) => ({ provider, eventId }))))]
 }
 
-/** The filter that names a record with a slot by its key. */
-export function nameByKey({ provider, eventId }: RecordKey): Document {
+/** The filter for the slot of some records and their key, whatever their handlers. */
+function nameBySlot({ provider, eventId }: RecordKey): Document {
   return { slot: slotOf({ provider, eventId }), provider, eventId }
+}
+
+/** The filter that names one record with a slot by its key. */
+export function nameByKey(key: RecordKey): Document {
+  return { ...nameBySlot(key), handler: key.handler ?? null }
 }

@@ -7,6 +7,8 @@ export const SLOTS = 4_096
 export interface RecordKey {
   readonly provider: string
   readonly eventId: string
+  /** Of a task of a handler. It does not decide about the slot: all tasks of an event have the same. */
+  readonly handler?: string | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
 import { EVENTS, PROCESSING_INDEX } from '../../event-document.ts'
-import type { ClaimsDeps } from '../claims-deps.ts'
+import { type ClaimsDeps, ofHandler } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
 import { leaseHasEnded } from './lease.ts'
 import type { Owners } from './owners.ts'
@@ -27,7 +27,7 @@ export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'find
   const againInMs = unknown.length > 0 ? 0 : endsInMs
   const leaseOwner = { $in: [...dead, ...unknown] }
   if (leaseOwner.$in.length === 0) return { filter: null, againInMs }
-  const filter = { state: 'processing', leaseOwner }
+  const filter = { state: 'processing', leaseOwner, ...ofHandler(deps) }
   if (unknown.length === 0) return { filter, againInMs }
   const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
   return { filter: { ...filter, $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }, againInMs }

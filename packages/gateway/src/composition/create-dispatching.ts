@@ -1,0 +1,126 @@
+import { Dispatcher } from '../dispatch/dispatcher.ts'
+import type { DispatcherDeps, Lease } from '../dispatch/dispatcher-deps.ts'
+import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
+import { Heartbeat } from '../dispatch/heartbeat.ts'
+import { logSettled } from '../dispatch/log-settled.ts'
+import { createAllowance } from '../dispatch/pace/allowance.ts'
+import { FreshPauses } from '../dispatch/pace/fresh-pauses.ts'
+import { processBatch } from '../dispatch/process-batch.ts'
+import { reportMismatch } from '../dispatch/report-mismatch.ts'
+import { FULFILMENT } from '../handlers/settings/read-handlers.ts'
+import { type Claims, createClaims, createProcessClaims } from '../inbox/claims/claims.ts'
+import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
+import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import { createHandlerWork, type HandlerWork } from './handlers/create-handler-work.ts'
+
+const HOUR_MS = 3_600_000
+
+/** What sends stored events. */
+export interface Dispatching {
+  /** To fulfilment. */
+  readonly dispatcher: Dispatcher
+  /** To the configured handlers. Null if the setting is not set. */
+  readonly handlers: HandlerWork | null
+}
+
+/** Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers. */
+export function createDispatching(context: GatewayContext): Dispatching {
+  const { settings, logger, random, databaseErrors, lifecycle, pauses: stored, recording } = context
+  const hasHandlers = settings.handlers.isSet
+  const deps: ClaimsDeps = { ...describeClaims(context), ...(hasHandlers ? { handler: null } : {}) }
+  const process = createProcessClaims(deps)
+  const own = createClaims(deps, process)
+  const claims = databaseErrors.watch(indexedClaims(recording?.claims(own) ?? own, { logger, now }))
+  const pauses = new FreshPauses({ pauses: stored, now, onError: databaseErrors.count })
+  const onError = (error: unknown): void => logger.warn({ error }, 'dispatch.database-failed')
+  const released = Promise.withResolvers<void>()
+  const heartbeat = new Heartbeat({ claims, leaseMs: settings.LEASE_MS, random, now, onError })
+  const lease = endAfter(heartbeat, released.promise)
+  const handlers = hasHandlers ? createHandlerWork(context, { claims: deps, process, pauses, lease }) : null
+  const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
+  const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
+  const shared = { claims: withHeld(claims, handlers), pauses, lease }
+  const dispatcher = createDispatcher(context, hasHandlers ? { ...shared, allowance } : shared)
+  const stop = async (): Promise<void> => {
+    const ending = Promise.resolve(handlers?.stop()).finally(released.resolve)
+    await Promise.all([ending, dispatcher.stop()])
+  }
+  lifecycle.onStop({ name: 'dispatcher', withinMs: 4_000, stop })
+  return { dispatcher, handlers }
+}
+
+function now(): number {
+  return performance.now()
+}
+
+function describeClaims({ settings, mongo, owner, pauses }: GatewayContext): ClaimsDeps {
+  return {
+    db: mongo.background.db,
+    isSharded: () => mongo.background.isSharded,
+    owner,
+    leaseMs: settings.LEASE_MS,
+    ...readRetention(settings),
+    maxCrashes: settings.MAX_STARTS,
+    maxDelayMs: settings.RETRY_CAP_MS,
+    paused: () => pauses.current,
+  }
+}
+
+/** The lease of this process, which ends only after everything that is held under it was released. */
+function endAfter(lease: Lease, released: Promise<void>): Lease {
+  return {
+    get isAlive() {
+      return lease.isAlive
+    },
+    start: () => lease.start(),
+    stop: () => lease.stop(),
+    end: () => released.then(() => lease.end()),
+  }
+}
+
+/** The same claims. What the dispatchers of handlers hold is not stray. */
+function withHeld(claims: Claims, handlers: HandlerWork | null): Claims {
+  if (handlers === null) return claims
+  return {
+    ...claims,
+    releaseStrays: (held) => claims.releaseStrays(() => [...held(), ...handlers.dispatchers.held()]),
+  }
+}
+
+function createDispatcher(
+  context: GatewayContext,
+  shared: Pick<DispatcherDeps, 'claims' | 'pauses' | 'lease' | 'allowance'>,
+): Dispatcher {
+  const { settings, logger, clock, random, metrics, payments, recording } = context
+  const limits = {
+    baseMs: settings.RETRY_BASE_MS,
+    capMs: settings.RETRY_CAP_MS,
+    maxAgeMs: settings.RETRY_MAX_AGE_MS,
+    orderUnknownMs: HOUR_MS,
+    maxInternalErrors: settings.MAX_STARTS,
+    internalMs: HOUR_MS,
+  }
+  const recent = new RecentAnswers(now)
+  const appliesTests = settings.TEST_EVENTS === 'apply'
+  const processing = { fulfilment: payments, limits, random, recent, appliesTests }
+  const process: DispatcherDeps['process'] = async (batch) =>
+    reportMismatch(await processBatch(processing, batch), { logger, metrics })
+  return new Dispatcher({
+    ...shared,
+    process: recording?.calls(process) ?? process,
+    clock,
+    random,
+    logger,
+    batchSize: settings.DISPATCH_BATCH,
+    concurrency: settings.DISPATCH_CONCURRENCY,
+    leaseMs: settings.LEASE_MS,
+    maxCrashes: settings.MAX_STARTS,
+    onSettled: (settled) => {
+      metrics.settled(settled.settlement.state, settled.attempt.outcome)
+      logSettled(logger, settled)
+    },
+    onLost: metrics.lostClaims,
+  })
+}

@@ -1,0 +1,106 @@
+import { Dispatcher } from '../../dispatch/dispatcher.ts'
+import type { DispatcherDeps, Lease } from '../../dispatch/dispatcher-deps.ts'
+import { logSettled } from '../../dispatch/log-settled.ts'
+import { createAllowance } from '../../dispatch/pace/allowance.ts'
+import type { UsedPauses } from '../../dispatch/pace/fresh-pauses.ts'
+import { processTasks } from '../../handlers/calls/process-tasks.ts'
+import { readTasks } from '../../handlers/calls/read-tasks.ts'
+import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
+import { createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
+import type { ClaimsDeps } from '../../inbox/claims/claims-deps.ts'
+import { indexedClaims } from '../../inbox/claims/indexed-claims.ts'
+import type { HandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
+import type { HandlerMetrics } from '../../metrics.ts'
+import type { GatewayContext } from '../gateway-context.ts'
+import { loadCall } from './load-call.ts'
+
+/** What all dispatchers of a process share. */
+export interface SharedWork {
+  readonly claims: Omit<ClaimsDeps, 'handler'>
+  readonly process: ProcessClaims
+  readonly lease: Lease
+  /** The pauses of providers. One dispatcher reads them for all. */
+  readonly pauses: UsedPauses
+  readonly handlerPauses: Pick<HandlerPauses, 'current'>
+  readonly metrics: HandlerMetrics
+}
+
+/** Creates the dispatcher of one handler. The dispatcher of fulfilment keeps the lease, and finds stray records. */
+export function createHandlerDispatcher(
+  context: GatewayContext,
+  shared: SharedWork,
+  handler: HandlerSettings,
+): Dispatcher {
+  const { settings, logger, clock, random, databaseErrors } = context
+  const { name, concurrency, batch, ratePerSecond } = handler
+  const now = (): number => performance.now()
+  const claims = indexedClaims(createClaims({ ...shared.claims, handler: name }, shared.process), { logger, now })
+  return new Dispatcher({
+    ...{ handler: name, clock, random, logger, concurrency, batchSize: batch },
+    claims: databaseErrors.watch({ ...claims, releaseStrays: async () => 0 }),
+    process: prepareProcess(context, shared, handler),
+    pauses: followPauses(shared.pauses),
+    lease: followLease(shared.lease),
+    allowance: createAllowance({
+      ratePerSecond,
+      isPaused: () => handler.paused || shared.handlerPauses.current.has(name),
+      now,
+    }),
+    claimSize: Math.max(batch, concurrency),
+    leaseMs: settings.LEASE_MS,
+    maxCrashes: settings.MAX_STARTS,
+    onSettled(settled) {
+      shared.metrics.taskSettled(name, settled.settlement.state, settled.attempt.outcome)
+      logSettled(logger, settled)
+    },
+    onLost: context.metrics.lostClaims,
+  })
+}
+
+function prepareProcess(
+  context: GatewayContext,
+  { claims }: SharedWork,
+  handler: HandlerSettings,
+): DispatcherDeps['process'] {
+  const { settings, random, encryption } = context
+  const source = { db: claims.db, isSharded: claims.isSharded, encryption }
+  const deps = {
+    read: (batch: Parameters<DispatcherDeps['process']>[0]) => readTasks(source, handler.name, batch),
+    call: loadCall(context, handler),
+    limits: {
+      baseMs: settings.RETRY_BASE_MS,
+      capMs: settings.RETRY_CAP_MS,
+      maxAgeMs: handler.maxAgeMs ?? settings.RETRY_MAX_AGE_MS,
+      // A code of a handler has no special meaning, and an attempt that fails does not count against its event.
+      orderUnknownMs: Number.POSITIVE_INFINITY,
+      maxInternalErrors: Number.POSITIVE_INFINITY,
+      internalMs: Number.POSITIVE_INFINITY,
+    },
+    random,
+    sendsTests: settings.TEST_EVENTS === 'apply',
+  }
+  return (batch) => processTasks(deps, batch)
+}
+
+/** Pauses that another dispatcher refreshes. */
+function followPauses(pauses: UsedPauses): UsedPauses {
+  return {
+    get current() {
+      return pauses.current
+    },
+    refresh: async () => undefined,
+    use: () => pauses.use(),
+  }
+}
+
+/** The lease of another dispatcher, which alone ends it. */
+function followLease(lease: Lease): Lease {
+  return {
+    get isAlive() {
+      return lease.isAlive
+    },
+    start: () => lease.start(),
+    stop: async () => undefined,
+    end: async () => undefined,
+  }
+}

@@ -1,0 +1,72 @@
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { type FindWanting, prepareWanting } from '../../handlers/events/find-wanting.ts'
+import { HandlerDispatchers } from '../../handlers/handler-dispatchers.ts'
+import type { Handlers } from '../../handlers/settings/read-handlers.ts'
+import { watchHandlers } from '../../handlers/settings/watched-handlers.ts'
+import { readHandlerDepth } from '../../inbox/statistics/handler-depth.ts'
+import { addHandlerGauge, createHandlerMetrics } from '../../metrics.ts'
+import type { GatewayContext } from '../gateway-context.ts'
+import { createHandlerDispatcher, type SharedWork } from './create-handler-dispatcher.ts'
+
+/** The configured handlers at work. */
+export interface HandlerWork {
+  readonly dispatchers: Pick<HandlerDispatchers, 'takerOf' | 'held'>
+  /** Finds the handlers that want an event, by the current settings. */
+  readonly findWanting: FindWanting
+  /** The current handlers. */
+  readonly current: () => Handlers
+  /** Starts to send tasks, and to follow the files and the pauses. */
+  start(): void
+  /** Releases what the handlers' dispatchers hold, in a limited time. */
+  stop(): Promise<void>
+}
+
+const CHECK_MS = 1_000
+
+/** Creates a dispatcher for each handler. They follow the setting without a restart. */
+export function createHandlerWork(
+  context: GatewayContext,
+  shared: Omit<SharedWork, 'metrics' | 'handlerPauses'>,
+): HandlerWork {
+  const { settings, logger, random, registry, databaseErrors, handlerPauses } = context
+  const metrics = createHandlerMetrics(registry)
+  const dispatchers = new HandlerDispatchers((handler) =>
+    createHandlerDispatcher(context, { ...shared, handlerPauses, metrics }, handler),
+  )
+  // The dispatchers come first: as soon as an event is offered to a handler, its tasks can be claimed.
+  const apply = (handlers: Handlers): FindWanting => {
+    dispatchers.apply(handlers)
+    return prepareWanting(handlers)
+  }
+  const watched = watchHandlers(settings.handlers, {
+    logger,
+    onChanged(handlers) {
+      find = apply(handlers)
+    },
+  })
+  let find: FindWanting = apply(watched.current())
+  addHandlerGauge(registry, {
+    names: () => watched.current().keys(),
+    readDepth: (handler) => readHandlerDepth(shared.claims.db, handler),
+  })
+  const onError = (error: unknown): void => {
+    databaseErrors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+  let timers: readonly { stop(): Promise<void> }[] = []
+  return {
+    dispatchers,
+    findWanting: (offered) => find(offered),
+    current: watched.current,
+    start() {
+      dispatchers.start()
+      timers = [
+        runPeriodically({ task: async () => watched.check(), everyMs: CHECK_MS, random, onError }),
+        runPeriodically({ task: () => handlerPauses.refresh(), everyMs: CHECK_MS, random, onError }),
+      ]
+    },
+    async stop() {
+      await Promise.all([...timers.map((timer) => timer.stop()), dispatchers.stop()])
+    },
+  }
+}

@@ -1,0 +1,277 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Secret } from '@oncehook/kernel/secret'
+import { keyOfSecret } from '@oncehook/kernel/service-keys'
+import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { createHandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
+import { createFakeFulfilment } from '../../testing/fake-fulfilment.ts'
+import { type HandlerServer, isSignedWith, startHandlerServer } from '../../testing/handlers/handler-server.ts'
+import { hmacProvider } from '../../testing/hmac-provider.ts'
+import { serveFake } from '../../testing/serve-fake.ts'
+import { type RunningGateway, startGateway } from '../../testing/start-gateway.ts'
+
+const PROVIDER_SECRET = randomBytes(20).toString('hex')
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`
+const PATIENCE = { timeout: 30_000, interval: 20 }
+const providers = { shop: hmacProvider({ id: 'only', value: PROVIDER_SECRET }) }
+const ALL = [{ types: ['*'] }]
+
+const byHttps = (server: Pick<HandlerServer, 'url'>, members: object = {}) => ({
+  ...{ https: `${server.url}/hook`, secrets: [{ id: '1', value: SECRET }], events: ALL },
+  ...members,
+})
+
+interface Started extends AsyncDisposable {
+  readonly gateway: RunningGateway
+  readonly database: TestDatabase
+  /** Delivers an event, and returns its id and the status of the answer. */
+  deliver(type: string, members?: object): Promise<{ readonly id: string; readonly status: number }>
+  /** Handler -> state, of all tasks of an event. */
+  states(eventId: string): Promise<Record<string, string>>
+  records(eventId: string): Promise<EventDocument[]>
+}
+
+async function start(handlers: object | { readonly file: string }, settings: object = {}): Promise<Started> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await testDatabase(process.env))
+  const fulfilment = stack.use(await serveFake(createFakeFulfilment([['ord_1', 1]])))
+  const setting = 'file' in handlers ? { HANDLERS_FILE: String(handlers.file) } : { HANDLERS: JSON.stringify(handlers) }
+  const gateway = stack.use(
+    await startGateway({
+      ...{ database, providers, fulfilmentUrl: fulfilment.url },
+      settings: { RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', ...setting, ...settings },
+    }),
+  )
+  const events = database.db.collection<EventDocument>(EVENTS)
+  const owned = stack.move()
+  const records = (eventId: string) => events.find({ eventId }).sort({ handler: 1 }).toArray()
+  return {
+    ...{ gateway, database, records },
+    async deliver(type, members = {}) {
+      const id = `evt_${randomUUID()}`
+      const data = { object: { id: 'obj_1', order_id: 'ord_1' } }
+      const body = JSON.stringify({ id, type, data, ...members })
+      const signature = createHmac('sha256', PROVIDER_SECRET).update(body).digest('hex')
+      const headers = { 'content-type': 'application/json', 'x-signature': signature }
+      const { status } = await fetch(`${gateway.url}/api/webhooks/shop`, { method: 'POST', headers, body })
+      return { id, status }
+    },
+    async states(eventId) {
+      const found = await records(eventId)
+      return Object.fromEntries(found.map(({ handler = 'fulfilment', state }) => [handler, state]))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+describe('a handler that is called by https', () => {
+  it('gets an event once, signed, under the key of the task', async () => {
+    await using server = await startHandlerServer()
+    await using system = await start({ billing: byHttps(server) })
+    const { id, status } = await system.deliver('invoice.paid', { amount: 5 })
+    expect(status).toBe(200)
+    await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+    const [call, ...others] = server.received
+    expect(others).toEqual([])
+    expect(call?.path).toBe('/hook')
+    expect(call?.headers).toMatchObject({ 'webhook-id': `shop:${id}:billing`, 'oncehook-attempt': '1' })
+    expect(isSignedWith(SECRET, call!)).toBe(true)
+    expect(JSON.parse(call!.body)).toMatchObject({
+      ...{ key: `shop:${id}:billing`, provider: 'shop', eventId: id, type: 'invoice.paid', objectId: 'obj_1' },
+      body: { id, type: 'invoice.paid', amount: 5 },
+    })
+    const [record] = await system.records(id)
+    expect(record).toMatchObject({ outcome: { kind: 'done', version: null }, attempts: [{ outcome: 'done' }] })
+  })
+
+  it('gets the same body at every attempt', async () => {
+    await using server = await startHandlerServer()
+    await using system = await start({ billing: byHttps(server) })
+    server.answer = () => ({ status: server.received.length < 3 ? 500 : 200 })
+    const { id } = await system.deliver('invoice.paid')
+    await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+    expect(new Set(server.received.map(({ body }) => body)).size).toBe(1)
+    expect(server.received.map(({ headers }) => headers['oncehook-attempt'])).toEqual(['1', '2', '3'])
+  })
+
+  it('decides about its own task only: of several, one is done, one dead, one tried again', async () => {
+    await using server = await startHandlerServer()
+    server.answer = ({ path }) => ({ status: { '/done': 200, '/dead': 422, '/later': 500 }[path] ?? 404 })
+    const at = (path: string) => byHttps(server, { https: `${server.url}${path}` })
+    await using system = await start({ done: at('/done'), dead: at('/dead'), later: at('/later') })
+    const { id, status } = await system.deliver('payment.succeeded')
+    expect(status).toBe(200)
+    const expected = { fulfilment: 'done', done: 'done', dead: 'dead' }
+    await expect.poll(() => system.states(id), PATIENCE).toMatchObject(expected)
+    await expect.poll(() => server.received.filter(({ path }) => path === '/later').length, PATIENCE).toBeGreaterThan(3)
+    expect(server.received.filter(({ path }) => path === '/done')).toHaveLength(1)
+    const dead = (await system.records(id)).find(({ handler }) => handler === 'dead')
+    expect(dead).toMatchObject({ reason: 'handler_refused', lastError: { message: 'The handler answered 422' } })
+  })
+
+  it('follows no redirect', async () => {
+    await using server = await startHandlerServer()
+    server.answer = ({ path }) =>
+      path === '/hook' ? { status: 307, headers: { location: '/other' } } : { status: 200 }
+    await using system = await start({ billing: byHttps(server) })
+    await system.deliver('invoice.paid')
+    await expect.poll(() => server.received.length, PATIENCE).toBeGreaterThan(1)
+    expect(new Set(server.received.map(({ path }) => path))).toEqual(new Set(['/hook']))
+  })
+
+  it('holds up no other while it is down or hangs, and gets its tasks when it is back', async () => {
+    await using healthy = await startHandlerServer()
+    await using hanging = await startHandlerServer()
+    hanging.answer = () => 'hang'
+    const down = await startHandlerServer()
+    await down[Symbol.asyncDispose]()
+    await using system = await start({
+      healthy: byHttps(healthy),
+      hanging: byHttps(hanging, { timeoutMs: 1_000 }),
+      down: byHttps(down),
+    })
+    const ids = await Promise.all(Array.from({ length: 20 }, () => system.deliver('payment.succeeded')))
+    expect(new Set(ids.map(({ status }) => status))).toEqual(new Set([200]))
+    await expect.poll(() => healthy.received.length, PATIENCE).toBe(20)
+    await expect
+      .poll(() => system.gateway.logs.filter(({ msg }) => msg === 'handler.unreachable').length)
+      .toBeGreaterThan(0)
+    await using back = await startHandlerServer(Number(new URL(down.url).port))
+    await expect.poll(() => new Set(back.received.map(({ headers }) => headers['webhook-id'])).size, PATIENCE).toBe(20)
+    hanging.answer = () => ({ status: 200 })
+    for (const { id } of ids) {
+      const done = { fulfilment: 'done', healthy: 'done', hanging: 'done', down: 'done' }
+      await expect.poll(() => system.states(id), PATIENCE).toEqual(done)
+    }
+    expect(healthy.received).toHaveLength(20)
+  }, 90_000)
+
+  it('gets what its rate allows', async () => {
+    await using server = await startHandlerServer()
+    await using system = await start({ billing: byHttps(server, { ratePerSecond: 5 }) })
+    const startedAt = performance.now()
+    for (let index = 0; index < 15; index += 1) await system.deliver('invoice.paid')
+    await expect.poll(() => server.received.length, PATIENCE).toBe(15)
+    expect(performance.now() - startedAt).toBeGreaterThan(1_500)
+  })
+})
+
+describe('a handler that is called by trpc', () => {
+  it('gets batches with a service token for itself, and answers for each event', async () => {
+    await using server = await startHandlerServer()
+    const seen: string[] = []
+    server.answer = ({ body }) => {
+      const { handler, events } = JSON.parse(body) as { handler: string; events: { key: string; attempt: number }[] }
+      const results = events.map(({ key, attempt }) => {
+        if (!seen.includes(key)) seen.push(key)
+        const isFirst = seen.indexOf(key) === 0
+        if (isFirst && attempt < 3) return { refused: 'too_early', retry: 'now' }
+        return seen.indexOf(key) === 1 ? { refused: 'unknown_plan', retry: 'never' } : { done: true }
+      })
+      return handler === 'billing' ? { status: 200, json: { result: { data: { results } } } } : { status: 500 }
+    }
+    const secret = new Secret(randomBytes(24).toString('hex'))
+    const trpc = { trpc: `${server.url}/trpc`, events: ALL, batch: 10 }
+    await using system = await start({ billing: trpc }, { SERVICE_TOKEN_SECRET: secret.reveal() })
+    const ids = await Promise.all(['a.b', 'a.b', 'a.b'].map((type) => system.deliver(type)))
+    const states = async () => Promise.all(ids.map(async ({ id }) => (await system.states(id)).billing))
+    await expect.poll(async () => (await states()).toSorted(), PATIENCE).toEqual(['dead', 'done', 'done'])
+    const verify = createServiceTokenVerifier({
+      ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'billing' },
+      ...{ clock: systemClock, binding: 'required' },
+    })
+    for (const { path, headers, body } of server.received) {
+      expect(path).toBe('/trpc/events.handle')
+      const token = await verify(headers.authorization)
+      token.checkProcedure('events.handle')
+      token.checkInput(body)
+    }
+  })
+
+  it('gets the halves of a batch that it cannot read', async () => {
+    await using server = await startHandlerServer()
+    server.answer = ({ body }) => {
+      const { events } = JSON.parse(body) as { events: { type: string }[] }
+      if (events.some(({ type }) => type === 'odd')) return { status: 400, json: { error: {} } }
+      return { status: 200, json: { result: { data: { results: events.map(() => ({ done: true })) } } } }
+    }
+    await using system = await start({ billing: { trpc: `${server.url}/trpc`, events: ALL } })
+    const ids = await Promise.all(['a', 'a', 'odd', 'a'].map((type) => system.deliver(type)))
+    const isDone = async (at: number) => (await system.states(ids[at]!.id)).billing
+    for (const at of [0, 1, 3]) await expect.poll(() => isDone(at), PATIENCE).toBe('done')
+    const lastErrors = async () => (await system.records(ids[2]!.id)).map(({ lastError }) => lastError?.code)
+    await expect.poll(lastErrors, PATIENCE).toEqual(['handler_unreadable'])
+  })
+})
+
+describe('the setting HANDLERS', () => {
+  it('is refused if it is wrong', async () => {
+    await expect(start({ billing: { https: 'ftp://a' } })).rejects.toThrow(SettingsError)
+  })
+
+  it('follows its file. A wrong file leaves the old handlers in force', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'handlers.json')
+    await writeFile(file, '{}')
+    const server = stack.use(await startHandlerServer())
+    const system = stack.use(await start({ file }))
+    const logged = (name: string) => () => system.gateway.logs.filter(({ msg }) => msg === name).length
+    const before = await system.deliver('invoice.paid')
+    expect(await system.states(before.id)).toEqual({ fulfilment: 'unhandled' })
+    await writeFile(file, JSON.stringify({ billing: byHttps(server) }))
+    await expect.poll(logged('handlers.changed'), PATIENCE).toBe(1)
+    const after = await system.deliver('invoice.paid')
+    await expect.poll(() => system.states(after.id), PATIENCE).toEqual({ billing: 'done' })
+    await writeFile(file, '{"billing":{}}')
+    await expect.poll(logged('handlers.refused'), PATIENCE).toBe(1)
+    const still = await system.deliver('invoice.paid')
+    await expect.poll(() => system.states(still.id), PATIENCE).toEqual({ billing: 'done' })
+    await writeFile(file, '{}')
+    await expect.poll(logged('handlers.changed'), PATIENCE).toBe(2)
+    const last = await system.deliver('invoice.paid')
+    expect(await system.states(last.id)).toEqual({ fulfilment: 'unhandled' })
+  }, 60_000)
+
+  it('chooses events by provider, type and values of the body', async () => {
+    await using server = await startHandlerServer()
+    const events = [{ provider: 'shop', types: ['invoice.*'], where: { '/data/object/id': 'obj_1' } }]
+    await using system = await start({ billing: byHttps(server, { events }) })
+    const wanted = await system.deliver('invoice.paid')
+    const otherType = await system.deliver('customer.created')
+    const otherValue = await system.deliver('invoice.paid', { data: { object: { id: 'obj_2' } } })
+    await expect.poll(() => system.states(wanted.id), PATIENCE).toEqual({ billing: 'done' })
+    for (const { id } of [otherType, otherValue]) expect(await system.states(id)).toEqual({ fulfilment: 'unhandled' })
+  })
+})
+
+describe('a paused handler', () => {
+  it('gets nothing until it is resumed, while others continue', async () => {
+    await using server = await startHandlerServer()
+    const at = (path: string) => byHttps(server, { https: `${server.url}${path}` })
+    await using system = await start({ one: at('/one'), two: at('/two') })
+    const pauses = createHandlerPauses(system.database.db)
+    await pauses.pause({ handler: 'one', by: 'test', reason: 'a test' })
+    const isHeld = async () => {
+      const { id } = await system.deliver('a.b')
+      await expect.poll(async () => (await system.states(id)).two, PATIENCE).toBe('done')
+      return (await system.states(id)).one
+    }
+    await expect.poll(isHeld, { timeout: 20_000, interval: 300 }).toBe('pending')
+    const ones = () => server.received.filter(({ path }) => path === '/one').length
+    const before = ones()
+    const { id } = await system.deliver('a.b')
+    await expect.poll(async () => (await system.states(id)).two, PATIENCE).toBe('done')
+    expect(ones()).toBe(before)
+    await pauses.resume('one')
+    await expect.poll(() => system.states(id), PATIENCE).toEqual({ one: 'done', two: 'done' })
+  }, 60_000)
+})

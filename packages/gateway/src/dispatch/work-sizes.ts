@@ -1,0 +1,39 @@
+/** How a dispatcher is set. */
+interface SizeSettings {
+  readonly batchSize: number
+  readonly concurrency: number
+  /** How many events are claimed at once. Default: a batch. */
+  readonly claimSize?: number | undefined
+}
+
+/** Numbers of events and batches that a dispatcher keeps to. */
+export interface WorkSizes {
+  /** The most events in a batch. */
+  readonly batch: number
+  /** The most events in a claim. */
+  readonly claim: number
+  /** The number of events that keeps the lanes of a backlog busy. The rest is left to other processes. */
+  readonly mostClaimed: number
+  /** The most new events in memory. */
+  readonly maxHeld: number
+  /** The most batches in progress. */
+  readonly lanes: number
+  /** The same, for a backlog that is processed at a gentle pace. */
+  readonly gentleLanes: number
+}
+
+const BATCHES_AHEAD = 10
+
+/** The sizes that follow from the settings of a dispatcher. */
+export function workSizes({ batchSize, concurrency, claimSize = batchSize }: SizeSettings): WorkSizes {
+  const gentleLanes = Math.ceil(concurrency / 2)
+  const claim = Math.max(batchSize, claimSize)
+  return {
+    batch: batchSize,
+    claim,
+    mostClaimed: Math.max(batchSize * (gentleLanes + 1), claim),
+    maxHeld: claim * BATCHES_AHEAD,
+    lanes: concurrency,
+    gentleLanes,
+  }
+}

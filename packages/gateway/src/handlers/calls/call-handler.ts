@@ -1,0 +1,21 @@
+import type { RetryClass } from '@oncehook/kernel/errors'
+import type { TaskEvent } from '../events/task-event.ts'
+
+/** A handler's answer for one task: done, or a refusal. */
+export type TaskAnswer = { readonly done: true } | TaskRefusal
+
+/** Why a task is not done, and when it is tried again. */
+export interface TaskRefusal {
+  readonly refused: string
+  readonly retry: RetryClass
+  /** A sentence without values of the sender. */
+  readonly message: string
+  /** How long the handler asks to wait, in milliseconds. */
+  readonly afterMs?: number
+}
+
+/**
+ * Sends tasks to a handler and resolves to its answers, in their order.
+ * @throws AppError if the handler could not be called. Then nothing is known about any of the tasks
+ */
+export type CallHandler = (tasks: readonly TaskEvent[]) => Promise<readonly TaskAnswer[]>

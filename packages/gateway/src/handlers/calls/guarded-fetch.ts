@@ -1,0 +1,59 @@
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import type { CallFetch } from '@oncehook/kernel/service-fetch'
+import ipaddr from 'ipaddr.js'
+import { Agent, fetch, type RequestInit } from 'undici'
+
+/** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
+export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
+
+/** How addresses are found, and whether they may be private. */
+export interface GuardedFetchOptions {
+  readonly lookup: Lookup
+  /** Whether a name may lead to a private address. An address that is written out always may. */
+  readonly mayBePrivate: boolean
+}
+
+/** The error of a name that leads to private addresses only. */
+class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError'
+  readonly code = 'EPRIVATE'
+}
+
+/**
+ * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
+ * controls the name can lead a call into the private network.
+ */
+export function createGuardedFetch({ lookup, mayBePrivate }: GuardedFetchOptions): CallFetch {
+  const connect = mayBePrivate ? {} : { lookup: guardLookup(lookup) }
+  const agent = new Agent({ allowH2: false, connect })
+  // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
+  return async (address, init) =>
+    (await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })) as unknown as Response
+}
+
+type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
+
+function guardLookup(lookup: Lookup) {
+  return (name: string, options: LookupOptions, found: Found): void => {
+    findPublic(lookup, name, options).then(
+      (addresses) => {
+        const [first] = addresses
+        if (options.all === true) found(null, addresses)
+        else found(null, first?.address ?? '', first?.family)
+      },
+      (error: Error) => found(error, []),
+    )
+  }
+}
+
+async function findPublic(lookup: Lookup, name: string, options: LookupOptions): Promise<LookupAddress[]> {
+  const addresses = await lookup(name, { ...options, all: true })
+  const allowed = addresses.filter(({ address }) => isPublic(address))
+  if (allowed.length === 0) throw new PrivateAddressError('The name of the host leads to a private address')
+  return allowed
+}
+
+/** Whether an address belongs to the public Internet. */
+export function isPublic(address: string): boolean {
+  return ipaddr.process(address).range() === 'unicast'
+}

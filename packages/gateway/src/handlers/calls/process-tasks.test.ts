@@ -1,0 +1,137 @@
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { MongoNetworkError, ObjectId } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import type { Claim } from '../../inbox/claims/claim.ts'
+import type { TaskEvent } from '../events/task-event.ts'
+import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
+import { processTasks, type TaskDeps } from './process-tasks.ts'
+
+const limits = {
+  ...{ baseMs: 1_000, capMs: 60_000, maxAgeMs: 100_000 },
+  ...{ orderUnknownMs: Number.POSITIVE_INFINITY, maxInternalErrors: 8, internalMs: 0 },
+}
+
+function claimOf(id: string, members: Partial<Claim> = {}): Claim {
+  return {
+    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    event: { id, type: 'invoice.paid', objectId: 'in_1', facts: { orderId: '' } },
+    ...members,
+  }
+}
+
+interface Options {
+  readonly call: CallHandler
+  /** What reading an event yields, by its id. Default: a small task. */
+  readonly read?: (id: string) => TaskEvent | TaskRefusal
+  readonly random?: () => number
+}
+
+function depsOf({ call, read = taskOf, random = () => 0.5 }: Options): TaskDeps {
+  return {
+    async *read(claims) {
+      for (const claim of claims) yield { claim, read: read(claim.event.id) }
+    },
+    ...{ call, limits, random, sendsTests: false },
+  }
+}
+
+function taskOf(id: string): TaskEvent {
+  return { key: id, attempt: 1, json: `{"key":"${id}"}` }
+}
+
+const DONE: TaskAnswer = { done: true }
+const later: TaskAnswer = { refused: 'handler_busy', retry: 'later', message: 'later' }
+
+describe('processTasks', () => {
+  it('settles each task by its own answer', async () => {
+    const answers: Record<string, TaskAnswer> = {
+      ...{ a: DONE, b: later },
+      c: { refused: 'handler_refused', retry: 'never', message: 'never' },
+    }
+    const call: CallHandler = async (tasks) => tasks.map(({ key }) => answers[key] ?? DONE)
+    const { settled, asked, failure } = await processTasks(
+      depsOf({ call }),
+      ['a', 'b', 'c'].map((id) => claimOf(id)),
+    )
+    expect({ asked, failure }).toEqual({ asked: true, failure: null })
+    expect(settled.map(({ settlement }) => settlement)).toEqual([
+      { state: 'done', outcome: { kind: 'done', version: null } },
+      { state: 'pending', delayMs: 500 },
+      { state: 'dead', reason: 'handler_refused' },
+    ])
+    expect(settled.map(({ attempt }) => attempt.code)).toEqual([null, 'handler_busy', 'handler_refused'])
+  })
+
+  it('waits at least as long as the handler asks, but never longer than the longest delay', async () => {
+    const delayAfter = async (afterMs: number) => {
+      const call: CallHandler = async () => [{ ...later, afterMs }]
+      const { settled } = await processTasks(depsOf({ call }), [claimOf('a')])
+      return settled[0]?.settlement
+    }
+    expect(await delayAfter(7_000)).toEqual({ state: 'pending', delayMs: 7_000 })
+    expect(await delayAfter(100)).toEqual({ state: 'pending', delayMs: 500 })
+    expect(await delayAfter(10_000_000)).toEqual({ state: 'pending', delayMs: 60_000 })
+  })
+
+  it('tries again soon after `now`, and gives up at the end of the longest time', async () => {
+    const call: CallHandler = async () => [{ refused: 'race', retry: 'now', message: 'now' }]
+    const soon = await processTasks(depsOf({ call }), [claimOf('a')])
+    expect(soon.settled[0]?.settlement).toEqual({ state: 'pending', delayMs: 50 })
+    const old = await processTasks(depsOf({ call }), [claimOf('a', { failures: 9, failedForMs: 100_000 })])
+    expect(old.settled[0]?.settlement).toEqual({ state: 'dead', reason: 'retries_exhausted' })
+  })
+
+  it('puts all tasks of a call off if the handler cannot be reached, and blames none', async () => {
+    const call: CallHandler = () => Promise.reject(unavailable({ reason: 'not_reached' }))
+    const claims = [claimOf('a', { failedCalls: 2 }), claimOf('b')]
+    const { settled, asked, failure } = await processTasks(depsOf({ call }), claims)
+    expect({ settled, asked, reached: failure?.reached }).toEqual({ settled: [], asked: true, reached: false })
+    expect(failure?.putOff.map(({ settlement }) => settlement)).toEqual([
+      { state: 'pending', delayMs: 500, failedCalls: 2 },
+      { state: 'pending', delayMs: 500, failedCalls: 0 },
+    ])
+  })
+
+  it('keeps the answers of an earlier call if a later one fails', async () => {
+    const big = (id: string): TaskEvent => ({
+      ...taskOf(id),
+      json: `{"key":"${id}","body":"${'x'.repeat(1_500_000)}"}`,
+    })
+    const calls: string[][] = []
+    const call: CallHandler = async (tasks) => {
+      calls.push(tasks.map(({ key }) => key))
+      if (calls.length === 2) throw unavailable({})
+      return tasks.map(() => DONE)
+    }
+    const { settled, failure } = await processTasks(depsOf({ call, read: big }), [claimOf('a'), claimOf('b')])
+    expect(calls).toEqual([['a'], ['b']])
+    expect(settled.map(({ claim }) => claim.event.id)).toEqual(['a'])
+    expect(failure?.putOff.map(({ claim }) => claim.event.id)).toEqual(['b'])
+  })
+
+  it('fails as a whole if the database does not answer', async () => {
+    const call: CallHandler = async () => [DONE]
+    const read = () => {
+      throw new MongoNetworkError('canary')
+    }
+    const { failure } = await processTasks(depsOf({ call, read }), [claimOf('a')])
+    expect(failure?.error.code).toBe('unavailable')
+    expect(failure?.putOff).toHaveLength(1)
+  })
+
+  it('sends no task whose body cannot be read, and no test event', async () => {
+    const called: string[] = []
+    const call: CallHandler = async (tasks) => {
+      called.push(...tasks.map(({ key }) => key))
+      return tasks.map(() => DONE)
+    }
+    const gone: TaskRefusal = { refused: 'body_missing', retry: 'never', message: 'gone' }
+    const read = (id: string) => (id === 'gone' ? gone : taskOf(id))
+    const claims = [claimOf('gone'), claimOf('test', { test: true }), claimOf('a')]
+    const { settled } = await processTasks(depsOf({ call, read }), claims)
+    expect(called).toEqual(['a'])
+    const results = settled.map(({ claim, settlement }) => [claim.event.id, settlement.state])
+    expect(Object.fromEntries(results)).toEqual({ gone: 'dead', test: 'unhandled', a: 'done' })
+  })
+})

@@ -1,0 +1,121 @@
+import { backoffMs } from '@oncehook/kernel/backoff'
+import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { ProcessedBatch } from '../../dispatch/process-batch.ts'
+import { decideRetry, type RetryLimits } from '../../dispatch/retry-policy.ts'
+import type { Claim, SettledClaim, Settlement } from '../../inbox/claims/claim.ts'
+import type { TaskEvent } from '../events/task-event.ts'
+import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
+import type { ReadTask } from './read-tasks.ts'
+
+/** Dependencies of `processTasks`. */
+export interface TaskDeps {
+  readonly read: (claims: readonly Claim[]) => AsyncIterable<ReadTask>
+  readonly call: CallHandler
+  readonly limits: RetryLimits
+  readonly random: () => number
+  /** Whether test events are sent to handlers. */
+  readonly sendsTests: boolean
+}
+
+// Bodies wait in memory until their call is answered.
+const MOST_CHARACTERS = 2 * 1024 * 1024
+const NOW = { baseMs: 100, capMs: 5_000 }
+
+/** Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Never throws. */
+export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
+  const run = new TaskRun(deps)
+  const isTest = ({ test }: Claim): boolean => test === true && !deps.sendsTests
+  for (const claim of claims.filter(isTest)) run.leaveUnhandled(claim)
+  const open = claims.filter((claim) => !isTest(claim))
+  try {
+    for await (const task of deps.read(open)) await run.add(task)
+    await run.send()
+    return { settled: run.settled, asked: run.asked, failure: null }
+  } catch (thrown) {
+    const error = toUnavailable(thrown) ?? toAppError(thrown)
+    const settled = new Set(run.settled.map(({ claim }) => claim))
+    const putOff = open.filter((claim) => !settled.has(claim)).map((claim) => putBack(deps, claim, error))
+    return { settled: run.settled, asked: true, failure: { error, reached: false, died: false, putOff } }
+  }
+}
+
+/** The tasks of one batch on their way. */
+class TaskRun {
+  readonly settled: SettledClaim[] = []
+  /** Whether the handler was called. */
+  asked = false
+  readonly #deps: TaskDeps
+  #waiting: { readonly claim: Claim; readonly task: TaskEvent }[] = []
+  #characters = 0
+
+  constructor(deps: TaskDeps) {
+    this.#deps = deps
+  }
+
+  leaveUnhandled(claim: Claim): void {
+    const attempt = { ms: 0, outcome: 'unhandled', code: null, message: null }
+    this.settled.push({ claim, settlement: { state: 'unhandled', reason: 'test' }, attempt })
+  }
+
+  async add({ claim, read }: ReadTask): Promise<void> {
+    if ('refused' in read) {
+      this.settled.push(settle(this.#deps, { claim, answer: read, ms: 0 }))
+      return
+    }
+    if (this.#waiting.length > 0 && this.#characters + read.json.length > MOST_CHARACTERS) await this.send()
+    this.#waiting.push({ claim, task: read })
+    this.#characters += read.json.length
+  }
+
+  /** Sends what waits. */
+  async send(): Promise<void> {
+    if (this.#waiting.length === 0) return
+    const sent = this.#waiting
+    this.#waiting = []
+    this.#characters = 0
+    this.asked = true
+    const startedAt = performance.now()
+    const answers = await this.#deps.call(sent.map(({ task }) => task))
+    const ms = Math.round(performance.now() - startedAt)
+    for (const [index, { claim }] of sent.entries()) {
+      this.settled.push(settle(this.#deps, { claim, answer: answers[index] ?? UNANSWERED, ms }))
+    }
+  }
+}
+
+const UNANSWERED: TaskRefusal = { refused: 'unavailable', retry: 'later', message: 'The handler gave no answer' }
+
+interface Answered {
+  readonly claim: Claim
+  readonly answer: TaskAnswer
+  readonly ms: number
+}
+
+function settle(deps: TaskDeps, { claim, answer, ms }: Answered): SettledClaim {
+  if ('done' in answer) {
+    const settlement: Settlement = { state: 'done', outcome: { kind: 'done', version: null } }
+    return { claim, settlement, attempt: { ms, outcome: 'done', code: null, message: null } }
+  }
+  const settlement = decide(deps, claim, answer)
+  const outcome = settlement.state === 'dead' ? 'dead' : 'deferred'
+  return { claim, settlement, attempt: { ms, outcome, code: answer.refused, message: answer.message } }
+}
+
+function decide({ limits, random }: TaskDeps, claim: Claim, { refused, retry, afterMs = 0 }: TaskRefusal): Settlement {
+  const tried = { ...claim, code: refused, retry, isFault: false, othersWork: false }
+  const settlement = decideRetry(tried, limits, random)
+  if (settlement.state !== 'pending') return settlement
+  if (retry === 'now') return { state: 'pending', delayMs: backoffMs(NOW, claim.failures, random) }
+  // A later due time than any that is ever set counts as past.
+  return { state: 'pending', delayMs: Math.min(Math.max(settlement.delayMs, afterMs), limits.capMs) }
+}
+
+/** A task of a call that failed as a whole: nothing counts against it that did not count before. */
+function putBack(deps: TaskDeps, claim: Claim, error: AppError): SettledClaim {
+  const answer: TaskRefusal = { refused: error.code, retry: 'later', message: 'The handler could not be reached' }
+  const { settlement, ...rest } = settle(deps, { claim, answer, ms: 0 })
+  return settlement.state === 'pending'
+    ? { ...rest, settlement: { ...settlement, failedCalls: claim.failedCalls } }
+    : { ...rest, settlement }
+}

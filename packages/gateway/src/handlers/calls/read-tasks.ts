@@ -1,0 +1,65 @@
+import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { type BodySource, withBody } from '../../inbox/bodies.ts'
+import type { Claim } from '../../inbox/claims/claim.ts'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { type IsSharded, nameRecords } from '../../inbox/slots/name-records.ts'
+import { type TaskEvent, writeTaskEvent } from '../events/task-event.ts'
+import type { TaskRefusal } from './call-handler.ts'
+
+/** Where the bodies of tasks are. */
+export interface TaskSource extends BodySource {
+  readonly isSharded: IsSharded
+}
+
+/** A claimed task as it is sent, or why it cannot be sent. */
+export interface ReadTask {
+  readonly claim: Claim
+  readonly read: TaskEvent | TaskRefusal
+}
+
+type Stored = Pick<EventDocument, '_id' | 'raw' | 'headers' | 'sealed' | 'bodyId' | 'receivedAt' | 'starts'>
+
+const READ_MS = 4_000
+const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, receivedAt: 1, starts: 1 } as const
+
+/** Reads claimed tasks with their bodies, one by one. A claim whose record is gone is left out. */
+export async function* readTasks(
+  source: TaskSource,
+  handler: string,
+  claims: readonly Claim[],
+): AsyncGenerator<ReadTask> {
+  const byId = new Map(claims.map((claim) => [String(claim._id), claim]))
+  const found = source.db
+    .collection<EventDocument>(EVENTS)
+    .find(nameRecords(claims, source.isSharded), { maxTimeMS: READ_MS })
+    .project<Stored>(NEEDED)
+  for await (const stored of found) {
+    const claim = byId.get(String(stored._id))
+    if (claim !== undefined) yield { claim, read: await readTask(source, { claim, handler, stored }) }
+  }
+}
+
+interface Reading {
+  readonly claim: Claim
+  readonly handler: string
+  readonly stored: Stored
+}
+
+async function readTask(source: TaskSource, { claim, handler, stored }: Reading): Promise<TaskEvent | TaskRefusal> {
+  try {
+    // Only the fields that were read are looked at.
+    const { raw, receivedAt, starts } = await withBody(source, stored as EventDocument)
+    if (raw.length() === 0) return BODY_GONE
+    return writeTaskEvent(claim, handler, { raw: Buffer.from(raw.value()), receivedAt, attempt: starts })
+  } catch (error) {
+    if (keyUnknown.is(error)) return { refused: error.code, retry: 'later', message: error.message }
+    if (recordAltered.is(error)) return { refused: error.code, retry: 'never', message: error.message }
+    throw error
+  }
+}
+
+const BODY_GONE: TaskRefusal = {
+  refused: 'body_missing',
+  retry: 'never',
+  message: 'The body of the event has been removed',
+}

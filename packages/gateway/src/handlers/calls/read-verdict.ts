@@ -1,0 +1,34 @@
+import type { TaskAnswer } from './call-handler.ts'
+
+/** The answer to a call by HTTPS, as far as it decides about the task. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly retryAfter: string | null
+}
+
+const NEVER: ReadonlySet<number> = new Set([410, 422])
+const WAITS: ReadonlySet<number> = new Set([429, 503])
+
+/**
+ * What an answer means: 2xx is done, 410 and 422 are a permanent refusal, and after anything else the task is tried again.
+ * 429 and 503 may say when. `now` in milliseconds.
+ */
+export function readVerdict({ status, retryAfter }: HttpAnswer, now: number): TaskAnswer {
+  if (status >= 200 && status < 300) return { done: true }
+  const message = `The handler answered ${status}`
+  if (NEVER.has(status)) return { refused: 'handler_refused', retry: 'never', message }
+  if (!WAITS.has(status)) return { refused: 'handler_failed', retry: 'later', message }
+  const afterMs = retryAfter === null ? null : readRetryAfter(retryAfter, now)
+  const waits = { refused: 'handler_busy', message } as const
+  if (afterMs === null) return { ...waits, retry: 'later' }
+  return afterMs === 0 ? { ...waits, retry: 'now' } : { ...waits, retry: 'later', afterMs }
+}
+
+/** Seconds or a date (RFC 9110 section 10.2.3), as milliseconds from now. Null for any other text. */
+export function readRetryAfter(text: string, now: number): number | null {
+  const trimmed = text.trim()
+  if (/^\d{1,10}$/.test(trimmed)) return Number(trimmed) * 1_000
+  // Date.parse accepts other texts too, such as a number with a sign.
+  const at = /^[A-Za-z]{3,9},? /.test(trimmed) ? Date.parse(trimmed) : Number.NaN
+  return Number.isNaN(at) ? null : Math.max(0, at - now)
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
+import { type OfferedEvent, prepareWanting } from './find-wanting.ts'
+
+function handlersOf(wanted: Readonly<Record<string, readonly WantedEvents[]>>): Handlers {
+  const entries = Object.entries(wanted).map(([name, events]) => [name, { name, events } as HandlerSettings] as const)
+  return new Map(entries)
+}
+
+function offer(type: string, members: Partial<OfferedEvent> = {}): OfferedEvent {
+  return { provider: 'stripe', event: { type, facts: { orderId: '' } }, rawBody: Buffer.from('{}'), ...members }
+}
+
+describe('prepareWanting', () => {
+  it.each([
+    ['invoice.paid', 'invoice.paid', true],
+    ['invoice.paid', 'invoice.paid.late', false],
+    ['customer.subscription.*', 'customer.subscription.deleted', true],
+    ['customer.subscription.*', 'customer.subscription.trial.ended', true],
+    ['customer.subscription.*', 'customer.subscription', false],
+    ['customer.subscription.*', 'customer.subscriptions.deleted', false],
+    ['*', 'anything', true],
+  ])('compares the pattern %s with the type %s: %s', (pattern, type, isWanted) => {
+    const find = prepareWanting(handlersOf({ shop: [{ types: [pattern] }] }))
+    expect(find(offer(type))).toEqual(isWanted ? ['shop'] : [])
+  })
+
+  it('returns every handler that wants the event, once, in the order of the setting', () => {
+    const any = { types: ['*'] }
+    const find = prepareWanting(handlersOf({ zoo: [any, any], none: [{ types: ['other'] }], all: [any] }))
+    expect(find(offer('invoice.paid'))).toEqual(['zoo', 'all'])
+  })
+
+  it('compares the provider', () => {
+    const find = prepareWanting(handlersOf({ shop: [{ provider: 'stripe', types: ['*'] }] }))
+    expect(find(offer('a'))).toEqual(['shop'])
+    expect(find(offer('a', { provider: 'acme' }))).toEqual([])
+  })
+
+  it('compares values of the body with their types, and finds nothing in a body that is no JSON', () => {
+    const where = { '/data/object/livemode': true, '/account': 'acct_1' }
+    const find = prepareWanting(handlersOf({ shop: [{ types: ['*'], where }] }))
+    const from = (body: string) => find(offer('a', { rawBody: Buffer.from(body) }))
+    expect(from('{"account":"acct_1","data":{"object":{"livemode":true}}}')).toEqual(['shop'])
+    expect(from('{"account":"acct_1","data":{"object":{"livemode":"true"}}}')).toEqual([])
+    expect(from('{"data":{"object":{"livemode":true}}}')).toEqual([])
+    expect(from('account=acct_1')).toEqual([])
+  })
+
+  it('offers an event to handlers that only fulfilment may not have, and one of the wrong mode to nobody', () => {
+    const find = prepareWanting(handlersOf({ shop: [{ types: ['*'] }] }))
+    const withheld = (reason: 'not_expected' | 'effect_not_allowed') =>
+      find(
+        offer('payment.succeeded', { event: { type: 'payment.succeeded', facts: { orderId: '', withheld: reason } } }),
+      )
+    expect(withheld('effect_not_allowed')).toEqual(['shop'])
+    expect(withheld('not_expected')).toEqual([])
+  })
+})

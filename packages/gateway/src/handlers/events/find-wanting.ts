@@ -1,0 +1,67 @@
+import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
+import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
+
+/** An event, as far as it decides which handlers want it. */
+export interface OfferedEvent {
+  readonly provider: string
+  readonly event: Pick<WebhookEvent, 'type' | 'facts'>
+  readonly rawBody: Uint8Array
+}
+
+/** Returns the names of the handlers that want an event, in the order of the setting. */
+export type FindWanting = (offered: OfferedEvent) => readonly string[]
+
+const NOBODY: readonly string[] = []
+
+/**
+ * Prepares the search for the handlers that want an event. An event that does not meet `expect` of its provider, such
+ * as one of the test mode, is for nobody.
+ */
+export function prepareWanting(handlers: Handlers): FindWanting {
+  const candidates = [...handlers.values()]
+  return (offered) => {
+    if (candidates.length === 0 || offered.event.facts.withheld === 'not_expected') return NOBODY
+    const body = new LazyBody(offered.rawBody)
+    const wanting = candidates.filter((handler) => wants(handler, offered, body))
+    return wanting.length === 0 ? NOBODY : wanting.map(({ name }) => name)
+  }
+}
+
+function wants({ events }: HandlerSettings, { provider, event }: OfferedEvent, body: LazyBody): boolean {
+  return events.some((wanted) => {
+    if (wanted.provider !== undefined && wanted.provider !== provider) return false
+    return wanted.types.some((pattern) => matchesType(pattern, event.type)) && hasValues(wanted, body)
+  })
+}
+
+/** Whether a type is the one of a pattern: the same text, below `a.b.*`, or any for `*`. */
+function matchesType(pattern: string, type: string): boolean {
+  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
+}
+
+function hasValues({ where = {} }: WantedEvents, body: LazyBody): boolean {
+  return Object.entries(where).every(([pointer, value]) => resolvePointer(body.document, pointer) === value)
+}
+
+/** The JSON of a body, parsed when it is first needed. A body that is no JSON has no values. */
+class LazyBody {
+  readonly #bytes: Uint8Array
+  #document: { readonly value: unknown } | null = null
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  get document(): unknown {
+    this.#document ??= { value: parse(this.#bytes) }
+    return this.#document.value
+  }
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { taskKey } from './task-key.ts'
+
+const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
+const eventId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 }).filter((id) => id.isWellFormed())
+const id = fc.record({ provider: name, eventId, handler: name })
+
+describe('taskKey', () => {
+  it('is the provider, the event and the handler', () => {
+    expect(taskKey({ provider: 'stripe', eventId: 'evt_1', handler: 'billing' })).toBe('stripe:evt_1:billing')
+    expect(taskKey({ provider: 'acme', eventId: 'a:b.c', handler: 'shop' })).toBe('acme:a:b.c:shop')
+  })
+
+  it('can be the value of a header, whatever the event id, and has at most 600 bytes', () => {
+    expect(taskKey({ provider: 'acme', eventId: '50% é', handler: 'shop' })).toBe('acme:50%25%20%C3%A9:shop')
+    fc.assert(
+      fc.property(id, (one) => {
+        const key = taskKey(one)
+        expect(key).toMatch(/^[\x21-\x7e]+$/)
+        expect(key.length).toBeLessThanOrEqual(600)
+        expect(new Headers({ 'webhook-id': key }).get('webhook-id')).toBe(key)
+      }),
+    )
+  })
+
+  it('differs for different tasks', () => {
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        const isSame = one.provider === other.provider && one.eventId === other.eventId && one.handler === other.handler
+        expect(taskKey(one) === taskKey(other)).toBe(isSame)
+      }),
+    )
+  })
+})

@@ -1,0 +1,29 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
+import { ObjectId } from 'mongodb'
+import type { EventDocument } from '../event-document.ts'
+import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
+import { slotOf } from '../slots/slot.ts'
+
+/** What a task gets besides the evidence of its event. */
+export interface CopyOptions {
+  readonly handler: string
+  /** The fields that the current settings read from the body. */
+  readonly members: Partial<Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>>
+  readonly encryption: Encryption
+}
+
+/** The fields of a task of a stored event, without its state. The record has its body and headers in plaintext. */
+export function copyAsTask(record: EventDocument, { handler, members, encryption }: CopyOptions): object {
+  const { provider, eventId, type, objectId, orderId, facts, receivedAt, bodyHash, bodyId } = record
+  const { secretId, requestId, keepKey, headers, query = '' } = record
+  const _id = new ObjectId()
+  const raw = bodyId === undefined ? record.raw : NO_BODY
+  return {
+    ...{ _id, provider, eventId, handler, slot: slotOf({ provider, eventId }) },
+    ...{ type, objectId, orderId, facts, receivedAt, bodyHash, secretId, requestId, ...members },
+    ...(bodyId === undefined ? {} : { bodyId }),
+    ...storeEvidence(_id, { raw, headers, query }, encryption),
+    ...(keepKey === true ? { keepKey } : {}),
+    ...{ lost: 0, failures: 0, attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0 },
+  }
+}

@@ -1,0 +1,49 @@
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { type Collection, type Db, MongoServerError } from 'mongodb'
+import {
+  EVENT_INDEXES,
+  EVENTS,
+  KEY_INDEX,
+  SLOT_KEY_INDEX,
+  SLOT_TASK_KEY_INDEX,
+  TASK_KEY_INDEX,
+} from '../event-document.ts'
+
+/**
+ * Makes the indexes of a collection with tasks of handlers. The first time, the new unique index is created before the
+ * old one is dropped, so that the deduplication never stops. It is safe to repeat, and for several processes at a time.
+ * @throws SettingsError
+ */
+export async function ensureTaskIndexes(db: Db): Promise<void> {
+  const events = db.collection(EVENTS)
+  const isSlotted = await hasUnique(events, SLOT_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name)
+  const [next, former] = isSlotted ? [SLOT_TASK_KEY_INDEX, SLOT_KEY_INDEX] : [TASK_KEY_INDEX, KEY_INDEX]
+  await ensureIndexes(db, [{ collection: EVENTS, indexes: [next] }])
+  if (await hasUnique(events, former.name)) await drop(events, former.name)
+  await ensureIndexes(db, [EVENT_INDEXES])
+}
+
+const NAMESPACE_NOT_FOUND = 26
+const INDEX_NOT_FOUND = 27
+
+async function hasUnique(events: Collection, ...names: readonly string[]): Promise<boolean> {
+  try {
+    return (await events.indexes()).some(({ name = '', unique }) => unique === true && names.includes(name))
+  } catch (error) {
+    if (hasCode(error, NAMESPACE_NOT_FOUND)) return false
+    throw error
+  }
+}
+
+async function drop(events: Collection, name: string): Promise<void> {
+  try {
+    await events.dropIndex(name)
+  } catch (error) {
+    // Another process was faster.
+    if (!hasCode(error, INDEX_NOT_FOUND)) throw error
+  }
+}
+
+function hasCode(error: unknown, code: number): boolean {
+  return error instanceof MongoServerError && error.code === code
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { readEvent } from './handler-event.ts'
+
+function read(body: unknown) {
+  return readEvent('key', Buffer.from(JSON.stringify(body)))
+}
+
+describe('readEvent', () => {
+  it('reads the object and the time of a body of Standard Webhooks', () => {
+    expect(read({ type: 'a.b', timestamp: '2026-11-26T10:00:00Z', data: { id: 'obj_1' } })).toMatchObject({
+      ...{ key: 'key', type: 'a.b', objectId: 'obj_1', data: { id: 'obj_1' } },
+      occurredAt: new Date('2026-11-26T10:00:00Z'),
+    })
+  })
+
+  it("reads what Oncehook's gateway says about an event, and the data of the provider", () => {
+    const data = { object: { id: 'sub_1' } }
+    const event = {
+      ...{ key: 'stripe:evt_1:billing', provider: 'stripe', eventId: 'evt_1', receivedAt: '2026-11-26T10:00:01Z' },
+      ...{ type: 'customer.subscription.deleted', objectId: 'sub_1', occurredAt: '2026-11-26T10:00:00Z' },
+      body: { id: 'evt_1', type: 'customer.subscription.deleted', created: 1, data },
+    }
+    expect(read(event)).toMatchObject({ objectId: 'sub_1', occurredAt: new Date('2026-11-26T10:00:00Z'), data })
+    const { occurredAt: _, ...withoutTime } = event
+    expect(read({ ...withoutTime, objectId: '' })).toMatchObject({ objectId: 'sub_1', occurredAt: new Date(1_000) })
+    expect(read({ ...withoutTime, body: undefined, raw: 'YT0x' })).toMatchObject({ data: undefined, occurredAt: null })
+  })
+
+  it.each([['text'], [{ type: '' }], [{}], [[]], [null]])('reads no event from %o', (body) => {
+    expect(read(body)).toBeNull()
+  })
+})
