@@ -4,6 +4,7 @@ const GROUPS = {
   audit: 'Inspect the audit log.',
   encryption: 'Manage encryption at rest.',
   events: 'Inspect events and replay failed ones.',
+  handlers: 'Inspect, pause and resume your own handlers.',
   providers: 'Inspect providers and their secrets.',
   receipts: 'Inspect receipts and release parked ones.',
   replays: 'Inspect or cancel a replay.',

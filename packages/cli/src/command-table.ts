@@ -14,6 +14,10 @@ import { addReplaysCancelCommand } from './commands/events/replays-cancel.ts'
 import { addReplaysListCommand } from './commands/events/replays-list.ts'
 import { addReplaysShowCommand } from './commands/events/replays-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
+import { addHandlersBackfillCommand } from './commands/handlers/handlers-backfill.ts'
+import { addHandlersListCommand } from './commands/handlers/handlers-list.ts'
+import { addHandlersPauseCommand } from './commands/handlers/handlers-pause.ts'
+import { addHandlersResumeCommand } from './commands/handlers/handlers-resume.ts'
 import { addOverviewCommand } from './commands/overview.ts'
 import { addProvidersListCommand } from './commands/providers/providers-list.ts'
 import { addProvidersPauseCommand } from './commands/providers/providers-pause.ts'
@@ -52,6 +56,10 @@ export const commandTable: readonly AddCommand[] = [
   addProvidersListCommand,
   addProvidersPauseCommand,
   addProvidersResumeCommand,
+  addHandlersListCommand,
+  addHandlersPauseCommand,
+  addHandlersResumeCommand,
+  addHandlersBackfillCommand,
   addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,

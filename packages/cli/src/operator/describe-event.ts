@@ -18,6 +18,7 @@ export function describeEvent(event: EventDetails, verified: Verification | null
   const lines: (readonly [name: string, value: string | null])[] = [
     ['Event', `${event.eventId} of ${event.provider}`],
     ['Type', event.type],
+    ['Handler', event.handler ?? null],
     ['Test', event.test ? 'yes: an operator sent it' : null],
     ['Object', event.objectId],
     ['Order', event.orderId],

@@ -15,6 +15,7 @@ export interface EventFilter {
   readonly type?: string
   readonly state?: EventState
   readonly reason?: string
+  readonly handler?: string
   readonly orderId?: string
   readonly paymentId?: string
   readonly duplicates?: DuplicateKind
@@ -31,6 +32,7 @@ export interface EventFilterOptions {
   readonly type?: string
   readonly state?: EventState
   readonly failedWith?: string
+  readonly handler?: string
   readonly order?: string
   readonly payment?: string
   readonly duplicates?: DuplicateKind
@@ -53,6 +55,7 @@ export function addEventFilterOptions(command: Command): Command {
     .option('--type <type>', 'of this type, such as payment.succeeded')
     .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
     .option('--failed-with <code>', 'that failed with this code, such as amount_mismatch')
+    .option('--handler <name>', 'for this handler; fulfilment is the built-in one')
     .option('--order <id>', 'about this order')
     .option('--payment <id>', 'about this payment')
     .addOption(
@@ -70,7 +73,8 @@ export function addEventFilterOptions(command: Command): Command {
 
 /** Converts the options to a filter. `now` is in milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
-  const { provider, eventId, type, state, failedWith, order, payment, duplicates, secretId, test, from, to } = options
+  const { provider, eventId, type, state, failedWith, handler, order, payment, duplicates } = options
+  const { secretId, test, from, to } = options
   const members = {
     ...{
       provider,
@@ -78,6 +82,7 @@ export function toEventFilter(options: EventFilterOptions, now: number): EventFi
       type,
       state,
       reason: failedWith,
+      handler,
       orderId: order,
       paymentId: payment,
       duplicates,

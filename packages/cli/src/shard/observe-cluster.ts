@@ -1,4 +1,4 @@
-import { KEY_INDEX, SLOT_KEY_INDEX } from '@oncehook/gateway/inbox/event-document'
+import { KEY_INDEX, SLOT_KEY_INDEX, TASK_KEY_INDEX } from '@oncehook/gateway/inbox/event-document'
 import type { Db, Document, IndexDescriptionInfo } from 'mongodb'
 import { CommandFailure } from '../exit-code.ts'
 import { type Cluster, COLLECTIONS } from './cluster.ts'
@@ -14,6 +14,8 @@ interface EventsState {
   /** Whether every record has a slot. */
   readonly isFilled: boolean
   readonly hasSlotKey: boolean
+  /** Whether it has tasks of handlers, which `SLOT_KEY_INDEX` does not distinguish. */
+  readonly hasTasks: boolean
   /** The index of providers and ids: unique, for searches only, or missing. */
   readonly keyIndex: 'unique' | 'plain' | 'missing'
   readonly shardKey: Document | null
@@ -71,6 +73,7 @@ async function observeEvents(cluster: Cluster, db: Db, now: unknown): Promise<Ev
     lastWithoutSlot: await lastWithoutSlot(db, now),
     isFilled: await isFilled(db),
     hasSlotKey: indexes.some(({ name, unique }) => name === SLOT_KEY_INDEX.name && unique === true),
+    hasTasks: indexes.some(({ name }) => name === TASK_KEY_INDEX.name),
     keyIndex: keyIndex === undefined ? 'missing' : keyIndex.unique === true ? 'unique' : 'plain',
     shardKey,
     boundaries,

@@ -63,6 +63,7 @@ function draftEvents({ shards, events }: ClusterState): Draft[] {
     {
       ...{ name: 'unique-key', collection, does: 'create the unique index { slot, provider, eventId }' },
       isDone: events.hasSlotKey,
+      obstacle: events.hasTasks ? HAS_TASKS : null,
     },
     {
       ...{ name: 'plain-key', collection, does: 'create the index { provider, eventId } again, no longer unique' },
@@ -107,6 +108,9 @@ function draftOrders({ orders, payments }: ClusterState): Draft[] {
 const NEEDS_RESERVATIONS =
   'the unique index payment_pays_one_order does not permit it. Set PAYMENT_GUARD=reservation for fulfilment, wait until ' +
   'it has reserved all payments, and drop the index, as docs/operations.md describes'
+
+const HAS_TASKS =
+  'it has tasks of handlers. Shard first, and set HANDLERS afterwards: docs/handlers.md says what works together'
 
 function slotsObstacle({ exists, requires, lastWithoutSlot }: ClusterState['events']): string | null {
   if (!exists) return 'there is no collection yet. Start a gateway first'

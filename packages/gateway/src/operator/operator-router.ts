@@ -8,6 +8,9 @@ import {
   listEventsProcedure,
   reverifyEventProcedure,
 } from './events/event-procedures.ts'
+import { backfillProcedure } from './handlers/backfill-procedure.ts'
+import { pauseHandlerProcedure, resumeHandlerProcedure } from './handlers/handler-pause-procedures.ts'
+import { listHandlersProcedure } from './handlers/list-handlers-procedure.ts'
 import { answerTimesProcedure } from './health/answer-times-procedure.ts'
 import { answersProcedure } from './health/answers-procedure.ts'
 import { providerHealthProcedure } from './health/provider-health-procedure.ts'
@@ -53,6 +56,12 @@ export const operatorRouter = router({
     health: providerHealthProcedure,
     pause: pauseProviderProcedure,
     resume: resumeProviderProcedure,
+  }),
+  handlers: router({
+    list: listHandlersProcedure,
+    pause: pauseHandlerProcedure,
+    resume: resumeHandlerProcedure,
+    backfill: backfillProcedure,
   }),
   refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),

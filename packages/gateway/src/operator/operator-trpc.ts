@@ -11,7 +11,9 @@ import { initTRPC } from '@trpc/server'
 import { type Db, MongoServerError } from 'mongodb'
 import { roleMissing, searchTooWide } from '../errors.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
+import type { Handlers } from '../handlers/settings/read-handlers.ts'
 import { isIndexMissing } from '../inbox/claims/index-missing.ts'
+import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
@@ -34,6 +36,9 @@ export interface OperatorParts {
   readonly replays: Replays
   readonly signIns: SignIns
   readonly pauses: ProviderPauses
+  /** The current handlers. Null: the setting is not set. */
+  readonly handlers: (() => Handlers) | null
+  readonly handlerPauses: HandlerPauses
   readonly tail: EventTail
   readonly testEvents: TestEvents
   readonly answers: Pick<AnswerHistory, 'points'>

@@ -35,11 +35,13 @@ const HEAD = ['ID', 'RECEIVED', 'PROVIDER', 'EVENT', 'TYPE', 'ORDER', 'STATE', '
 type EventPage = Awaited<ReturnType<OperatorClient['events']['list']['query']>>
 
 function describe({ items, next, cut }: EventPage): string[] {
+  const hasHandlers = items.some(({ handler }) => handler !== undefined)
   const rows = items.map((event) => [
     ...[event.id, toTime(event.receivedAt), event.provider, event.eventId, event.type, event.orderId],
     ...[event.state, event.reason, event.starts, event.deliveries],
+    ...(hasHandlers ? [event.handler ?? null] : []),
   ])
-  return [...toTableLines(HEAD, rows), ...(cut === null ? describeNext(next) : [])]
+  return [...toTableLines(hasHandlers ? [...HEAD, 'HANDLER'] : HEAD, rows), ...(cut === null ? describeNext(next) : [])]
 }
 
 function describeCut({ next, cut }: EventPage): string[] {

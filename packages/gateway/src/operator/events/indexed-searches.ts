@@ -1,4 +1,5 @@
 import type { Db, Filter } from 'mongodb'
+import { isIndexMissing } from '../../inbox/claims/index-missing.ts'
 import {
   EVENTS,
   type EventDocument,
@@ -18,14 +19,22 @@ import type { IdOrder } from './walk-slices.ts'
  */
 export interface PartialSearch {
   readonly states: Filter<EventDocument>
-  readonly hint?: string | { readonly provider: 1; readonly eventId: 1 }
+  readonly hint?: string | ProviderIndex
 }
 
 /** Milliseconds for a part. If it takes longer, it finds more than expected, and slices are faster. */
 export const INDEXED_MS = 1_000
 
-// The unique index of event ids. It begins with the provider.
-const BY_PROVIDER = { provider: 1, eventId: 1 } as const
+/** An index of event ids. It begins with the provider. */
+type ProviderIndex =
+  | Readonly<Record<'provider' | 'eventId' | 'handler', 1>>
+  | Readonly<Record<'provider' | 'eventId', 1>>
+
+// There is the second one instead of the first if handlers are configured, or were.
+const BY_PROVIDER: readonly ProviderIndex[] = [
+  { provider: 1, eventId: 1 },
+  { provider: 1, eventId: 1, handler: 1 },
+]
 const FEW = 2_000
 const COUNT_MS = 500
 
@@ -36,13 +45,26 @@ const COUNT_MS = 500
 export async function indexedSearches(db: Db, filter: EventFilter): Promise<readonly PartialSearch[]> {
   const searches = searchesByIds(filter)
   const { provider } = filter
-  if (searches.length > 0 || provider === undefined || !(await hasFew(db, provider))) return searches
-  return [{ states: {}, hint: BY_PROVIDER }]
+  if (searches.length > 0 || provider === undefined) return searches
+  const hint = await indexOfFew(db, provider)
+  return hint === null ? [] : [{ states: {}, hint }]
+}
+
+/** The index that finds the records of a provider if these are few. Null if they are many. */
+async function indexOfFew(db: Db, provider: string): Promise<ProviderIndex | null> {
+  const [first, other] = BY_PROVIDER
+  if (first === undefined || other === undefined) return null
+  try {
+    return (await hasFew(db, provider, first)) ? first : null
+  } catch (error) {
+    if (!isIndexMissing(error)) throw error
+    return (await hasFew(db, provider, other)) ? other : null
+  }
 }
 
 /** Whether a provider has few records. This reads only the index, and only as much of it as few records have. */
-async function hasFew(db: Db, provider: string): Promise<boolean> {
-  const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint: BY_PROVIDER }
+async function hasFew(db: Db, provider: string, hint: ProviderIndex): Promise<boolean> {
+  const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint }
   const counted = db.collection<EventDocument>(EVENTS).countDocuments({ provider: { $eq: provider } }, options)
   return counted.then(
     (count) => count <= FEW,

@@ -7,6 +7,8 @@ export interface ShownEvent {
   readonly id: string
   readonly provider: string
   readonly eventId: string
+  /** The handler whose task it is. Absent: fulfilment's, or nobody wants the event. */
+  readonly handler?: string
   readonly type: string
   readonly objectId: string
   readonly orderId: string
@@ -27,11 +29,13 @@ export const LIST_PROJECTION = { raw: 0, headers: 0, sealed: 0, attempts: 0, fac
 
 /** Shows a record as an item of a list. */
 export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>): ShownEvent {
-  const { _id, provider, eventId, type, objectId, orderId, state, reason, starts, deliveries, mismatches } = record
+  const { _id, provider, eventId, handler, type, objectId, orderId, state, reason, starts } = record
+  const { deliveries, mismatches } = record
   return {
     id: String(_id),
     provider,
     eventId,
+    ...(handler === undefined ? {} : { handler }),
     type,
     objectId,
     orderId,

@@ -10,6 +10,8 @@ export interface ReplayDocument {
   /** The filter as extended JSON, because names that begin with $ cause problems in a stored document. */
   readonly filter: string
   readonly ratePerSecond: number | null
+  /** The handler that gets tasks of the events. Absent: the events themselves are made due again. */
+  readonly handler?: string
   readonly matched: number
   /** The number of its events that could not be read with the settings of that time. Absent means none. */
   readonly notRead?: number

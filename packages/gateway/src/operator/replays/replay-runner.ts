@@ -4,10 +4,12 @@ import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document, ObjectId } from 'mongodb'
+import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { makeDueAgain } from '../../inbox/transitions.ts'
 import type { Providers } from '../../providers/read-providers.ts'
+import { planBackfill } from './plan-backfill.ts'
 import type { RemapResult } from './remap.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
@@ -19,6 +21,8 @@ export interface ReplayRunnerDeps {
   readonly encryption: Encryption
   readonly providers: () => Providers
   readonly fetch: typeof globalThis.fetch
+  /** The configured handlers. Absent: none are. */
+  readonly handlers?: BackfilledHandlers | undefined
   readonly random: () => number
   readonly logger: Logger
   readonly onError: (error: unknown) => void
@@ -28,6 +32,12 @@ export interface ReplayRunnerDeps {
   readonly searchMs?: number
   /** The maximum number of records that a part of such a search examines. Default: 50,000. */
   readonly partRecords?: number
+}
+
+/** The handlers that can get tasks of stored events. */
+interface BackfilledHandlers {
+  readonly current: () => { readonly keys: () => Iterable<string> }
+  readonly findWanting: FindWanting
 }
 
 const LOOK_MS = 250
@@ -115,10 +125,15 @@ export class ReplayRunner {
   async #lease(): Promise<ReplayDocument | null> {
     const replays = this.#deps.db.collection<ReplayDocument>(REPLAYS)
     return replays.findOneAndUpdate(
-      { state: 'running', $expr: leaseHasEnded(LEASE_MS) },
+      { state: 'running', ...this.#runnable, $expr: leaseHasEnded(LEASE_MS) },
       [{ $set: { leaseUntil: fromNow(LEASE_MS) } }],
       { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
     )
+  }
+
+  /** Not those for a handler that this process does not know: it may not have read the file yet. */
+  get #runnable(): Document {
+    return { handler: { $in: [null, ...(this.#deps.handlers?.current().keys() ?? [])] } }
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {
@@ -176,12 +191,14 @@ export class ReplayRunner {
     const notRead: NotRead[] = []
     const readRecord = createSliceReader(this.#deps, this.#deps)
     let last = replay.cursor
+    let examined = 0
     const endsAt = performance.now() + SLICE_MS
     try {
       for await (const record of found) {
         const read = await readRecord(record)
         if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
-        updates.push({ q: unchanged(record, replay), u: dueAgain(replay, read) })
+        examined += 1
+        updates.push(...(await this.#plan(replay, record, read)))
         last = record._id
         if (performance.now() > endsAt)
           return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: false }
@@ -190,9 +207,20 @@ export class ReplayRunner {
       if (!hasExpired(error)) throw error
       return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: true }
     }
-    const isThrough = updates.length < limit
+    const isThrough = examined < limit
     const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
     return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
+  }
+
+  /** The update for an event. Of a backfill, there is none if its handler does not want the event. */
+  async #plan(replay: ReplayDocument, record: EventDocument, read: RemapResult): Promise<readonly EventUpdate[]> {
+    const { handler } = replay
+    if (handler === undefined) return [{ q: unchanged(record, replay), u: dueAgain(replay, read) }]
+    const { handlers, db, encryption } = this.#deps
+    if (handlers === undefined) return []
+    const { findWanting } = handlers
+    const insert = await planBackfill({ db, encryption, findWanting }, replay, { record, read, handler })
+    return insert === null ? [] : [insert]
   }
 
   /**

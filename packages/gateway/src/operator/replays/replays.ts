@@ -17,6 +17,8 @@ export interface ReplayRequest {
   readonly includeDone: boolean
   /** Whether a filter also selects closed events. Ids always do. Default: false. */
   readonly includeClosed?: boolean
+  /** The handler that gets tasks of the events. Default: the events themselves are made due again. */
+  readonly handler?: string
 }
 
 /** The progress of a replay. Times are ISO 8601, UTC. */
@@ -67,10 +69,13 @@ function replayable({
   target,
   includeDone,
   includeClosed = false,
-}: Pick<ReplayRequest, 'target' | 'includeDone' | 'includeClosed'>): Filter<EventDocument> {
+  handler,
+}: Pick<ReplayRequest, 'target' | 'includeDone' | 'includeClosed' | 'handler'>): Filter<EventDocument> {
   const states: EventState[] = ['dead', 'unhandled', 'pending']
   if (includeDone) states.push('done')
   if (includeClosed || 'ids' in target) states.push('closed')
+  // An event does not change if another handler gets a task of it.
+  if (handler !== undefined) states.push('processing')
   const meant = 'ids' in target ? { _id: { $in: toIds(target.ids) } } : target.filter
   return { $and: [meant, { state: { $in: states } }, IS_COMPLETE] }
 }
@@ -91,11 +96,12 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined): 
       return events.countDocuments(replayable(request), { maxTimeMS: COUNT_MS, ...AS_WRITTEN })
     },
     async start(_id, request, matched) {
-      const { by, reason, ratePerSecond, target } = request
+      const { by, reason, ratePerSecond, target, handler } = request
       const newest =
         'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 }, ...AS_WRITTEN })
       const filter = BSON.EJSON.stringify(replayable(request))
-      const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null }
+      const forWhom = handler === undefined ? {} : { handler }
+      const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null, ...forWhom }
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })

@@ -38,7 +38,18 @@ const PIPELINE: Document[] = [
   { $project: { operationType: 1, 'documentKey._id': 1 } },
 ]
 const SHOWN = {
-  ...{ provider: 1, eventId: 1, type: 1, objectId: 1, orderId: 1, state: 1, reason: 1, starts: 1, deliveries: 1 },
+  ...{
+    provider: 1,
+    eventId: 1,
+    handler: 1,
+    type: 1,
+    objectId: 1,
+    orderId: 1,
+    state: 1,
+    reason: 1,
+    starts: 1,
+    deliveries: 1,
+  },
   ...{ mismatches: 1, test: 1, receivedAt: 1, dueAt: 1, settledAt: 1 },
 } as const
 

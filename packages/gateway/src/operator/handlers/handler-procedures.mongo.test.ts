@@ -1,0 +1,148 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { startHandlerServer } from '../../testing/handlers/handler-server.ts'
+import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const server = stack.use(await startHandlerServer())
+const handler = {
+  https: `${server.url}/hook`,
+  secrets: [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }],
+  events: [{ types: ['payment.*'] }],
+}
+const HANDLERS = JSON.stringify({ billing: handler, search: { ...handler, paused: true } })
+const system = stack.use(await startOperatedSystem(database, { settings: { HANDLERS } }))
+const operator = system.operator()
+const reason = 'its database is being moved'
+const PATIENCE = { timeout: 30_000, interval: 50 }
+
+async function deliver(): Promise<string> {
+  const eventId = randomUUID()
+  expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order() }))).toBe(200)
+  return eventId
+}
+
+async function states(eventId: string): Promise<Record<string, string>> {
+  const { items } = await operator.events.list.query({ eventId })
+  return Object.fromEntries(items.map(({ handler: name = 'fulfilment', state }) => [name, state]))
+}
+
+const find = async (name: string) => (await operator.handlers.list.query()).find((one) => one.name === name)
+
+describe('the operator API', () => {
+  it('lists fulfilment and the handlers with their tasks', async () => {
+    const eventId = await deliver()
+    await expect
+      .poll(() => states(eventId), PATIENCE)
+      .toEqual({ fulfilment: 'done', billing: 'done', search: 'pending' })
+    const listed = await operator.handlers.list.query()
+    expect(listed).toMatchObject([
+      { name: 'fulfilment', by: 'built in', host: null, paused: null, pending: 0, dead: 0 },
+      { name: 'billing', by: 'https', host: new URL(server.url).host, pausedBySetting: false, pending: 0 },
+      { name: 'search', pausedBySetting: true, paused: null, pending: 1 },
+    ])
+    expect(JSON.stringify(listed)).not.toContain('whsec_')
+  })
+
+  it('finds events by their handler, also through a provider with few records', async () => {
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    const handlersOf = async (filter: object) => {
+      const { items } = await operator.events.list.query({ eventId, ...filter })
+      return items.map((item) => item.handler)
+    }
+    expect(await handlersOf({ handler: 'billing' })).toEqual(['billing'])
+    expect(await handlersOf({ handler: 'fulfilment' })).toEqual([undefined])
+    const { items } = await operator.events.list.query({ provider: 'acme', handler: 'search' })
+    expect(items.length).toBeGreaterThan(0)
+    expect(new Set(items.map((item) => item.handler))).toEqual(new Set(['search']))
+  })
+
+  it('pauses and resumes a handler, and nothing else', async () => {
+    await operator.handlers.pause.mutate({ handler: 'billing', reason })
+    expect((await find('billing'))?.paused).toMatchObject({ by: expect.any(String), reason })
+    expect(await refusalOf(operator.handlers.pause.mutate({ handler: 'billing', reason }))).toMatchObject({
+      reason: 'handler_paused',
+    })
+    await expect
+      .poll(async () => states(await deliver()), { timeout: 30_000, interval: 1_000 })
+      .toMatchObject({ billing: 'pending' })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ fulfilment: 'done', billing: 'pending' })
+    await operator.handlers.resume.mutate({ handler: 'billing', reason })
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    expect(await refusalOf(operator.handlers.resume.mutate({ handler: 'billing', reason }))).toMatchObject({
+      reason: 'handler_not_paused',
+    })
+    const { items } = await operator.audit.list.query({ limit: 4 })
+    expect(items.map(({ action, details }) => [action, details.handler])).toEqual([
+      ['handlers.resume', 'billing'],
+      ['handlers.resume', 'billing'],
+      ['handlers.pause', 'billing'],
+      ['handlers.pause', 'billing'],
+    ])
+  })
+
+  it('pauses fulfilment too, but no handler that does not exist', async () => {
+    await operator.handlers.pause.mutate({ handler: 'fulfilment', reason })
+    await expect
+      .poll(async () => states(await deliver()), { timeout: 30_000, interval: 1_000 })
+      .toMatchObject({ fulfilment: 'pending' })
+    await operator.handlers.resume.mutate({ handler: 'fulfilment', reason })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ fulfilment: 'done' })
+    expect(await refusalOf(operator.handlers.pause.mutate({ handler: 'nobody', reason }))).toMatchObject({
+      reason: 'not_found',
+    })
+  })
+
+  it('replays the dead task of one handler only', async () => {
+    server.answer = () => ({ status: 422 })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ fulfilment: 'done', billing: 'dead' })
+    const before = server.received.length
+    server.answer = () => ({ status: 200 })
+    await operator.events.replay.mutate({ filter: { handler: 'billing', state: 'dead' }, reason })
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    expect(server.received.length).toBe(before + 1)
+    const records = await system.events.find({ eventId }).toArray()
+    const replayed = records.filter(({ replays = [] }) => replays.length > 0).map((record) => record.handler)
+    expect(replayed).toEqual(['billing'])
+  })
+
+  it('gives a handler the events that were stored before it wanted them, once', async () => {
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', fulfilment: 'done' })
+    // As if the event had come before the handler was configured.
+    const { deletedCount } = await system.events.deleteMany({ eventId, handler: 'billing' })
+    expect(deletedCount).toBe(1)
+    const before = server.received.length
+    const meant = { handler: 'billing', filter: { eventId, provider: 'acme' }, reason: 'a new handler' }
+    expect(await operator.handlers.backfill.mutate({ ...meant, dryRun: true })).toEqual({ replayId: null, matched: 2 })
+    for (let times = 0; times < 2; times += 1) {
+      const { replayId } = await operator.handlers.backfill.mutate(meant)
+      const progress = () => operator.replays.get.query({ replayId: replayId ?? '' })
+      await expect.poll(progress, PATIENCE).toMatchObject({ state: 'finished' })
+      await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    }
+    expect(server.received.length).toBe(before + 1)
+    expect(JSON.parse(server.received.at(-1)?.body ?? '')).toMatchObject({ eventId, body: { id: eventId } })
+    expect(await system.events.countDocuments({ eventId })).toBe(3)
+  })
+
+  it('erases all tasks of an event', async () => {
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', fulfilment: 'done' })
+    await system.events.updateMany({ eventId, handler: 'search' }, { $set: { state: 'done' } })
+    expect(await operator.erase.mutate({ provider: 'acme', eventId, reason })).toMatchObject({ matched: 3, erased: 3 })
+    const records = await system.events.find({ eventId }).toArray()
+    expect(records.map((record) => record.handler).toSorted()).toEqual(['billing', 'search', undefined])
+  })
+})
