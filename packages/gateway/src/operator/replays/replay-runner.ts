@@ -106,7 +106,7 @@ export class ReplayRunner {
     }
   }
 
-  /** A round, unless no replay runs. It looks often if one runs in another process, because that process may die. */
+  /** A round, unless there is no replay to run. It looks often if one runs in another process, because that process may die. */
   async #look(): Promise<void> {
     if (performance.now() - this.#foundAt > IDLE_AFTER_MS) {
       this.#isIdle = !(await this.#anyRuns())
@@ -117,15 +117,14 @@ export class ReplayRunner {
   }
 
   async #anyRuns(): Promise<boolean> {
-    const running = { state: 'running' } as const
     const options = { projection: { _id: 1 } }
-    return (await this.#deps.db.collection<ReplayDocument>(REPLAYS).findOne(running, options)) !== null
+    return (await this.#deps.db.collection<ReplayDocument>(REPLAYS).findOne(this.#runnable, options)) !== null
   }
 
   async #lease(): Promise<ReplayDocument | null> {
     const replays = this.#deps.db.collection<ReplayDocument>(REPLAYS)
     return replays.findOneAndUpdate(
-      { state: 'running', ...this.#runnable, $expr: leaseHasEnded(LEASE_MS) },
+      { ...this.#runnable, $expr: leaseHasEnded(LEASE_MS) },
       [{ $set: { leaseUntil: fromNow(LEASE_MS) } }],
       { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
     )
@@ -133,7 +132,7 @@ export class ReplayRunner {
 
   /** Not those for a handler that this process does not know: it may not have read the file yet. */
   get #runnable(): Document {
-    return { handler: { $in: [null, ...(this.#deps.handlers?.current().keys() ?? [])] } }
+    return { state: 'running', handler: { $in: [null, ...(this.#deps.handlers?.current().keys() ?? [])] } }
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {

@@ -1,0 +1,63 @@
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
+import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import type { FindWanting } from '../../handlers/events/find-wanting.ts'
+import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { ReplayRunner } from './replay-runner.ts'
+import { createReplays } from './replays.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const client = stack.use(await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect())
+const db = client.db(database.name)
+await ensureIndexes(db, [EVENT_INDEXES, ...REPLAY_INDEXES])
+await ensureTaskIndexes(db)
+const events = db.collection<EventDocument>(EVENTS)
+const jobs = db.collection<ReplayDocument>(REPLAYS)
+const replays = createReplays(db)
+
+const sent: Document[] = []
+client.on('commandStarted', ({ command }: CommandStartedEvent) => sent.push(command))
+
+beforeEach(async () => {
+  await Promise.all([events.deleteMany(), jobs.deleteMany()])
+  sent.length = 0
+})
+
+/** The runner of a process in which some handlers want every event. */
+function makeRunner(names: readonly string[], logger = memoryLogger().logger): ReplayRunner {
+  const onError = (error: unknown): void => {
+    throw error
+  }
+  const findWanting: FindWanting = ({ event }) => (event.type === 'of.no.effect' ? names : [])
+  const handlers = { current: () => new Map(names.map((name) => [name, {}])), findWanting }
+  const parts = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, random: Math.random }
+  return new ReplayRunner({ ...parts, handlers, logger, onError })
+}
+
+async function startBackfill(records: readonly EventDocument[]): Promise<ObjectId> {
+  await events.insertMany([...records])
+  const id = new ObjectId()
+  const options = { ratePerSecond: null, includeDone: true, handler: 'search' }
+  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ...options }
+  await replays.start(id, request, await replays.match(request))
+  return id
+}
+
+it('costs one search at a time while its handler is not configured', async () => {
+  await startBackfill([sampleRecord()])
+  const runner = makeRunner(['another'])
+  const rounds = vi.spyOn(runner, 'tick')
+  sent.length = 0
+  runner.start()
+  await expect.poll(() => sent.filter(({ find }) => find === REPLAYS).length, { timeout: 30_000 }).toBe(1)
+  await runner.stop()
+  expect(rounds).not.toHaveBeenCalled()
+})
