@@ -24,12 +24,17 @@ export async function reverifyEvent(record: EventDocument, { providers, fetch }:
   if (provider === undefined) return failed('provider_unknown')
   const rawBody = Buffer.from(record.raw.value())
   const rawHeaders = Object.entries(record.headers).flat()
-  // An empty form may be signed. Only its hash distinguishes it from a body that is gone.
-  if (rawBody.length === 0 && record.bodyHash !== hash('sha256', rawBody, 'base64')) return failed('body_expired')
+  if (isBodyGone(record)) return failed('body_expired')
   const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
   const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
+}
+
+/** Whether the body was removed. An empty form may be signed: only its hash distinguishes it from a removed body. */
+export function isBodyGone({ raw, bodyHash }: Pick<EventDocument, 'raw' | 'bodyHash'>): boolean {
+  const rawBody = raw.value()
+  return rawBody.length === 0 && bodyHash !== hash('sha256', rawBody, 'base64')
 }
 
 function failed(failure: string): Reverified {

@@ -2,7 +2,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
+import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
@@ -50,6 +50,25 @@ async function startBackfill(records: readonly EventDocument[]): Promise<ObjectI
   await replays.start(id, request, await replays.match(request))
   return id
 }
+
+it('uses the mapping from the receipt if the current settings cannot read a body', async () => {
+  const stored = sampleRecord({ objectId: 'sub_1' })
+  const id = await startBackfill([stored])
+  await makeRunner(['search']).tick()
+  const task = await events.findOne({ handler: 'search' })
+  const { eventId, type, objectId } = stored
+  expect(task).toMatchObject({ eventId, type, objectId, raw: stored.raw, state: 'pending' })
+  expect(task?.replays).toMatchObject([{ id, notRead: 'provider_unknown' }])
+})
+
+it('leaves out an event whose body was removed, and logs it even if there is nothing else', async () => {
+  const { logger, lines } = memoryLogger()
+  const id = await startBackfill([sampleRecord({ raw: new Binary(Buffer.alloc(0)), bodyHash: 'of another body' })])
+  await makeRunner(['search'], logger).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 1 })
+  expect(await events.countDocuments({ handler: 'search' })).toBe(0)
+  expect(lines).toContainEqual(expect.objectContaining({ msg: 'replay.events-left-out', events: 1 }))
+})
 
 it('costs one search at a time while its handler is not configured', async () => {
   await startBackfill([sampleRecord()])

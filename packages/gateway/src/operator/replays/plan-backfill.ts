@@ -29,20 +29,33 @@ interface TaskInsert {
   readonly upsert: true
 }
 
-/** The update that gives a handler the task of a stored event. Null if it does not want the event. */
+// The failures of `remap` that mean that nobody could read the body. All others concern the current settings.
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['body_expired', 'key_unknown', 'record_altered'])
+
+/** Whether an event gets no task, because its body is missing: it could be neither chosen nor sent. */
+export function isLeftOut(failure: string): boolean {
+  return WITHOUT_BODY.has(failure)
+}
+
+/**
+ * The update that gives a handler the task of a stored event. Null if it does not want the event. If the body cannot be
+ * read with the current settings, the mapping from its receipt applies.
+ */
 export async function planBackfill(
   { db, encryption, findWanting }: BackfillDeps,
   { _id: id, by, reason }: ReplayDocument,
   { record: stored, read, handler }: BackfilledEvent,
 ): Promise<TaskInsert | null> {
-  // Without its body, the event could be neither chosen nor sent.
-  if ('failure' in read) return null
+  if ('failure' in read && isLeftOut(read.failure)) return null
   const record = await withBody({ db, encryption }, stored)
+  const rawBody = record.raw.value()
+  const members = 'members' in read ? read.members : {}
   const { provider, eventId, slot } = stored
-  const { type, facts, orderId } = read.members
+  const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
-  if (!findWanting({ provider, event, rawBody: record.raw.value() }).includes(handler)) return null
-  const task = copyAsTask({ ...record, raw: record.raw }, { handler, members: read.members, encryption })
+  if (!findWanting({ provider, event, rawBody }).includes(handler)) return null
+  const task = copyAsTask({ ...record, raw: record.raw }, { handler, members, encryption })
   const named = slot === undefined ? { provider, eventId } : { slot, provider, eventId }
-  return { q: { ...named, handler }, u: insertBackfilled(task, { id, by, reason }), upsert: true }
+  const entry = { id, by, reason, ...('failure' in read ? { notRead: read.failure } : {}) }
+  return { q: { ...named, handler }, u: insertBackfilled(task, entry), upsert: true }
 }

@@ -3,17 +3,13 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
-import type { Db, Document, ObjectId } from 'mongodb'
+import type { Db, Document } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
-import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
-import { makeDueAgain } from '../../inbox/transitions.ts'
+import { EVENTS } from '../../inbox/event-document.ts'
 import type { Providers } from '../../providers/read-providers.ts'
-import { planBackfill } from './plan-backfill.ts'
-import type { RemapResult } from './remap.ts'
+import { type ReadSlice, readSlice } from './read-slice.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
-import { createSliceReader } from './slice-reader.ts'
+import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 
 /** Dependencies of the runner. */
 export interface ReplayRunnerDeps {
@@ -47,8 +43,6 @@ const IDLE_AFTER_MS = 5_000
 const REST_MS = 1_000
 const LEASE_MS = 15_000
 const SLICE = 100
-// Well below the lease: reading an event again may require a request to its provider.
-const SLICE_MS = 5_000
 // After this, other replays of this process take their turn.
 const TURN_EVENTS = 1_000
 const TURN_MS = 5_000
@@ -154,16 +148,16 @@ export class ReplayRunner {
 
   /** If the server refuses a change to an event, it would refuse it again. So the event is logged and skipped. */
   async #handOn({ _id }: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
-    if (updates.length === 0) return
     const { db, logger } = this.#deps
     const replayId = String(_id)
-    const { refused } = await sendUpdates(db, { update: EVENTS, updates })
+    const { refused } = updates.length === 0 ? NONE : await sendUpdates(db, { update: EVENTS, updates })
     for (const { index, code } of refused) {
       logger.warn({ replayId, id: String(updates[index]?.q._id), code }, 'replay.event-refused')
     }
     // One line per slice and reason: there may be millions of events.
-    for (const [why, ids] of Map.groupBy(notRead, (one) => one.why)) {
-      logger.warn({ replayId, why, events: ids.length, first: ids[0]?.id }, 'replay.events-not-read')
+    for (const [why, events] of Map.groupBy(notRead, (one) => one.why)) {
+      const line = { replayId, why, events: events.length, first: events[0]?.id }
+      logger.warn(line, events[0]?.isLeftOut === true ? 'replay.events-left-out' : 'replay.events-not-read')
     }
   }
 
@@ -184,42 +178,9 @@ export class ReplayRunner {
     return { ...slice, inParts: true }
   }
 
-  /** Reads events one by one, because the bodies of a slice may be large. */
-  async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
-    const updates: EventUpdate[] = []
-    const notRead: NotRead[] = []
-    const readRecord = createSliceReader(this.#deps, this.#deps)
-    let last = replay.cursor
-    let examined = 0
-    const endsAt = performance.now() + SLICE_MS
-    try {
-      for await (const record of found) {
-        const read = await readRecord(record)
-        if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
-        examined += 1
-        updates.push(...(await this.#plan(replay, record, read)))
-        last = record._id
-        if (performance.now() > endsAt)
-          return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: false }
-      }
-    } catch (error) {
-      if (!hasExpired(error)) throw error
-      return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: true }
-    }
-    const isThrough = examined < limit
-    const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
-    return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
-  }
-
-  /** The update for an event. Of a backfill, there is none if its handler does not want the event. */
-  async #plan(replay: ReplayDocument, record: EventDocument, read: RemapResult): Promise<readonly EventUpdate[]> {
-    const { handler } = replay
-    if (handler === undefined) return [{ q: unchanged(record, replay), u: dueAgain(replay, read) }]
-    const { handlers, db, encryption } = this.#deps
-    if (handlers === undefined) return []
-    const { findWanting } = handlers
-    const insert = await planBackfill({ db, encryption, findWanting }, replay, { record, read, handler })
-    return insert === null ? [] : [insert]
+  #read(replay: ReplayDocument, part: SearchPart, limit: number): Promise<ReadSlice> {
+    const { handlers } = this.#deps
+    return readSlice({ ...this.#deps, findWanting: handlers?.findWanting }, replay, { ...part, limit })
   }
 
   /**
@@ -245,42 +206,9 @@ export class ReplayRunner {
   }
 }
 
-interface EventUpdate {
-  readonly q: Document
-  readonly u: readonly Document[]
-}
+const NONE = { refused: [] }
 
-/** An event whose body could not be read with the current settings. The mapping from its receipt then applies. */
-interface NotRead {
-  readonly id: string
-  readonly why: string
-}
-
-interface Slice {
-  readonly updates: readonly EventUpdate[]
-  readonly notRead: readonly NotRead[]
-  /** The id up to which everything has been examined, for the cursor. */
-  readonly last: ObjectId | null
-  /** Whether the replay ends with this slice. */
-  readonly isLast: boolean
-  /** Whether other replays take their turn now. */
-  readonly isSlow: boolean
-  /** Whether the database aborted the search. */
-  readonly hasExpired: boolean
+interface Slice extends ReadSlice {
   /** Whether the next slice of this turn begins with a search in parts. */
   readonly inParts: boolean
-}
-
-/**
- * An event is changed only in the state in which it was read, and once for each replay. If it is being processed, or
- * was already made due again, it stays as it is.
- */
-function unchanged({ _id, slot, state }: EventDocument, replay: ReplayDocument): Document {
-  const named = slot === undefined ? { _id } : { _id, slot }
-  return { ...named, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
-}
-
-function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {
-  const notRead = 'failure' in read ? { notRead: read.failure } : {}
-  return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
 }

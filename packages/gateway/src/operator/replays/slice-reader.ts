@@ -1,7 +1,7 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import type { ReverifyDeps } from '../events/reverify-event.ts'
+import { isBodyGone, type ReverifyDeps } from '../events/reverify-event.ts'
 import { type DeliveryRead, pickEvent, type RemapResult, readDelivery, remap } from './remap.ts'
 
 /**
@@ -36,7 +36,8 @@ async function readStored(
   stored: EventDocument,
 ): Promise<EventDocument | { readonly failure: string }> {
   try {
-    return await withBody(source, stored)
+    const record = await withBody(source, stored)
+    return isBodyGone(record) ? { failure: 'body_expired' } : record
   } catch (error) {
     if (keyUnknown.is(error) || recordAltered.is(error)) return { failure: error.code }
     throw error

@@ -1,0 +1,118 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
+import type { Db, Document, ObjectId } from 'mongodb'
+import type { FindWanting } from '../../handlers/events/find-wanting.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
+import { makeDueAgain } from '../../inbox/transitions.ts'
+import type { ReverifyDeps } from '../events/reverify-event.ts'
+import { isLeftOut, planBackfill } from './plan-backfill.ts'
+import type { RemapResult } from './remap.ts'
+import type { ReplayDocument } from './replay-document.ts'
+import { hasExpired, type SearchPart } from './replay-search.ts'
+import { createSliceReader } from './slice-reader.ts'
+
+/** What reading a slice needs. */
+export interface SliceDeps extends ReverifyDeps {
+  readonly db: Db
+  readonly encryption: Encryption
+  /** Finds the handlers that want an event. Absent: no handlers are configured. */
+  readonly findWanting?: FindWanting | undefined
+}
+
+/** An update of an event, or one that inserts a task. */
+export interface EventUpdate {
+  readonly q: Document
+  readonly u: readonly Document[]
+}
+
+/** An event whose body could not be read with the current settings. The mapping from its receipt then applies. */
+export interface NotRead {
+  readonly id: string
+  readonly why: string
+  /** Whether it gets no task, because its body is missing. Only of a backfill. */
+  readonly isLeftOut: boolean
+}
+
+/** Events that are examined together, and their changes. */
+export interface ReadSlice {
+  readonly updates: readonly EventUpdate[]
+  readonly notRead: readonly NotRead[]
+  /** The id up to which everything has been examined, for the cursor. */
+  readonly last: ObjectId | null
+  /** Whether the replay ends with this slice. */
+  readonly isLast: boolean
+  /** Whether other replays take their turn now. */
+  readonly isSlow: boolean
+  /** Whether the database aborted the search. */
+  readonly hasExpired: boolean
+}
+
+// Well below the lease: reading an event again may require a request to its provider.
+const SLICE_MS = 5_000
+
+/** Reads events one by one, until the search ends or the slice has enough events or time. */
+export async function readSlice(
+  deps: SliceDeps,
+  replay: ReplayDocument,
+  { found, end, limit }: SearchPart & { readonly limit: number },
+): Promise<ReadSlice> {
+  const updates: EventUpdate[] = []
+  const notRead: NotRead[] = []
+  const readRecord = createSliceReader(deps, deps)
+  let [last, examined] = [replay.cursor, 0]
+  const endsAt = performance.now() + SLICE_MS
+  const examine = async (record: EventDocument): Promise<void> => {
+    const read = await readRecord(record)
+    if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
+    const update = await plan(deps, replay, { record, read })
+    if (update !== null) updates.push(update)
+    examined += 1
+    last = record._id
+  }
+  const soFar = (state: Pick<ReadSlice, 'isSlow' | 'hasExpired'>): ReadSlice => ({
+    ...{ updates, notRead, last, isLast: false, ...state },
+  })
+  try {
+    for await (const record of found) {
+      await examine(record)
+      const isSlow = performance.now() > endsAt
+      if (isSlow) return soFar({ isSlow, hasExpired: false })
+    }
+  } catch (error) {
+    if (!hasExpired(error)) throw error
+    return soFar({ isSlow: true, hasExpired: true })
+  }
+  const isThrough = examined < limit
+  const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
+  return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
+}
+
+function toNotRead({ handler }: ReplayDocument, { _id }: EventDocument, why: string): NotRead {
+  return { id: String(_id), why, isLeftOut: handler !== undefined && isLeftOut(why) }
+}
+
+/** The update for an event. Of a backfill, there is none if its handler does not want the event. */
+async function plan(
+  { db, encryption, findWanting }: SliceDeps,
+  replay: ReplayDocument,
+  { record, read }: { readonly record: EventDocument; readonly read: RemapResult },
+): Promise<EventUpdate | null> {
+  const { handler } = replay
+  if (handler === undefined) return { q: unchanged(record, replay), u: dueAgain(replay, read) }
+  if (findWanting === undefined) return null
+  return planBackfill({ db, encryption, findWanting }, replay, { record, read, handler })
+}
+
+/**
+ * An event is changed only in the state in which it was read, and once for each replay. If it is being processed, or
+ * was already made due again, it stays as it is.
+ */
+function unchanged({ _id, slot, state }: EventDocument, replay: ReplayDocument): Document {
+  const named = slot === undefined ? { _id } : { _id, slot }
+  return { ...named, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
+}
+
+function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {
+  const notRead = 'failure' in read ? { notRead: read.failure } : {}
+  return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
+}
