@@ -51,6 +51,17 @@ async function startBackfill(records: readonly EventDocument[]): Promise<ObjectI
   return id
 }
 
+it('sends no more bytes at a time than the server accepts, and gets through large bodies', async () => {
+  const raw = new Binary(Buffer.alloc(1_000_000, 'x'))
+  const id = await startBackfill(Array.from({ length: 12 }, () => sampleRecord({ raw })))
+  await makeRunner(['search']).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(12)
+  const sizes = sent.filter(({ update }) => update === EVENTS).map(({ updates }) => updates.length)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(5)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(12)
+})
+
 it('uses the mapping from the receipt if the current settings cannot read a body', async () => {
   const stored = sampleRecord({ objectId: 'sub_1' })
   const id = await startBackfill([stored])

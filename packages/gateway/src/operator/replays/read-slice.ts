@@ -1,5 +1,5 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
-import type { Db, Document, ObjectId } from 'mongodb'
+import { BSON, type Db, type Document, type ObjectId } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
@@ -49,8 +49,10 @@ export interface ReadSlice {
 
 // Well below the lease: reading an event again may require a request to its provider.
 const SLICE_MS = 5_000
+// With one more record, which has at most 16 MB, this is below the 48 MB of a command. It also bounds the memory.
+const SLICE_BYTES = 4_000_000
 
-/** Reads events one by one, until the search ends or the slice has enough events or time. */
+/** Reads events one by one, until the search ends or the slice has enough events, bytes or time. */
 export async function readSlice(
   deps: SliceDeps,
   replay: ReplayDocument,
@@ -59,13 +61,16 @@ export async function readSlice(
   const updates: EventUpdate[] = []
   const notRead: NotRead[] = []
   const readRecord = createSliceReader(deps, deps)
-  let [last, examined] = [replay.cursor, 0]
+  let [last, examined, bytes] = [replay.cursor, 0, 0]
   const endsAt = performance.now() + SLICE_MS
   const examine = async (record: EventDocument): Promise<void> => {
     const read = await readRecord(record)
     if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
     const update = await plan(deps, replay, { record, read })
-    if (update !== null) updates.push(update)
+    if (update !== null) {
+      updates.push(update)
+      bytes += BSON.calculateObjectSize(update)
+    }
     examined += 1
     last = record._id
   }
@@ -76,7 +81,7 @@ export async function readSlice(
     for await (const record of found) {
       await examine(record)
       const isSlow = performance.now() > endsAt
-      if (isSlow) return soFar({ isSlow, hasExpired: false })
+      if (isSlow || bytes > SLICE_BYTES) return soFar({ isSlow, hasExpired: false })
     }
   } catch (error) {
     if (!hasExpired(error)) throw error
