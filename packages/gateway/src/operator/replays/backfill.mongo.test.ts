@@ -8,6 +8,7 @@ import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
+import { listReplays } from './list-replays.ts'
 import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { ReplayRunner } from './replay-runner.ts'
 import { createReplays } from './replays.ts'
@@ -70,6 +71,18 @@ it('uses the mapping from the receipt if the current settings cannot read a body
   const { eventId, type, objectId } = stored
   expect(task).toMatchObject({ eventId, type, objectId, raw: stored.raw, state: 'pending' })
   expect(task?.replays).toMatchObject([{ id, notRead: 'provider_unknown' }])
+})
+
+it('runs under a state that release 0.1.0 does not run, and that operators see as running', async () => {
+  const id = await startBackfill([sampleRecord()])
+  // With a filter for `running`, it would make all these events due again, done ones too.
+  expect(await jobs.countDocuments({ state: 'running' })).toBe(0)
+  expect(await replays.progress(String(id))).toMatchObject({ state: 'running' })
+  const listed = await listReplays({ db, clock: { now: Date.now } }, { limit: 1, after: null })
+  expect(listed).toMatchObject([{ state: 'running' }])
+  expect(await replays.cancel(String(id))).toMatchObject({ state: 'cancelled' })
+  await makeRunner(['search']).tick()
+  expect(await events.countDocuments({ handler: 'search' })).toBe(0)
 })
 
 it('leaves out an event whose body was removed, and logs it even if there is nothing else', async () => {

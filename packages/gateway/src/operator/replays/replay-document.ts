@@ -4,7 +4,8 @@ import type { ObjectId } from 'mongodb'
 /** A replay: a list of events that become due again, at a rate. Any process may run it. */
 export interface ReplayDocument {
   readonly _id: ObjectId
-  readonly state: 'running' | 'finished' | 'cancelled'
+  /** `backfilling` is running, with a handler. Release 0.1.0 would run it as a replay of the events themselves. */
+  readonly state: 'running' | 'backfilling' | 'finished' | 'cancelled'
   readonly by: string
   readonly reason: string
   /** The filter as extended JSON, because names that begin with $ cause problems in a stored document. */
@@ -27,10 +28,23 @@ export interface ReplayDocument {
 /** The collection of replays. */
 export const REPLAYS = 'replays'
 
+/** The states of a replay that is not over. */
+export const OPEN_STATES: readonly ReplayDocument['state'][] = ['running', 'backfilling']
+
+/** The state of a replay, as operators see it. */
+export function shownStateOf({
+  state,
+}: Pick<ReplayDocument, 'state'>): Exclude<ReplayDocument['state'], 'backfilling'> {
+  return state === 'backfilling' ? 'running' : state
+}
+
 /** The indexes that replays need besides the one that finds the events of each. */
 export const REPLAY_INDEXES: readonly NeededIndexes[] = [
   {
     collection: REPLAYS,
-    indexes: [{ name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } }],
+    indexes: [
+      { name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } },
+      { name: 'backfilling', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'backfilling' } },
+    ],
   },
 ]

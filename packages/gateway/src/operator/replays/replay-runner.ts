@@ -8,7 +8,7 @@ import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { EVENTS } from '../../inbox/event-document.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type ReadSlice, readSlice } from './read-slice.ts'
-import { REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 
 /** Dependencies of the runner. */
@@ -126,14 +126,15 @@ export class ReplayRunner {
 
   /** Not those for a handler that this process does not know: it may not have read the file yet. */
   get #runnable(): Document {
-    return { state: 'running', handler: { $in: [null, ...(this.#deps.handlers?.current().keys() ?? [])] } }
+    const names = [...(this.#deps.handlers?.current().keys() ?? [])]
+    return { $or: [{ state: 'running' }, { state: 'backfilling', handler: { $in: names } }] }
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {
     let budget = replay.ratePerSecond ?? TURN_EVENTS
     let inParts = false
     const turnEndsAt = performance.now() + TURN_MS
-    for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
+    for (let open: ReplayDocument | null = replay; open !== null && OPEN_STATES.includes(open.state); ) {
       const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
       await this.#handOn(open, slice)
       inParts = slice.inParts
@@ -192,7 +193,7 @@ export class ReplayRunner {
     { last, isLast, notRead, leaseMs }: Slice & { readonly leaseMs: number },
   ): Promise<ReplayDocument | null> {
     const ifRunning = (then: unknown, member: string): Document => ({
-      $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`],
+      $cond: [{ $in: ['$state', OPEN_STATES] }, then, `$${member}`],
     })
     const end = isLast ? { state: ifRunning('finished', 'state'), finishedAt: ifRunning('$$NOW', 'finishedAt') } : {}
     const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }

@@ -6,7 +6,7 @@ import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../.
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { AS_WRITTEN } from '../events/as-written.ts'
 import { toObjectId } from '../events/event-filter.ts'
-import { REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { OPEN_STATES, REPLAYS, type ReplayDocument, shownStateOf } from './replay-document.ts'
 
 /** What to replay, who requests it, and why. */
 export interface ReplayRequest {
@@ -23,7 +23,7 @@ export interface ReplayRequest {
 
 /** The progress of a replay. Times are ISO 8601, UTC. */
 export interface ReplayProgress {
-  readonly state: ReplayDocument['state']
+  readonly state: ReturnType<typeof shownStateOf>
   /** The number of events that the request selected when it was made. */
   readonly matched: number
   /** Events made due again so far. At the end they may be fewer than `matched`, if other requests were faster. */
@@ -102,14 +102,15 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined): 
       const filter = BSON.EJSON.stringify(replayable(request))
       const forWhom = handler === undefined ? {} : { handler }
       const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null, ...forWhom }
-      const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
+      const state = handler === undefined ? 'running' : 'backfilling'
+      const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })
       onStarted()
     },
     progress,
     async cancel(id) {
-      const q = { _id: toObjectId(id), state: 'running' }
+      const q = { _id: toObjectId(id), state: { $in: OPEN_STATES } }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q, u }] })
       return progress(id)
@@ -153,9 +154,9 @@ async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
 }
 
 function toProgress(replay: ReplayDocument, counts: StateCounts): ReplayProgress {
-  const { state, matched, by, reason } = replay
+  const { matched, by, reason } = replay
   return {
-    state,
+    state: shownStateOf(replay),
     matched,
     ...counts,
     notRead: replay.notRead ?? 0,
