@@ -252,7 +252,12 @@ export const EVENT_INDEXES: NeededIndexes = {
   indexes: [KEY_INDEX, ...SEARCH_INDEXES],
   instead: [
     { ifPresent: SLOT_TASK_KEY_INDEX.name, indexes: [SLOT_TASK_KEY_INDEX, ...TASK_INDEXES] },
-    { ifPresent: TASK_KEY_INDEX.name, indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, ...TASK_INDEXES] },
+    {
+      ifPresent: TASK_KEY_INDEX.name,
+      // While it is unique, there are no tasks: the setting was taken back, or a gateway was killed between both indexes.
+      unlessUnique: KEY_INDEX.name,
+      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, ...TASK_INDEXES],
+    },
     { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
   ],
 }

@@ -16,7 +16,16 @@ export interface NeededIndexes {
    * What the collection needs instead if it has an index of this name, as when it is prepared for sharding. The first that
    * is present counts.
    */
-  readonly instead?: readonly { readonly ifPresent: string; readonly indexes: readonly NeededIndex[] }[]
+  readonly instead?: readonly OtherIndexes[]
+}
+
+/** What a collection needs instead of its usual indexes. */
+interface OtherIndexes {
+  /** The index that must be present. */
+  readonly ifPresent: string
+  /** An index that must not be unique any more: until then, the collection is not ready for these. */
+  readonly unlessUnique?: string
+  readonly indexes: readonly NeededIndex[]
 }
 
 const NAMESPACE_NOT_FOUND = 26
@@ -64,7 +73,9 @@ function wantedOf(
   { indexes, instead = [] }: NeededIndexes,
   present: ReadonlyMap<string, IndexDescription>,
 ): readonly NeededIndex[] {
-  return instead.find(({ ifPresent }) => present.has(ifPresent))?.indexes ?? indexes
+  const isReady = ({ ifPresent, unlessUnique = '' }: OtherIndexes): boolean =>
+    present.has(ifPresent) && present.get(unlessUnique)?.unique !== true
+  return instead.find(isReady)?.indexes ?? indexes
 }
 
 function stillBuilt(index: NeededIndex, { collectionName }: Collection): Error {

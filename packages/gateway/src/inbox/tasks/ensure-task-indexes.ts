@@ -19,8 +19,11 @@ export async function ensureTaskIndexes(db: Db): Promise<void> {
   const isSlotted = await hasUnique(events, SLOT_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name)
   const [next, former] = isSlotted ? [SLOT_TASK_KEY_INDEX, SLOT_KEY_INDEX] : [TASK_KEY_INDEX, KEY_INDEX]
   await ensureIndexes(db, [{ collection: EVENTS, indexes: [next] }])
-  if (await hasUnique(events, former.name)) await drop(events, former.name)
-  await ensureIndexes(db, [EVENT_INDEXES])
+  // A gateway without handlers that starts at the same moment may create the old one again.
+  do {
+    if (await hasUnique(events, former.name)) await drop(events, former.name)
+    await ensureIndexes(db, [EVENT_INDEXES])
+  } while (await hasUnique(events, former.name))
 }
 
 const NAMESPACE_NOT_FOUND = 26

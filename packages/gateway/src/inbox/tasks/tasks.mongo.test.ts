@@ -7,6 +7,7 @@ import type { Claim, ClaimTaker } from '../claims/claim.ts'
 import {
   EVENT_INDEXES,
   EVENTS,
+  FIRST_EVENT_INDEXES,
   KEY_INDEX,
   SLOT_KEY_INDEX,
   SLOT_TASK_KEY_INDEX,
@@ -247,6 +248,22 @@ describe('ensureTaskIndexes', () => {
     await ensureIndexes(database.db, [EVENT_INDEXES])
     const former = [{ collection: EVENTS, indexes: [KEY_INDEX] }]
     await expect(ensureIndexes(database.db, former)).rejects.toThrow(/provider_event of events has another shape/)
+  })
+
+  it('lets a process without handlers start if it was ended, or the setting taken back, before the old index was dropped', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureIndexes(database.db, [EVENT_INDEXES])
+    await ensureIndexes(database.db, [{ collection: EVENTS, indexes: [TASK_KEY_INDEX] }])
+    for (const needed of [FIRST_EVENT_INDEXES, EVENT_INDEXES]) await ensureIndexes(database.db, [needed])
+    await using open = await openInbox(database)
+    expect([await open.inbox.record(sampleArrival('e1')), await open.inbox.record(sampleArrival('e1'))]).toEqual([
+      'recorded',
+      'duplicate',
+    ])
+    await ensureTaskIndexes(database.db)
+    const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
+    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name])
+    await ensureIndexes(database.db, [EVENT_INDEXES])
   })
 
   it('replaces the unique index with slots of a collection that is prepared for sharding', async () => {
