@@ -4,6 +4,7 @@ import type { NamedRecord } from '../slots/name-records.ts'
 import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
+import { createDueIndex } from './due-index.ts'
 import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
 import { createSharedSearch } from './parts/shared-search.ts'
@@ -75,8 +76,9 @@ export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
 }
 
 /** Creates the claims of one process, for fulfilment or for a handler. */
-export function createClaims(deps: ClaimsDeps, shared: ProcessClaims = createProcessClaims(deps)): Claims {
+export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createProcessClaims(given)): Claims {
   const { owners, strays } = shared
+  const deps = { ...given, dueIndex: createDueIndex(given) }
   const search = createSharedSearch(deps, owners)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {

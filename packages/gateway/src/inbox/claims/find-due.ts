@@ -1,14 +1,18 @@
 import { latestFromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document, ObjectId } from 'mongodb'
-import { DUE_INDEX, EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
+import { EVENTS } from '../event-document.ts'
 import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
+import type { DueIndex } from './due-index.ts'
 import { inPart, type Part } from './parts/part.ts'
 
 /** How long a search for claimable records may take, in milliseconds. */
 export const SEARCH_MS = 4_000
 const EPOCH = new Date(0)
 
-type SearchDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'maxDelayMs' | 'paused'>
+/** What a search needs. */
+export interface SearchDeps extends Pick<ClaimsDeps, 'db' | 'handler' | 'maxDelayMs' | 'paused'> {
+  readonly dueIndex: DueIndex
+}
 
 /** A due record that was found. */
 export interface DueRecord {
@@ -68,15 +72,13 @@ function isSearchedFor({ maxDelayMs, paused, handler }: SearchDeps): Document {
   return filter
 }
 
-const BY_DUE = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1, _id: 1 } } as const
-const BY_HANDLER = { hint: TASK_DUE_INDEX, sort: { state: 1, handler: 1, dueAt: 1, _id: 1 } } as const
-
-async function find({ db, handler }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
+async function find({ db, dueIndex }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
   // While the index is being built, the server refuses the search instead of reading every record.
-  const options = { ...(handler === undefined ? BY_DUE : BY_HANDLER), limit, maxTimeMS: SEARCH_MS }
-  return await db
-    .collection(EVENTS)
-    .find(filter, options)
-    .project<DueRecord>({ _id: 1, slot: 1, provider: 1 })
-    .toArray()
+  return dueIndex.search((order) =>
+    db
+      .collection(EVENTS)
+      .find(filter, { ...order, limit, maxTimeMS: SEARCH_MS })
+      .project<DueRecord>({ _id: 1, slot: 1, provider: 1 })
+      .toArray(),
+  )
 }

@@ -3,7 +3,7 @@ import { EVENTS } from '../event-document.ts'
 import { splitRecords } from '../slots/name-records.ts'
 import { postpone } from '../transitions.ts'
 import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
-import { type DueRecord, findDue } from './find-due.ts'
+import { type DueRecord, findDue, type SearchDeps } from './find-due.ts'
 import { BY_ID } from './take-claims.ts'
 
 const AT_ONCE = 500
@@ -13,7 +13,7 @@ const AT_ONCE = 500
  * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage. `seen`: what
  * the caller has found. It may be far from the beginning, where this search looks.
  */
-export async function postponePaused(deps: ClaimsDeps, seen: readonly DueRecord[]): Promise<void> {
+export async function postponePaused(deps: ClaimsDeps & SearchDeps, seen: readonly DueRecord[]): Promise<void> {
   const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1, part: null })
   const byProvider = Map.groupBy([...seen, ...found], ({ provider }) => provider)
   const paused = deps.paused()

@@ -5,6 +5,7 @@ import { failed, fromNow, idsOf } from '../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim, ClaimTaker } from '../claims/claim.ts'
 import {
+  DUE_INDEX,
   EVENT_INDEXES,
   EVENTS,
   FIRST_EVENT_INDEXES,
@@ -212,6 +213,33 @@ describe('claims', () => {
       expect(executionStats.totalKeysExamined).toBeLessThan(10)
       expect(JSON.stringify(queryPlanner.winningPlan)).not.toContain('"SORT"')
     }
+  })
+
+  it('of a process without handlers examine no task either, as soon as there is an index that distinguishes them', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database, { admits: () => false })
+    let now = 0
+    const claims = open.claims({ monotonicMs: () => now })
+    const hints = async (): Promise<unknown[]> => {
+      const sent = open.commands.length
+      await claims.claimDue(10)
+      return open.commands.slice(sent).flatMap(({ command }) => (command.find === EVENTS ? [command.hint] : []))
+    }
+    expect(await hints()).toEqual([DUE_INDEX])
+    await ensureTaskIndexes(database.db)
+    await using tasks = await openTasks(database, ['fulfilment', 'a'])
+    await tasks.inbox.record(wanted('e1', 'a'))
+    await tasks.inbox.record(wantedOnly('e2', 'a'))
+    const looks = open.commands.filter(({ commandName }) => commandName === 'listIndexes').length
+    now += 59_000
+    expect(await hints()).not.toContain(TASK_DUE_INDEX)
+    expect(open.commands.filter(({ commandName }) => commandName === 'listIndexes')).toHaveLength(looks)
+    await open.events.updateMany({ state: 'processing' }, { $set: { state: 'pending' } })
+    now += 1_000
+    expect(new Set(await hints())).toEqual(new Set([TASK_DUE_INDEX]))
+    expect(await tasksOf(open, 'e1')).toContainEqual(['fulfilment', 'processing'])
+    await database.db.collection(EVENTS).dropIndex(TASK_DUE_INDEX)
+    expect((await hints()).at(-1)).toBe(DUE_INDEX)
   })
 
   it('of a handler take over its own tasks of a dead process', async () => {

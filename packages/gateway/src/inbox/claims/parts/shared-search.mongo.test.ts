@@ -7,6 +7,7 @@ import { sampleRecord } from '../../../testing/sample-record.ts'
 import { EVENTS, type EventDocument } from '../../event-document.ts'
 import { slotOf } from '../../slots/slot.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
+import { createDueIndex } from '../due-index.ts'
 import { isDue } from '../find-due.ts'
 import { takeClaims } from '../take-claims.ts'
 import { createOwners } from '../takeover/owners.ts'
@@ -34,7 +35,8 @@ function searcher(
     ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS, paused: () => NO_PAUSES.current },
   }
   const owners = createOwners({ db, owner, leaseMs: 30_000, monotonicMs })
-  const search = createSharedSearch(deps, living === undefined ? owners : { findLiving: async () => [...living] })
+  const found = living === undefined ? owners : { findLiving: async () => [...living] }
+  const search = createSharedSearch({ ...deps, dueIndex: createDueIndex(deps) }, found)
   return {
     ...{ owner, search },
     take: async (found) => found.length - (await takeClaims(deps, found, { claimable: isDue(deps) })).length,

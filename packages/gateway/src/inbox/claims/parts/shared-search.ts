@@ -1,5 +1,5 @@
 import type { ClaimsDeps } from '../claims-deps.ts'
-import { type DueRecord, findDue } from '../find-due.ts'
+import { type DueRecord, findDue, type SearchDeps } from '../find-due.ts'
 import type { Owners } from '../takeover/owners.ts'
 import { type Part, partOf } from './part.ts'
 
@@ -29,7 +29,7 @@ export const PART_SEARCHES = 16
 export const REST_MS = 30_000
 
 /** Creates the search of one process. */
-export function createSharedSearch(deps: ClaimsDeps, owners: Pick<Owners, 'findLiving'>): SharedSearch {
+export function createSharedSearch(deps: ClaimsDeps & SearchDeps, owners: Pick<Owners, 'findLiving'>): SharedSearch {
   const { owner, monotonicMs = () => performance.now() } = deps
   let part: Part | null = null
   let left = 0
