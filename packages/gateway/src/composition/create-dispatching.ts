@@ -29,7 +29,8 @@ export interface Dispatching {
 export function createDispatching(context: GatewayContext): Dispatching {
   const { settings, logger, random, databaseErrors, lifecycle, pauses: stored, recording } = context
   const hasHandlers = settings.handlers.isSet
-  const deps: ClaimsDeps = { ...describeClaims(context), ...(hasHandlers ? { handler: null } : {}) }
+  const configured = (): Iterable<string> => handlers?.current().keys() ?? []
+  const deps: ClaimsDeps = { ...describeClaims(context), configured, ...(hasHandlers ? { handler: null } : {}) }
   const process = createProcessClaims(deps)
   const own = createClaims(deps, process)
   const claims = databaseErrors.watch(indexedClaims(recording?.claims(own) ?? own, { logger, now }))

@@ -17,6 +17,8 @@ export interface ClaimsDeps extends Retention {
    * the index that distinguishes them may be missing.
    */
   readonly handler?: string | null | undefined
+  /** The configured handlers, for the claims of fulfilment. Default: none. */
+  readonly configured?: (() => Iterable<string>) | undefined
   /** The providers whose due records are not claimed. */
   readonly paused: () => PausedProviders
   /** Milliseconds that never go backwards. Default: those of the process. */

@@ -13,6 +13,7 @@ import { takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
 import { findAbandoned } from './takeover/find-abandoned.ts'
 import { createOwners, type Owners } from './takeover/owners.ts'
+import { releaseUnclaimed } from './takeover/release-unclaimed.ts'
 import { createStrayRecords, type StrayRecords } from './takeover/stray-records.ts'
 
 /** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
@@ -22,7 +23,10 @@ export interface Claims {
    * paused providers are not claimed, but left out of later searches until their provider is resumed.
    */
   claimDue(limit: number): Promise<Claim[]>
-  /** Claims up to `limit` records of processes that have died. Marks records as dead that seem to crash their holders. */
+  /**
+   * Claims up to `limit` records of processes that have died. Marks records as dead that seem to crash their holders. The
+   * claims of fulfilment also release tasks of handlers that are not configured.
+   */
   takeOver(limit: number): Promise<TakenOver>
   /**
    * Releases records that name this process as their holder but are not held by it, because the outcome of a write was
@@ -121,11 +125,15 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     },
     async takeOver(limit) {
       if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
-      const { filter, againInMs } = await findAbandoned(deps, owners)
+      const { filter, unclaimed, againInMs } = await findAbandoned(deps, owners)
       if (filter === null) return { taken: [], poisoned: 0, againInMs }
       const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
       const claimable = { ...filter, $nor: [mayBePoison(deps)] }
-      return { poisoned, taken: await take(await findOldest(deps, claimable, limit), claimable), againInMs }
+      const oldest = await findOldest(deps, claimable, limit)
+      // Only behind the last of the own ones: to find these, the server reads all of them.
+      const isTime = unclaimed !== null && oldest.length < limit
+      const released = isTime ? await releaseUnclaimed(deps, unclaimed, limit) : 0
+      return { poisoned, taken: await take(oldest, claimable), againInMs: released === limit ? 0 : againInMs }
     },
     releaseStrays: (held) => strays.release(held),
     beat: () => owners.beat(),

@@ -251,6 +251,31 @@ describe('claims', () => {
     const { taken } = await claims.takeOver(10)
     expect(taken.map(({ handler }) => handler)).toEqual(['a'])
   })
+
+  it('of fulfilment release tasks of a dead process whose handler is not configured, and no others', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    for (const id of ['e1', 'e2', 'e3']) await open.inbox.record(wantedOnly(id, 'a', 'removed'))
+    const dead = { $set: { leaseOwner: 'a dead process', leaseUntil: fromNow(-1) } }
+    await open.events.updateMany({ eventId: { $ne: 'e3' } }, [dead])
+    const claims = open.claims({ handler: null, configured: () => ['a'] })
+    expect(await claims.takeOver(1)).toMatchObject({ taken: [], againInMs: 0 })
+    expect((await claims.takeOver(10)).taken).toEqual([])
+    for (const id of ['e1', 'e2']) {
+      expect(await tasksOf(open, id)).toEqual([
+        ['a', 'processing'],
+        ['removed', 'pending'],
+      ])
+    }
+    expect(await tasksOf(open, 'e3')).toContainEqual(['removed', 'processing'])
+    const released = await open.events.findOne({ eventId: 'e1', handler: 'removed' })
+    expect(released).toMatchObject({ fence: 2 })
+    expect(released).not.toHaveProperty('leaseOwner')
+    // Without handlers, all of them are released: then no process holds anything, and nobody asks again soon.
+    await open.claims().takeOver(10)
+    await open.events.deleteMany({ eventId: 'e3' })
+    expect(await open.claims().takeOver(10)).toMatchObject({ taken: [], againInMs: Number.POSITIVE_INFINITY })
+  })
 })
 
 describe('ensureTaskIndexes', () => {

@@ -10,6 +10,11 @@ interface Abandoned {
   /** Matches them. Null if there are none. */
   readonly filter: Document | null
   /**
+   * Matches those that no dispatcher would take over, because their handlers are not configured. Null if it is not for
+   * these claims to release them.
+   */
+  readonly unclaimed: Document | null
+  /**
    * When to look again at the latest, in milliseconds: as soon as the lease of a living process may end, and at once while
    * a process holds records that does not say how long it lives.
    */
@@ -22,15 +27,20 @@ interface Abandoned {
  */
 export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Abandoned> {
   const others = (await findHolders(deps.db)).filter((holder) => holder !== deps.owner)
-  if (others.length === 0) return { filter: null, againInMs: Number.POSITIVE_INFINITY }
+  if (others.length === 0) return { filter: null, unclaimed: null, againInMs: Number.POSITIVE_INFINITY }
   const { dead, unknown, endsInMs } = await owners.findDead(others)
   const againInMs = unknown.length > 0 ? 0 : endsInMs
   const leaseOwner = { $in: [...dead, ...unknown] }
-  if (leaseOwner.$in.length === 0) return { filter: null, againInMs }
-  const filter = { state: 'processing', leaseOwner, ...ofHandler(deps) }
-  if (unknown.length === 0) return { filter, againInMs }
+  if (leaseOwner.$in.length === 0) return { filter: null, unclaimed: null, againInMs }
   const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
-  return { filter: { ...filter, $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }, againInMs }
+  const hasEnded = unknown.length === 0 ? {} : { $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }
+  const filter = { state: 'processing', leaseOwner, ...hasEnded }
+  return { filter: { ...filter, ...ofHandler(deps) }, unclaimed: ofNobody(deps, filter), againInMs }
+}
+
+/** Only fulfilment, which every gateway has, looks after the tasks of handlers that were removed. */
+function ofNobody({ handler = null, configured }: ClaimsDeps, all: Document): Document | null {
+  return handler === null ? { ...all, handler: { $nin: [null, ...(configured?.() ?? [])] } } : null
 }
 
 /** The processes that hold records. The index is read once for each process, however many records it holds. */
