@@ -15,6 +15,7 @@ import { addReplaysListCommand } from './commands/events/replays-list.ts'
 import { addReplaysShowCommand } from './commands/events/replays-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addHandlersBackfillCommand } from './commands/handlers/handlers-backfill.ts'
+import { addHandlersDiscardCommand } from './commands/handlers/handlers-discard.ts'
 import { addHandlersListCommand } from './commands/handlers/handlers-list.ts'
 import { addHandlersPauseCommand } from './commands/handlers/handlers-pause.ts'
 import { addHandlersResumeCommand } from './commands/handlers/handlers-resume.ts'
@@ -60,6 +61,7 @@ export const commandTable: readonly AddCommand[] = [
   addHandlersPauseCommand,
   addHandlersResumeCommand,
   addHandlersBackfillCommand,
+  addHandlersDiscardCommand,
   addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,

@@ -132,6 +132,12 @@ export const handlerNotPaused = defineError('handler_not_paused', {
   retry: 'never',
   message: 'The handler is not paused',
 })
+/** An operator can discard only the tasks of a handler that was removed. Nothing was changed. */
+export const handlerConfigured = defineError('handler_configured', {
+  status: 409,
+  retry: 'never',
+  message: 'The handler is configured: only tasks of a removed handler can be discarded',
+})
 /** Only the provider can sign a delivery: it keeps the key, or it has to confirm the event. Nothing was changed. */
 export const testEventNotSignable = defineError('test_event_not_signable', {
   status: 409,

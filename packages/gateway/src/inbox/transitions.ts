@@ -1,8 +1,8 @@
 import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Document, type ObjectId, Timestamp } from 'mongodb'
-import { type AttemptResult, type NoEffectReason, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
-import { measureFailing } from './claims/failing-time.ts'
+import { attempted, failed } from './claims/attempt-fields.ts'
+import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
 import type { EventDocument } from './event-document.ts'
 import { FIRST_PAUSED_DUE_AT } from './pauses/paused-due-at.ts'
 import { counterOf, listOf, raised, timeOf } from './record-expressions.ts'
@@ -21,6 +21,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   dead       -> pending                             requeueDead, after a redelivery
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
  *   dead       -> closed                              close
+ *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
  *   settled    -> done, with its key only             keyOnly
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
@@ -34,7 +35,6 @@ const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begu
  * a result or is replayed.
  */
 const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
-const NEWEST_ATTEMPTS = 50
 const NEWEST_REPLAYS = 50
 const MOST_LOSSES = 1_000
 
@@ -161,7 +161,10 @@ export function settle(settlement: Settlement, attempt: AttemptResult, rules: Se
     case 'dead': {
       const reason = { $literal: settlement.reason }
       const end = { state: 'dead', reason, settledAt: '$$NOW', ...datesOfDead(rules) }
-      return [{ $set: { ...attempted(attempt), ...failed(attempt, rules), ...end } }, { $unset: [...HOLD, 'losses'] }]
+      return [
+        { $set: { ...attempted(attempt), ...failed(attempt, rules.maxDelayMs), ...end } },
+        { $unset: [...HOLD, 'losses'] },
+      ]
     }
     case 'pending': {
       const { delayMs, failedCalls = 0, internalErrors = 0 } = settlement
@@ -172,26 +175,9 @@ export function settle(settlement: Settlement, attempt: AttemptResult, rules: Se
       const due = { ...suspicion, state: 'pending', dueAt: fromNow(delayMs) }
       return [
         { $unset: [...HOLD, ...SUSPICION] },
-        { $set: { ...attempted(attempt), ...failed(attempt, rules), ...due } },
+        { $set: { ...attempted(attempt), ...failed(attempt, rules.maxDelayMs), ...due } },
       ]
     }
-  }
-}
-
-function attempted({ ms, outcome, code, message }: AttemptResult): Document {
-  // Texts from outside are passed as literals. Otherwise a text that begins with $ would be read as a field path.
-  const entry = { $literal: { ms, outcome, code, message } }
-  const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
-  return { lost: 0, attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
-}
-
-function failed({ outcome, code, message }: AttemptResult, { maxDelayMs }: SettleRules): Document {
-  const { afterFailure, afterOrderUnknown } = measureFailing(maxDelayMs)
-  const error = { $literal: { code: code ?? outcome, message: message ?? '' } }
-  return {
-    lastError: { $mergeObjects: [error, { at: '$$NOW' }] },
-    failures: raised('failures'),
-    ...(code === ORDER_UNKNOWN ? afterOrderUnknown : afterFailure),
   }
 }
 
@@ -270,6 +256,12 @@ export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
 
 function literals(values: object): Document {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { $literal: value }]))
+}
+
+/** Settles a task whose handler was removed. The raised fence drops later writes of an earlier holder. */
+export function discard(retention: Retention): Document[] {
+  const end = { state: 'unhandled', reason: 'handler_removed', fence: raised('fence'), settledAt: '$$NOW' }
+  return [{ $set: { ...end, ...datesOfEnding(retention) } }, { $unset: [...HOLD, ...SUSPICION, 'dueAt'] }]
 }
 
 /** Who closes an event and why, and how long it is kept from then on. */

@@ -9,6 +9,7 @@ import {
   reverifyEventProcedure,
 } from './events/event-procedures.ts'
 import { backfillProcedure } from './handlers/backfill-procedure.ts'
+import { discardTasksProcedure } from './handlers/discard-procedure.ts'
 import { pauseHandlerProcedure, resumeHandlerProcedure } from './handlers/handler-pause-procedures.ts'
 import { listHandlersProcedure } from './handlers/list-handlers-procedure.ts'
 import { answerTimesProcedure } from './health/answer-times-procedure.ts'
@@ -62,6 +63,7 @@ export const operatorRouter = router({
     pause: pauseHandlerProcedure,
     resume: resumeHandlerProcedure,
     backfill: backfillProcedure,
+    discard: discardTasksProcedure,
   }),
   refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),

@@ -29,6 +29,7 @@ export interface AuditEntry {
     | 'events.search-bodies'
     | 'events.send-test'
     | 'handlers.backfill'
+    | 'handlers.discard'
     | 'handlers.pause'
     | 'handlers.resume'
     | 'orders.create'

@@ -7,15 +7,16 @@ import type { AuditEntry } from '../audit/audit.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 
-const changeSchema = z.strictObject({ handler: z.string().min(1).max(63), reason: reasonSchema })
+/** The input of a change of a handler: its name, and why. */
+export const handlerChangeSchema = z.strictObject({ handler: z.string().min(1).max(63), reason: reasonSchema })
 
-type Change = z.output<typeof changeSchema>
+type Change = z.output<typeof handlerChangeSchema>
 
 /**
  * `handlers.pause`: tasks of this handler are stored, but not sent until it is resumed. It takes effect in all gateways
  * within two seconds. Calls that have already begun are completed.
  */
-export const pauseHandlerProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler, reason } = input
   if (!isKnown(ctx, handler)) throw notFound({}, { message: 'No handler has this name' })
   await changePause(ctx, input, {
@@ -29,7 +30,7 @@ export const pauseHandlerProcedure = changingProcedure.input(changeSchema).mutat
 })
 
 /** `handlers.resume`: the tasks that waited are sent, the oldest first. The handler may have been removed. */
-export const resumeHandlerProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+export const resumeHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler } = input
   await changePause(ctx, input, {
     action: 'handlers.resume',

@@ -137,6 +137,30 @@ describe('the operator API', () => {
     expect(await system.events.countDocuments({ eventId })).toBe(3)
   })
 
+  it('discards the tasks of a removed handler, so that its events can be erased', async () => {
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', fulfilment: 'done' })
+    // As if the handler had been removed since.
+    await system.events.updateMany({ eventId, handler: 'search' }, { $set: { handler: 'removed' } })
+    const erase = () => operator.erase.mutate({ provider: 'acme', eventId, reason })
+    expect(await refusalOf(erase())).toMatchObject({ reason: 'erase_unsettled' })
+    const discarded = await operator.handlers.discard.mutate({ handler: 'removed', reason })
+    expect(discarded).toEqual({ handler: 'removed', discarded: 1, more: false, held: 0 })
+    expect(await states(eventId)).toMatchObject({ removed: 'unhandled' })
+    expect(await erase()).toMatchObject({ erased: 3 })
+    for (const handler of ['search', 'fulfilment']) {
+      expect(await refusalOf(operator.handlers.discard.mutate({ handler, reason }))).toMatchObject({
+        reason: 'handler_configured',
+      })
+    }
+    const { items } = await operator.audit.list.query({ limit: 4 })
+    expect(items.filter(({ action }) => action === 'handlers.discard').map(({ details }) => details)).toEqual([
+      { handler: 'fulfilment', refused: 'handler_configured' },
+      { handler: 'search', refused: 'handler_configured' },
+      { handler: 'removed' },
+    ])
+  })
+
   it('erases all tasks of an event', async () => {
     const eventId = await deliver()
     await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', fulfilment: 'done' })

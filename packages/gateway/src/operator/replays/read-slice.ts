@@ -12,7 +12,7 @@ import { hasExpired, type SearchPart } from './replay-search.ts'
 import { createSliceReader } from './slice-reader.ts'
 
 /** What reading a slice needs. */
-export interface SliceDeps extends ReverifyDeps {
+interface SliceDeps extends ReverifyDeps {
   readonly db: Db
   readonly encryption: Encryption
   /** Finds the handlers that want an event. Absent: no handlers are configured. */
@@ -20,13 +20,13 @@ export interface SliceDeps extends ReverifyDeps {
 }
 
 /** An update of an event, or one that inserts a task. */
-export interface EventUpdate {
+interface EventUpdate {
   readonly q: Document
   readonly u: readonly Document[]
 }
 
 /** An event whose body could not be read with the current settings. The mapping from its receipt then applies. */
-export interface NotRead {
+interface NotRead {
   readonly id: string
   readonly why: string
   /** Whether it gets no task, because its body is missing. Only of a backfill. */

@@ -1,0 +1,92 @@
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import type { Db, Filter, ObjectId } from 'mongodb'
+import { isIndexMissing } from '../claims/index-missing.ts'
+import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
+import type { Retention } from '../retention/retention.ts'
+import { discard } from '../transitions.ts'
+
+/** Dependencies of the discarding. */
+interface DiscardDeps {
+  readonly db: Db
+  readonly retention: Retention
+  /** Milliseconds that never go backwards. Default: those of the process. */
+  readonly monotonicMs?: () => number
+}
+
+/** How many tasks were discarded, and which are left. */
+interface Discarded {
+  readonly discarded: number
+  /** Whether the time ended before the tasks did. Repeat the call. */
+  readonly more: boolean
+  /** Tasks that a process holds. If it has died, they become pending when its lease ends. */
+  readonly held: number
+}
+
+const SLICE = 500
+const SEARCH_MS = 4_000
+// Below the time that a client waits for an answer.
+const WITHIN_MS = 4_000
+const BY_ID = { _id: 1 } as const
+
+/**
+ * Settles the pending and the dead tasks of a handler that was removed, in slices and for a limited time. It is safe to
+ * repeat. The caller makes sure that no gateway has the handler.
+ */
+export async function discardTasks(deps: DiscardDeps, handler: string): Promise<Discarded> {
+  const { db, monotonicMs = () => performance.now() } = deps
+  const endsAt = monotonicMs() + WITHIN_MS
+  let discarded = 0
+  let more = false
+  for (const state of ['pending', 'dead'] as const) {
+    for (let [isFull, after]: [boolean, ObjectId | null] = [true, null]; isFull && !more; ) {
+      const ids: ObjectId[] = await findSlice(db, { state, handler, after })
+      discarded += await write(deps, { _id: { $in: ids }, state, handler })
+      after = ids.at(-1) ?? null
+      isFull = ids.length === SLICE
+      more = isFull && monotonicMs() > endsAt
+    }
+  }
+  const filter = { state: 'processing', handler } as const
+  const events = db.collection<EventDocument>(EVENTS)
+  return {
+    discarded,
+    more,
+    held: await events.countDocuments(filter, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }),
+  }
+}
+
+function write({ db, retention }: DiscardDeps, q: Filter<EventDocument>): Promise<number> {
+  const updates = [{ q, u: discard(retention), multi: true, hint: BY_ID }]
+  return bulkUpdate(db, { update: EVENTS, updates })
+}
+
+interface Wanted {
+  readonly state: 'pending' | 'dead'
+  readonly handler: string
+  readonly after: ObjectId | null
+}
+
+/** Pending tasks leave the index by handler. The index of dead ones has them among those of others, in the order of ids. */
+async function findSlice(db: Db, { state, handler, after }: Wanted): Promise<ObjectId[]> {
+  if (state === 'dead') {
+    return find(db, { state, handler, ...(after === null ? {} : { _id: { $gt: after } }) }, 'dead')
+  }
+  try {
+    return await find(db, { state, handler }, TASK_DUE_INDEX)
+  } catch (error) {
+    // No gateway had handlers yet.
+    if (!isIndexMissing(error)) throw error
+    return find(db, { state, handler }, DUE_INDEX)
+  }
+}
+
+async function find(db: Db, filter: Filter<EventDocument>, hint: string): Promise<ObjectId[]> {
+  const found = db
+    .collection<EventDocument>(EVENTS)
+    .find(filter, { hint, maxTimeMS: SEARCH_MS })
+    .project<Pick<EventDocument, '_id'>>({ _id: 1 })
+    .limit(SLICE)
+  // Only the index of dead records has this order.
+  const ids = await (hint === 'dead' ? found.sort({ state: 1, _id: 1 }) : found).toArray()
+  return ids.map(({ _id }) => _id)
+}
