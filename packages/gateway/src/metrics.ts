@@ -187,7 +187,7 @@ export function addInboxGauges(registry: Registry, { readDepth, paused, provider
     ...INBOX_GAUGES,
     {
       name: 'oncehook_events_oldest_unsettled_seconds',
-      help: 'Age of the oldest event that is not settled, since its receipt or since it became due again, without those of paused providers; 0 if there is none',
+      help: 'Age of the oldest event that is not settled, since its receipt or since it became due again, without those of paused providers and of paused or removed handlers; 0 if there is none',
       read: (depth) => oldestUnsettledSeconds(depth, paused()),
     },
   ])

@@ -5,6 +5,7 @@ import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { collectDefaultMetrics } from 'prom-client'
+import { sentHandlers } from '../handlers/sent-handlers.ts'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
 import { OWNER_INDEXES } from '../inbox/claims/takeover/owners.ts'
 import { EVENT_INDEXES } from '../inbox/event-document.ts'
@@ -55,7 +56,7 @@ interface Deliveries extends Pick<Inboxes, 'testInboxes'>, Pick<Dispatching, 'ha
  */
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
   const { listener, testInboxes, handlers } = deliveries
-  const { mongo, registry, lifecycle, fulfilment, pauses } = context
+  const { mongo, registry, lifecycle, fulfilment, pauses, handlerPauses } = context
   collectDefaultMetrics({ register: registry })
   await context.settings.providers.loadAllSchemes()
   const client = await fulfilment()
@@ -67,7 +68,9 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   addInboxGauges(registry, {
     async readDepth() {
       // A gateway that sends nothing reads them rarely.
-      const [depth] = await Promise.all([readInboxDepth(mongo.background.db), pauses.refresh().catch(() => undefined)])
+      const sent = sentHandlers(handlers?.current(), handlerPauses.current)
+      const reading = readInboxDepth(mongo.background.db, sent)
+      const [depth] = await Promise.all([reading, pauses.refresh().catch(() => undefined)])
       return depth
     },
     paused: () => pauses.current,

@@ -1,5 +1,6 @@
 import { type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
+import { sentHandlers } from '../handlers/sent-handlers.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
@@ -9,7 +10,7 @@ const COUNTED_AT_MOST = 1_000_000
 
 /**
  * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event (except for
- * paused providers), the paused providers, and the number of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
+ * paused providers and handlers), the paused providers, and the number of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
  * rest of an estimated total.
  */
 export const overviewProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
@@ -18,7 +19,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
   const since = ObjectId.createFromTime(Math.floor((clock.now() - MINUTE_MS) / 1_000))
   const [total, depth, unhandled, deadByReason, receivedLastMinute] = await Promise.all([
     events.estimatedDocumentCount({ maxTimeMS: SEARCH_MS }),
-    readInboxDepth(db),
+    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
     countState(db, 'unhandled').catch(() => null),
     countDeadByReason(db).catch(() => null),
     events.countDocuments({ _id: { $gte: since } }, { maxTimeMS: SEARCH_MS, limit: COUNTED_AT_MOST }).catch(() => null),

@@ -1,6 +1,7 @@
 import type { Provider } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { z } from 'zod'
+import { sentHandlers } from '../handlers/sent-handlers.ts'
 import { EVENTS, PENDING_INDEX } from '../inbox/event-document.ts'
 import type { Pause } from '../inbox/pauses/provider-pauses.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
@@ -17,7 +18,7 @@ import { isSignable } from './test-events/is-signable.ts'
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const [stats, { oldest }, pauses] = await Promise.all([
     ctx.db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
-    readInboxDepth(ctx.db),
+    readInboxDepth(ctx.db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
     ctx.pauses.list().then((all) => Promise.all(all.map((pause) => showPause(ctx.db, pause)))),
   ])
   const paused = new Map(pauses)

@@ -2,6 +2,8 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient, ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
 import { makeDueAgain, requeueDead } from '../transitions.ts'
 import { oldestUnsettledSeconds, readInboxDepth } from './inbox-depth.ts'
 
@@ -75,6 +77,28 @@ describe('readInboxDepth', () => {
     expect(await age()).toBe(7)
     await open.events.updateOne({ eventId: 'replayed' }, { $set: { state: 'processing', dueAgainAt: ago(9_000) } })
     expect(await age()).toBe(9)
+  })
+
+  it('leaves out tasks of handlers that are paused or removed, and shows what waits behind them', async () => {
+    await ensureTaskIndexes(open.db)
+    const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1_000)
+    const store = (seconds: number, handler: string, members: object = {}) => {
+      const receivedAt = ago(seconds)
+      return sampleRecord({ provider: 'split', state: 'pending', handler, receivedAt, ...members })
+    }
+    const removed = [store(9_000, 'removed'), store(8_000, 'removed', { dueAgainAt: ago(7_000) })]
+    await open.events.insertMany([...removed, store(6_000, 'removed', { state: 'processing', leaseOwner: 'other' })])
+    const age = async (...sent: readonly string[]): Promise<number> => {
+      const { oldest } = await readInboxDepth(open.db, [null, ...sent])
+      return Math.floor((oldest?.get('split') ?? -1_000) / 1_000)
+    }
+    expect(await age('kept')).toBe(-1)
+    expect(await age('removed')).toBe(9)
+    await open.events.insertMany([store(3_000, 'kept'), store(5_000, 'kept', { dueAgainAt: ago(2_000) })])
+    expect(await age('kept')).toBe(3)
+    expect(await age()).toBe(-1)
+    await open.events.insertOne(store(4_000, 'kept', { state: 'processing', leaseOwner: 'other' }))
+    expect(await age('kept')).toBe(4)
   })
 
   it('says that it does not know while the database is unavailable', async () => {

@@ -1,5 +1,13 @@
 import type { Db, Document } from 'mongodb'
-import { AGAIN_INDEX, DUE_INDEX, EVENTS, type EventState, PENDING_INDEX, PROCESSING_INDEX } from '../event-document.ts'
+import {
+  AGAIN_INDEX,
+  DUE_INDEX,
+  EVENTS,
+  type EventState,
+  PENDING_INDEX,
+  PROCESSING_INDEX,
+  TASK_DUE_INDEX,
+} from '../event-document.ts'
 import { msSince, timeOf } from '../record-expressions.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
@@ -15,16 +23,20 @@ export interface InboxDepth {
   readonly oldest: ReadonlyMap<string, number> | null
 }
 
+/** The handlers whose tasks are sent: configured, and not paused. Null is fulfilment. */
+export type SentHandlers = readonly (string | null)[]
+
 /**
- * Counts pending, processing, dead and closed events, and reads the ages of the oldest unsettled events. Never throws.
+ * Counts pending, processing, dead and closed events, and reads the ages of the oldest unsettled events. Tasks that are
+ * not sent, because their handler is not one of `sent`, wait on purpose and have no age here. Never throws.
  */
-export async function readInboxDepth(db: Db): Promise<InboxDepth> {
+export async function readInboxDepth(db: Db, sent: SentHandlers = [null]): Promise<InboxDepth> {
   const [pending, processing, dead, closed, oldest] = await Promise.all([
     orNull(countState(db, 'pending')),
     orNull(countState(db, 'processing')),
     orNull(countState(db, 'dead')),
     orNull(countState(db, 'closed')),
-    orNull(readOldest(db)),
+    orNull(readOldest(db, sent)),
   ])
   return { pending, processing, dead, closed, oldest }
 }
@@ -61,46 +73,62 @@ async function orNull<T>(read: Promise<T>): Promise<T | null> {
   return read.catch(() => null)
 }
 
-async function readOldest(db: Db): Promise<Map<string, number>> {
+async function readOldest(db: Db, sent: SentHandlers): Promise<Map<string, number>> {
   const [first, again, processing] = await Promise.all([
     ofProviders(db, FIRST_PENDING, PENDING_INDEX),
     ofProviders(db, OLDEST_AGAIN, AGAIN_INDEX),
-    ofProviders(db, OLDEST_PROCESSING, PROCESSING_INDEX),
+    ofProviders(db, oldestProcessing(sent), PROCESSING_INDEX),
   ])
   // Old records that were made due again come first, before those that have waited longer.
   const behind = first
     .filter(({ isAgain }) => isAgain)
     .map(({ _id }) => ofProviders(db, pendingSinceReceipt(_id), PENDING_INDEX))
-  const waiting = [
-    ...first.filter(({ isAgain }) => !isAgain),
-    ...again,
-    ...processing,
-    ...(await Promise.all(behind)).flat(),
-  ]
+  const waiting = [...first.filter(({ isAgain }) => !isAgain), ...again, ...(await Promise.all(behind)).flat()]
+  const isSent = ({ handler = null }: Waiting): boolean => sent.includes(handler)
+  const unsent = waiting.filter((one) => !isSent(one)).map(({ _id }) => _id)
+  // Only if tasks that wait on purpose hide the others.
+  const hidden = unsent.length === 0 ? [] : await ofProviders(db, oldestOf(unsent, sent), TASK_DUE_INDEX)
   const oldest = new Map<string, number>()
-  for (const { _id, seconds } of waiting) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
+  for (const { _id, seconds } of [...waiting.filter(isSent), ...processing, ...hidden]) {
+    oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
+  }
   return oldest
 }
 
 const IN_ORDER = { $sort: { state: 1, provider: 1, _id: 1 } }
-const FIRST = { $group: { _id: '$provider', since: { $first: '$receivedAt' }, dueAgainAt: { $first: '$dueAgainAt' } } }
+const FIRST = {
+  $group: {
+    ...{ _id: '$provider', handler: { $first: '$handler' } },
+    ...{ since: { $first: '$receivedAt' }, dueAgainAt: { $first: '$dueAgainAt' } },
+  },
+}
 // In the order of the index, so that the first record of each provider is found without reading the others.
 const FIRST_PENDING: readonly Document[] = [{ $match: { state: 'pending' } }, IN_ORDER, FIRST]
 const OLDEST_AGAIN: readonly Document[] = [
   { $match: { state: 'pending', dueAgainAt: { $type: 'date' } } },
   { $sort: { state: 1, provider: 1, dueAgainAt: 1 } },
-  { $group: { _id: '$provider', since: { $first: '$dueAgainAt' } } },
+  { $group: { _id: '$provider', handler: { $first: '$handler' }, since: { $first: '$dueAgainAt' } } },
 ]
-// The number of these is limited by what the processes hold.
-const OLDEST_PROCESSING: readonly Document[] = [
-  { $match: { state: 'processing' } },
-  { $group: { _id: '$provider', since: { $min: { $max: [timeOf('receivedAt'), timeOf('dueAgainAt')] } } } },
-]
+const OLDEST_OF_ALL = {
+  $group: { _id: '$provider', since: { $min: { $max: [timeOf('receivedAt'), timeOf('dueAgainAt')] } } },
+}
 const AGE = {
   $project: {
+    handler: 1,
     seconds: { $divide: [msSince('since'), 1_000] },
     isAgain: { $eq: [{ $type: '$dueAgainAt' }, 'date'] },
   },
+}
+
+/** The number of these is limited by what the processes hold. */
+function oldestProcessing(sent: SentHandlers): readonly Document[] {
+  return [{ $match: { state: 'processing', handler: { $in: [...sent] } } }, OLDEST_OF_ALL]
+}
+
+/** The pending records of some providers that are sent. */
+function oldestOf(providers: readonly string[], sent: SentHandlers): readonly Document[] {
+  const $match = { state: 'pending', handler: { $in: [...sent] }, provider: { $in: [...new Set(providers)] } }
+  return [{ $match }, OLDEST_OF_ALL]
 }
 
 function pendingSinceReceipt(provider: string): readonly Document[] {
@@ -116,6 +144,8 @@ interface Waiting {
   /** The provider. */
   readonly _id: string
   readonly seconds: number
+  /** The handler of its oldest task. Absent: fulfilment. */
+  readonly handler?: string | null
   /** Whether a record was found that was made due again, so that its age does not count from its receipt. */
   readonly isAgain: boolean
 }

@@ -1,5 +1,6 @@
 import type { Provider } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
+import { sentHandlers } from '../../handlers/sent-handlers.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import type { SearchBudget } from '../events/find-newest.ts'
@@ -22,7 +23,7 @@ export const providerHealthProcedure = procedure.input(z.strictObject({}).option
   const now = clock.now()
   const [stats, { oldest }, received] = await Promise.all([
     db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
-    readInboxDepth(db),
+    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
     countReceived(db, now, BUDGET).catch(() => null),
   ])
   const byProvider = Map.groupBy(stats, ({ _id }) => _id.provider)
