@@ -63,15 +63,24 @@ describe('processTasks', () => {
     expect(settled.map(({ attempt }) => attempt.code)).toEqual([null, 'handler_busy', 'handler_refused'])
   })
 
-  it('waits at least as long as the handler asks, but never longer than the longest delay', async () => {
-    const delayAfter = async (afterMs: number) => {
+  it('waits as long as the handler asks and a little more, but never longer than the longest delay', async () => {
+    const delayAfter = async (afterMs: number, failures = 0) => {
       const call: CallHandler = async () => [{ ...later, afterMs }]
-      const { settled } = await processTasks(depsOf({ call }), [claimOf('a')])
+      const { settled } = await processTasks(depsOf({ call }), [claimOf('a', { failures })])
       return settled[0]?.settlement
     }
-    expect(await delayAfter(7_000)).toEqual({ state: 'pending', delayMs: 7_000 })
-    expect(await delayAfter(100)).toEqual({ state: 'pending', delayMs: 500 })
+    expect(await delayAfter(7_000)).toEqual({ state: 'pending', delayMs: 7_750 })
+    expect(await delayAfter(40_000)).toEqual({ state: 'pending', delayMs: 43_000 })
     expect(await delayAfter(10_000_000)).toEqual({ state: 'pending', delayMs: 60_000 })
+  })
+
+  it('comes back as soon as the handler asks, however often it has failed, but not at once', async () => {
+    const delays = [0, 0.5, 0.999].map(async (random) => {
+      const call: CallHandler = async () => [{ ...later, afterMs: 0 }]
+      const { settled } = await processTasks(depsOf({ call, random: () => random }), [claimOf('a', { failures: 9 })])
+      return settled[0]?.settlement
+    })
+    expect(await Promise.all(delays)).toEqual([500, 750, 999].map((delayMs) => ({ state: 'pending', delayMs })))
   })
 
   it('tries again soon after `now`, and gives up at the end of the longest time', async () => {

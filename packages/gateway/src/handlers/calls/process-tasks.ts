@@ -21,6 +21,9 @@ export interface TaskDeps {
 // Bodies wait in memory until their call is answered.
 const MOST_CHARACTERS = 2 * 1024 * 1024
 const NOW = { baseMs: 100, capMs: 5_000 }
+// The tasks that a handler sent away at the same time do not all come back at the same time.
+const SPREAD = 0.1
+const LEAST_SPREAD_MS = 1_000
 
 /** Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Never throws. */
 export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
@@ -102,13 +105,19 @@ function settle(deps: TaskDeps, { claim, answer, ms }: Answered): SettledClaim {
   return { claim, settlement, attempt: { ms, outcome, code: answer.refused, message: answer.message } }
 }
 
-function decide({ limits, random }: TaskDeps, claim: Claim, { refused, retry, afterMs = 0 }: TaskRefusal): Settlement {
+function decide({ limits, random }: TaskDeps, claim: Claim, { refused, retry, afterMs }: TaskRefusal): Settlement {
   const tried = { ...claim, code: refused, retry, isFault: false, othersWork: false }
   const settlement = decideRetry(tried, limits, random)
   if (settlement.state !== 'pending') return settlement
   if (retry === 'now') return { state: 'pending', delayMs: backoffMs(NOW, claim.failures, random) }
+  if (afterMs === undefined) return settlement
   // A later due time than any that is ever set counts as past.
-  return { state: 'pending', delayMs: Math.min(Math.max(settlement.delayMs, afterMs), limits.capMs) }
+  return { state: 'pending', delayMs: Math.min(spread(afterMs, random), limits.capMs) }
+}
+
+/** A time that a handler asked for, and a little more: at least half a second, so that 0 does not mean at once. */
+function spread(ms: number, random: () => number): number {
+  return Math.floor(ms + (0.5 + random() / 2) * Math.max(LEAST_SPREAD_MS, ms * SPREAD))
 }
 
 /** A task of a call that failed as a whole: nothing counts against it that did not count before. */

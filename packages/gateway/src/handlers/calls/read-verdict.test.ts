@@ -26,7 +26,7 @@ describe('readVerdict', () => {
   it.each([429, 503])('waits as long as %i says', (status) => {
     expect(verdict(status)).toMatchObject({ refused: 'handler_busy', retry: 'later' })
     expect(verdict(status, '7')).toMatchObject({ retry: 'later', afterMs: 7_000 })
-    expect(verdict(status, '0')).toMatchObject({ retry: 'now' })
+    expect(verdict(status, '0')).toMatchObject({ retry: 'later', afterMs: 0 })
     expect(verdict(status, 'soon')).not.toHaveProperty('afterMs')
   })
 })

@@ -19,9 +19,8 @@ export function readVerdict({ status, retryAfter }: HttpAnswer, now: number): Ta
   if (NEVER.has(status)) return { refused: 'handler_refused', retry: 'never', message }
   if (!WAITS.has(status)) return { refused: 'handler_failed', retry: 'later', message }
   const afterMs = retryAfter === null ? null : readRetryAfter(retryAfter, now)
-  const waits = { refused: 'handler_busy', message } as const
-  if (afterMs === null) return { ...waits, retry: 'later' }
-  return afterMs === 0 ? { ...waits, retry: 'now' } : { ...waits, retry: 'later', afterMs }
+  const waits = { refused: 'handler_busy', retry: 'later', message } as const
+  return afterMs === null ? waits : { ...waits, afterMs }
 }
 
 /** Seconds or a date (RFC 9110 section 10.2.3), as milliseconds from now. Null for any other text. */
