@@ -4,7 +4,7 @@ import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch
 import type { ServiceTokens } from '@oncehook/kernel/service-token'
 import { z } from 'zod'
 import type { TaskEvent } from '../events/task-event.ts'
-import type { CallHandler, TaskAnswer } from './call-handler.ts'
+import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
 
 /** Where a handler is, and what its calls need. */
 export interface TrpcCallDeps {
@@ -28,25 +28,18 @@ const result = z.union([
 const answerSchema = z.object({ result: z.object({ data: z.object({ results: z.array(result) }) }) })
 
 const MOST_BYTES = 1024 * 1024
-// The input is invalid, or too large.
-const UNREADABLE: ReadonlySet<number> = new Set([400, 413])
 
 /**
  * Creates the calls of a handler with a tRPC router: `events.handle` with a batch of tasks. If the handler cannot read a
- * batch, it gets the halves, until the task that it cannot read is alone.
+ * batch, or fails on it, it gets the halves, until the task at fault is alone.
  */
 export function createTrpcCall(deps: TrpcCallDeps): CallHandler {
   const address = new URL('events.handle', deps.url.href.endsWith('/') ? deps.url : `${deps.url.href}/`).href
   const call = withServiceToken(deps.fetch, deps.tokens)
   const handle = async (tasks: readonly TaskEvent[]): Promise<readonly TaskAnswer[]> => {
-    const response = await send(deps, { call, address }, tasks)
-    if (response.ok) return readResults(response, tasks.length)
-    await response.body?.cancel()
-    const { status } = response
-    if (!UNREADABLE.has(status)) throw unavailable({ reason: 'refused', status })
-    if (tasks.length === 1) {
-      return [{ refused: 'handler_unreadable', retry: 'later', message: `The handler answered ${status}` }]
-    }
+    const answer = await send(deps, { call, address }, tasks)
+    if ('results' in answer) return answer.results
+    if (tasks.length === 1) return [answer]
     const middle = tasks.length >> 1
     return [...(await handle(tasks.slice(0, middle))), ...(await handle(tasks.slice(middle)))]
   }
@@ -58,29 +51,68 @@ interface Line {
   readonly address: string
 }
 
-async function send({ handler, timeoutMs }: TrpcCallDeps, { call, address }: Line, tasks: readonly TaskEvent[]) {
+/** The results of a call, or why there are none although the handler answered. */
+type Answer = { readonly results: readonly TaskAnswer[] } | TaskRefusal
+
+/** @throws unavailable if the handler was not reached, or if its answer says nothing about the tasks */
+async function send(
+  { handler, timeoutMs }: TrpcCallDeps,
+  { call, address }: Line,
+  tasks: readonly TaskEvent[],
+): Promise<Answer> {
   const events = tasks.map(({ attempt, json }) => `{"attempt":${attempt},${json.slice(1)}`)
   const body = `{"handler":${JSON.stringify(handler)},"events":[${events.join()}]}`
   const signal = AbortSignal.timeout(timeoutMs)
   const headers = { 'content-type': 'application/json' }
+  let response: Response
+  let text: string | null
   try {
-    return await call(address, { method: 'POST', headers, body, redirect: 'manual', signal })
+    response = await call(address, { method: 'POST', headers, body, redirect: 'manual', signal })
+    text = response.ok ? await readText(response) : null
+    if (!response.ok) await response.body?.cancel()
   } catch (cause) {
     throw unavailable({ reason: signal.aborted ? 'timed_out' : 'not_reached' }, { cause })
   }
+  if (!response.ok) return refusalOf(response.status)
+  return readResults(text, tasks.length) ?? { ...FAILED, message: 'The handler gave no valid answer' }
 }
 
-/** @throws unavailable if these are not the results of that many tasks */
-async function readResults(response: Response, count: number): Promise<TaskAnswer[]> {
-  const results = await read(response)
-  if (results?.length !== count) throw unavailable({ reason: 'answer_invalid' })
-  return results.map((one) => ('done' in one ? one : { ...one, message: `Refused by the handler: ${one.refused}` }))
+// The input is invalid, or too large.
+const UNREADABLE: ReadonlySet<number> = new Set([400, 413])
+// From a load balancer or a server that is overloaded. They say nothing about the tasks.
+const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
+const FAILED = { refused: 'handler_failed', retry: 'later' } as const
+
+/** @throws unavailable if the status says nothing about the tasks */
+function refusalOf(status: number): TaskRefusal {
+  const message = `The handler answered ${status}`
+  if (UNREADABLE.has(status)) return { refused: 'handler_unreadable', retry: 'later', message }
+  if (status >= 500 && !AWAY.has(status)) return { ...FAILED, message }
+  throw unavailable({ reason: 'refused', status })
 }
 
-async function read(response: Response): Promise<z.output<typeof result>[] | null> {
+/** The text of an answer. Null if it is too long. */
+async function readText(response: Response): Promise<string | null> {
   try {
-    const text = await readCapped(response, MOST_BYTES)
-    return answerSchema.parse(JSON.parse(text.toString('utf8'))).result.data.results
+    return (await readCapped(response, MOST_BYTES)).toString('utf8')
+  } catch (error) {
+    if (unavailable.is(error)) return null
+    throw error
+  }
+}
+
+/** Null if these are not the results of that many tasks. */
+function readResults(text: string | null, count: number): { readonly results: readonly TaskAnswer[] } | null {
+  const results = parse(text)
+  if (results?.length !== count) return null
+  return {
+    results: results.map((one) => ('done' in one ? one : { ...one, message: `Refused by the handler: ${one.refused}` })),
+  }
+}
+
+function parse(text: string | null): z.output<typeof result>[] | null {
+  try {
+    return text === null ? null : answerSchema.parse(JSON.parse(text)).result.data.results
   } catch {
     return null
   }

@@ -1,0 +1,71 @@
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { describe, expect, it } from 'vitest'
+import type { TaskEvent } from '../events/task-event.ts'
+import { createTrpcCall } from './trpc-call.ts'
+
+const TIMEOUT_MS = 1_000
+
+/** What the handler answers to a call with these tasks. */
+type Answer = (keys: readonly string[]) => Response | Promise<Response>
+
+function setUp(answer: Answer) {
+  const calls: string[][] = []
+  const call = createTrpcCall({
+    ...{ handler: 'search', url: new URL('http://search.test/trpc'), timeoutMs: TIMEOUT_MS },
+    tokens: { issue: async () => 'token' },
+    async fetch(_, { body }) {
+      const { events } = JSON.parse(String(body)) as { events: { key: string }[] }
+      const keys = events.map(({ key }) => key)
+      calls.push(keys)
+      return answer(keys)
+    },
+  })
+  return { call: (keys: string) => call(Array.from(keys, taskOf)), calls }
+}
+
+function taskOf(key: string): TaskEvent {
+  return { key, attempt: 1, json: JSON.stringify({ key }) }
+}
+
+function done(keys: readonly string[]): Response {
+  return Response.json({ result: { data: { results: keys.map(() => ({ done: true })) } } })
+}
+
+/** Answers with this if the task `x` is among those of the call. */
+const atX =
+  (answer: () => Response): Answer =>
+  (keys) =>
+    keys.includes('x') ? answer() : done(keys)
+
+const status = (code: number) => () => new Response('{}', { status: code })
+
+describe('createTrpcCall', () => {
+  it.each([
+    ['answers 400', status(400), 'handler_unreadable'],
+    ['answers 413', status(413), 'handler_unreadable'],
+    ['answers 500', status(500), 'handler_failed'],
+    ['answers 501', status(501), 'handler_failed'],
+    ['gives no JSON', () => new Response('<html>'), 'handler_failed'],
+    ['gives a result less', () => done([]), 'handler_failed'],
+    ['gives an answer that is too long', () => new Response('x'.repeat(2_000_000)), 'handler_failed'],
+  ])('finds the task at which the handler %s, so that it holds up no other', async (_, answer, refused) => {
+    const { call, calls } = setUp(atX(answer))
+    const answers = await call('abxd')
+    expect(answers).toMatchObject([{ done: true }, { done: true }, { refused, retry: 'later' }, { done: true }])
+    expect(calls.map((keys) => keys.join(''))).toEqual(['abxd', 'ab', 'xd', 'x', 'd'])
+  })
+
+  it.each([401, 404, 429, 502, 503, 504])('blames no task for %i', async (code) => {
+    const { call, calls } = setUp(status(code))
+    const error = await call('ab').catch((thrown: unknown) => thrown)
+    expect(unavailable.is(error) && error.details).toEqual({ reason: 'refused', status: code })
+    expect(calls).toHaveLength(1)
+  })
+
+  it('blames no task for a connection that breaks in the middle of the answer', async () => {
+    const body = () => new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
+    const { call } = setUp(() => new Response(body()))
+    const error = await call('ab').catch((thrown: unknown) => thrown)
+    expect(unavailable.is(error) && error.details).toEqual({ reason: 'not_reached' })
+  })
+})
