@@ -41,7 +41,7 @@ async function loadTrpc({ serviceKeys, clock, fetch }: CallContext, handler: Han
     ...{ issuer: 'gateway', audience: name, clock, newId: randomUUID },
     key: () => signingKey(serviceKeys.current()),
   })
-  return createTrpcCall({ handler: name, url: place.url, tokens, fetch, timeoutMs })
+  return createTrpcCall({ handler: name, url: place.url, tokens, fetch, timeoutMs, now: () => performance.now() })
 }
 
 function signingKey([first]: readonly ServiceKey[]): ServiceKey {

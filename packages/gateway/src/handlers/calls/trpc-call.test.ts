@@ -10,8 +10,10 @@ type Answer = (keys: readonly string[]) => Response | Promise<Response>
 
 function setUp(answer: Answer) {
   const calls: string[][] = []
+  const clock = { now: 5_000 }
   const call = createTrpcCall({
     ...{ handler: 'search', url: new URL('http://search.test/trpc'), timeoutMs: TIMEOUT_MS },
+    now: () => clock.now,
     tokens: { issue: async () => 'token' },
     async fetch(_, { body }) {
       const { events } = JSON.parse(String(body)) as { events: { key: string }[] }
@@ -20,7 +22,7 @@ function setUp(answer: Answer) {
       return answer(keys)
     },
   })
-  return { call: (keys: string) => call(Array.from(keys, taskOf)), calls }
+  return { call: (keys: string) => call(Array.from(keys, taskOf)), calls, clock }
 }
 
 function taskOf(key: string): TaskEvent {
@@ -67,5 +69,38 @@ describe('createTrpcCall', () => {
     const { call } = setUp(() => new Response(body()))
     const error = await call('ab').catch((thrown: unknown) => thrown)
     expect(unavailable.is(error) && error.details).toEqual({ reason: 'not_reached' })
+  })
+
+  it('divides a batch for twice the time of a call at most, and keeps the answers that it has', async () => {
+    const system = setUp((keys) => {
+      system.clock.now += 600
+      return atX(status(500))(keys)
+    })
+    const answers = await system.call('abxd')
+    expect(system.calls.map((keys) => keys.join(''))).toEqual(['abxd', 'ab', 'xd', 'x'])
+    const [a, b, x, d] = answers
+    expect([a, b]).toEqual([{ done: true }, { done: true }])
+    expect(x).toMatchObject({ refused: 'handler_failed' })
+    expect(d).toMatchObject({ refused: 'handler_unreadable', retry: 'later' })
+  })
+
+  it('sends a limited number of calls, even if the handler fails at once on every task', async () => {
+    const { call, calls } = setUp(status(500))
+    const answers = await call('x'.repeat(500))
+    expect(calls.length).toBeLessThanOrEqual(100)
+    expect(answers).toHaveLength(500)
+    const codes = answers.map((answer) => 'refused' in answer && answer.refused)
+    expect(new Set(codes)).toEqual(new Set(['handler_failed', 'handler_unreadable']))
+  })
+
+  it('keeps the answers that it has if the handler disappears, and sends no more', async () => {
+    const { call, calls } = setUp((keys) => {
+      if (keys.length === 1) throw new TypeError('fetch failed')
+      return atX(status(500))(keys)
+    })
+    const answers = await call('abxd')
+    const away = { refused: 'unavailable', retry: 'later' }
+    expect(answers).toMatchObject([{ done: true }, { done: true }, away, away])
+    expect(calls.at(-1)).toEqual(['x'])
   })
 })

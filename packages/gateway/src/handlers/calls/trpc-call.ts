@@ -16,6 +16,8 @@ export interface TrpcCallDeps {
   readonly fetch: CallFetch
   /** The longest time of a call, in milliseconds. */
   readonly timeoutMs: number
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
 }
 
 const result = z.union([
@@ -31,19 +33,12 @@ const MOST_BYTES = 1024 * 1024
 
 /**
  * Creates the calls of a handler with a tRPC router: `events.handle` with a batch of tasks. If the handler cannot read a
- * batch, or fails on it, it gets the halves, until the task at fault is alone.
+ * batch, or fails on it, it gets the halves, until the task at fault is alone. That takes twice the time of a call at most.
  */
 export function createTrpcCall(deps: TrpcCallDeps): CallHandler {
   const address = new URL('events.handle', deps.url.href.endsWith('/') ? deps.url : `${deps.url.href}/`).href
   const call = withServiceToken(deps.fetch, deps.tokens)
-  const handle = async (tasks: readonly TaskEvent[]): Promise<readonly TaskAnswer[]> => {
-    const answer = await send(deps, { call, address }, tasks)
-    if ('results' in answer) return answer.results
-    if (tasks.length === 1) return [answer]
-    const middle = tasks.length >> 1
-    return [...(await handle(tasks.slice(0, middle))), ...(await handle(tasks.slice(middle)))]
-  }
-  return handle
+  return (tasks) => new Halving(deps, { call, address }).ask(tasks)
 }
 
 interface Line {
@@ -51,18 +46,78 @@ interface Line {
   readonly address: string
 }
 
+const MOST_TIMES = 2
+// Enough to find every task of a batch of the default size.
+const MOST_CALLS = 100
+
+/** A batch on its way, which may have to be halved. */
+class Halving {
+  readonly #deps: TrpcCallDeps
+  readonly #line: Line
+  readonly #endsAt: number
+  #calls = 0
+  /** The answer for the tasks that are left, once nothing more is sent. */
+  #rest: TaskRefusal | null = null
+
+  constructor(deps: TrpcCallDeps, line: Line) {
+    this.#deps = deps
+    this.#line = line
+    this.#endsAt = deps.now() + MOST_TIMES * deps.timeoutMs
+  }
+
+  /** @throws unavailable if nothing is known about any of the tasks */
+  async ask(tasks: readonly TaskEvent[]): Promise<readonly TaskAnswer[]> {
+    this.#calls += 1
+    const answer = await send(this.#deps, this.#line, { tasks, withinMs: this.#timeLeft })
+    if ('results' in answer) return answer.results
+    if (tasks.length === 1) return [answer]
+    const middle = tasks.length >> 1
+    return [...(await this.#askHalf(tasks.slice(0, middle))), ...(await this.#askHalf(tasks.slice(middle)))]
+  }
+
+  /** The answers of half a batch. A call that fails does not take away those that the other half has. */
+  async #askHalf(half: readonly TaskEvent[]): Promise<readonly TaskAnswer[]> {
+    if (this.#isOver) this.#rest ??= TOO_LONG
+    const rest = this.#rest
+    if (rest !== null) return half.map(() => rest)
+    try {
+      return await this.ask(half)
+    } catch (error) {
+      if (!unavailable.is(error)) throw error
+      const lost = this.#isOver ? TOO_LONG : { refused: error.code, retry: 'later' as const, message: NO_ANSWER }
+      this.#rest = lost
+      return half.map(() => lost)
+    }
+  }
+
+  get #timeLeft(): number {
+    return Math.min(this.#deps.timeoutMs, this.#endsAt - this.#deps.now())
+  }
+
+  get #isOver(): boolean {
+    return this.#timeLeft < 1 || this.#calls >= MOST_CALLS
+  }
+}
+
+const NO_ANSWER = 'The handler gave no answer'
+const TOO_LONG: TaskRefusal = {
+  refused: 'handler_unreadable',
+  retry: 'later',
+  message: 'There was no time left to find the events of the batch at which the handler fails',
+}
+
 /** The results of a call, or why there are none although the handler answered. */
 type Answer = { readonly results: readonly TaskAnswer[] } | TaskRefusal
 
 /** @throws unavailable if the handler was not reached, or if its answer says nothing about the tasks */
 async function send(
-  { handler, timeoutMs }: TrpcCallDeps,
+  { handler }: TrpcCallDeps,
   { call, address }: Line,
-  tasks: readonly TaskEvent[],
+  { tasks, withinMs }: { readonly tasks: readonly TaskEvent[]; readonly withinMs: number },
 ): Promise<Answer> {
   const events = tasks.map(({ attempt, json }) => `{"attempt":${attempt},${json.slice(1)}`)
   const body = `{"handler":${JSON.stringify(handler)},"events":[${events.join()}]}`
-  const signal = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.timeout(Math.ceil(withinMs))
   const headers = { 'content-type': 'application/json' }
   let response: Response
   let text: string | null
@@ -106,7 +161,9 @@ function readResults(text: string | null, count: number): { readonly results: re
   const results = parse(text)
   if (results?.length !== count) return null
   return {
-    results: results.map((one) => ('done' in one ? one : { ...one, message: `Refused by the handler: ${one.refused}` })),
+    results: results.map((one) =>
+      'done' in one ? one : { ...one, message: `Refused by the handler: ${one.refused}` },
+    ),
   }
 }
 
