@@ -22,12 +22,48 @@ type Stored = Pick<EventDocument, '_id' | 'raw' | 'headers' | 'sealed' | 'bodyId
 const READ_MS = 4_000
 const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, receivedAt: 1, starts: 1 } as const
 
-/** Reads claimed tasks with their bodies, one by one. A claim whose record is gone is left out. */
+// One answer of the database could otherwise have 16 MB of records, for every call in progress.
+const MOST_BYTES = 2 * 1024 * 1024
+
+/**
+ * Reads claimed tasks with their bodies, one by one. A claim whose record is gone is left out. Holds at most 2 MiB of
+ * records at a time, or one record that is larger.
+ */
 export async function* readTasks(
   source: TaskSource,
   handler: string,
   claims: readonly Claim[],
 ): AsyncGenerator<ReadTask> {
+  for (const group of await groupBySize(source, claims)) yield* readGroup(source, handler, group)
+}
+
+/** The claims in groups of records that are read together. A record that is not found is in one of them, too. */
+async function groupBySize(source: TaskSource, claims: readonly Claim[]): Promise<Claim[][]> {
+  if (claims.length < 2) return [[...claims]]
+  const sizes = await readSizes(source, claims)
+  const groups: Claim[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const claim of claims) {
+    const size = sizes.get(String(claim._id)) ?? 0
+    bytes += size
+    if (bytes <= MOST_BYTES) groups.at(-1)?.push(claim)
+    else {
+      groups.push([claim])
+      bytes = size
+    }
+  }
+  return groups
+}
+
+async function readSizes({ db, isSharded }: TaskSource, claims: readonly Claim[]): Promise<Map<string, number>> {
+  const pipeline = [{ $match: nameRecords(claims, isSharded) }, { $project: { size: { $bsonSize: '$$ROOT' } } }]
+  const found = db
+    .collection(EVENTS)
+    .aggregate<{ readonly _id: unknown; readonly size: number }>(pipeline, { maxTimeMS: READ_MS })
+  return new Map((await found.toArray()).map(({ _id, size }) => [String(_id), size]))
+}
+
+async function* readGroup(source: TaskSource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
   const byId = new Map(claims.map((claim) => [String(claim._id), claim]))
   const found = source.db
     .collection<EventDocument>(EVENTS)

@@ -1,0 +1,51 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { Binary, BSON, type CommandSucceededEvent } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { initialClaimOf } from '../../inbox/claims/claim.ts'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { openInbox } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { type ReadTask, readTasks } from './read-tasks.ts'
+
+const KIB = 1_024
+const MOST_BYTES = 2 * KIB * KIB
+
+function recordOf(eventId: string, bytes: number): EventDocument {
+  return sampleRecord({ eventId, handler: 'billing', raw: new Binary(Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`)) })
+}
+
+describe('readTasks', () => {
+  it('gets at most 2 MiB of records from the database at a time, or one larger one', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    const sizes = [700, 700, 700, 10, 10, 3_000, 10, 900, 900, 900]
+    const records = sizes.map((kib, index) => recordOf(`e${index}`, kib * KIB))
+    await open.events.insertMany(records)
+    const replies: CommandSucceededEvent['reply'][] = []
+    open.db.client.on('commandSucceeded', ({ reply }) => replies.push(reply))
+    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const tasks: ReadTask[] = []
+    for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) tasks.push(task)
+    expect(tasks.map(({ claim }) => claim.event.id).toSorted()).toEqual(sizes.map((_, index) => `e${index}`))
+    const batches = replies.map(({ cursor }) => [...(cursor?.firstBatch ?? []), ...(cursor?.nextBatch ?? [])])
+    const tooLarge = batches.filter((batch) => batch.length > 1 && BSON.calculateObjectSize(batch) > MOST_BYTES)
+    expect(tooLarge).toEqual([])
+    // Small records still come together.
+    expect(replies.length).toBeLessThan(sizes.length)
+  })
+
+  it('leaves out a record that is gone, and reads small ones with one search', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    const records = ['a', 'gone', 'b'].map((id) => recordOf(id, 10))
+    await open.events.insertMany(records.filter(({ eventId }) => eventId !== 'gone'))
+    const before = open.commands.length
+    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const ids: string[] = []
+    for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
+    expect(ids.toSorted()).toEqual(['a', 'b'])
+    const searches = open.commands.slice(before).filter(({ command }) => command.find === EVENTS)
+    expect(searches).toHaveLength(1)
+  })
+})
