@@ -1,8 +1,9 @@
+import { oneAtATime } from '@oncehook/kernel/one-at-a-time'
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
 import { Counter, Gauge, Histogram } from '@oncehook/kernel/prometheus'
 import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
-import type { HandlerDepth } from './inbox/statistics/handler-depth.ts'
+import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
 /** Counts deliveries by outcome. */
@@ -129,11 +130,16 @@ export function createHandlerMetrics(registry: Registry): HandlerMetrics {
 export interface HandlerGaugeDeps {
   /** The names of the configured handlers. */
   readonly names: () => Iterable<string>
-  readonly readDepth: (handler: string) => Promise<HandlerDepth>
+  /** Reads the depths of all handlers. Never throws. */
+  readonly readDepths: () => Promise<HandlerDepths>
 }
 
-/** Adds a gauge that queries the tasks of each handler when it is read. A number that is unknown is left out. */
-export function addHandlerGauge(registry: Registry, { names, readDepth }: HandlerGaugeDeps): void {
+/**
+ * Adds a gauge that queries the tasks of all handlers when it is read, once for all readers at a time. A number that is
+ * unknown is left out.
+ */
+export function addHandlerGauge(registry: Registry, { names, readDepths }: HandlerGaugeDeps): void {
+  const readOnce = oneAtATime(readDepths)
   const gauge: TypedGauge<'handler' | 'state'> = new Gauge({
     name: 'oncehook_tasks_waiting',
     help: 'Tasks of handlers that are pending or dead, by handler and state',
@@ -142,9 +148,10 @@ export function addHandlerGauge(registry: Registry, { names, readDepth }: Handle
     // All processes query the same tasks.
     aggregator: 'first',
     async collect() {
-      const depths = await Promise.all(Array.from(names(), async (name) => [name, await readDepth(name)] as const))
+      const depthOf = await readOnce()
       gauge.reset()
-      for (const [handler, depth] of depths) {
+      for (const handler of names()) {
+        const depth = depthOf(handler)
         for (const state of ['pending', 'dead'] as const) {
           const value = depth[state]
           if (value !== null) gauge.set({ handler, state }, value)

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import { oneAtATime } from './one-at-a-time.ts'
 import { Gauge } from './prometheus.ts'
 
 /** A gauge for one value of a state. */
@@ -18,15 +19,7 @@ export function addPolledGauges<State>(
   look: () => Promise<State>,
   gauges: readonly PolledGauge<State>[],
 ): void {
-  let underWay: Promise<State | null> | undefined
-  const lookOnce = (): Promise<State | null> => {
-    underWay ??= look()
-      .catch(() => null)
-      .finally(() => {
-        underWay = undefined
-      })
-    return underWay
-  }
+  const lookOnce = oneAtATime(() => look().catch(() => null))
   for (const { name, help, read } of gauges) {
     const gauge: InstanceType<typeof Gauge> = new Gauge({
       name,

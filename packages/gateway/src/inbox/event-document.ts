@@ -180,6 +180,8 @@ export const SLOT_TASK_KEY_INDEX: NeededIndex = {
 
 /** The index that finds the due tasks of a handler. It takes the place of `DUE_INDEX` if there are handlers. */
 export const TASK_DUE_INDEX = 'pending_by_handler'
+/** The index that counts the dead tasks of each handler. */
+export const TASK_DEAD_INDEX = 'dead_by_handler'
 
 /**
  * An empty index under the name of `KEY_INDEX`. Release 0.1.0 knows nothing of tasks of handlers and would send them to
@@ -240,6 +242,7 @@ const TASK_INDEXES: readonly NeededIndex[] = [
     key: { state: 1, handler: 1, dueAt: 1, _id: 1, slot: 1 },
     partialFilterExpression: { state: 'pending' },
   },
+  { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
   ...SEARCH_INDEXES,
 ]
 

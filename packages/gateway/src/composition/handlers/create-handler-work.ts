@@ -3,7 +3,7 @@ import { type FindWanting, prepareWanting } from '../../handlers/events/find-wan
 import { HandlerDispatchers } from '../../handlers/handler-dispatchers.ts'
 import type { Handlers } from '../../handlers/settings/read-handlers.ts'
 import { watchHandlers } from '../../handlers/settings/watched-handlers.ts'
-import { readHandlerDepth } from '../../inbox/statistics/handler-depth.ts'
+import { readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { addHandlerGauge, createHandlerMetrics } from '../../metrics.ts'
 import type { GatewayContext } from '../gateway-context.ts'
 import { createHandlerDispatcher, type SharedWork } from './create-handler-dispatcher.ts'
@@ -47,7 +47,7 @@ export function createHandlerWork(
   let find: FindWanting = apply(watched.current())
   addHandlerGauge(registry, {
     names: () => watched.current().keys(),
-    readDepth: (handler) => readHandlerDepth(shared.claims.db, handler),
+    readDepths: () => readHandlerDepths(shared.claims.db),
   })
   const onError = (error: unknown): void => {
     databaseErrors.count(error)

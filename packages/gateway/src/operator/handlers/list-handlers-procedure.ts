@@ -1,8 +1,7 @@
-import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { FULFILMENT, type HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
-import { type HandlerDepth, readHandlerDepth } from '../../inbox/statistics/handler-depth.ts'
+import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { procedure } from '../operator-trpc.ts'
 
 /** A handler as operators see it, with the numbers of its tasks. */
@@ -27,26 +26,25 @@ interface ShownHandler extends HandlerDepth {
 export const listHandlersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const { db, handlers, handlerPauses } = ctx
   if (handlers === null) return []
-  const pauses = new Map((await handlerPauses.list()).map((pause) => [pause.handler, pause]))
-  const shown = [null, ...handlers().values()].map((handler) => showHandler(db, handler, pauses))
-  return Promise.all(shown)
+  const [listed, depthOf] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
+  const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
+  return [null, ...handlers().values()].map((handler): ShownHandler => {
+    const pause = pauses.get(handler?.name ?? FULFILMENT)
+    return { ...showHandler(handler, pause), ...depthOf(handler?.name ?? null) }
+  })
 })
 
-async function showHandler(
-  db: Db,
+function showHandler(
   handler: HandlerSettings | null,
-  pauses: ReadonlyMap<string, HandlerPause>,
-): Promise<ShownHandler> {
-  const name = handler?.name ?? FULFILMENT
-  const pause = pauses.get(name)
+  pause: HandlerPause | undefined,
+): Omit<ShownHandler, keyof HandlerDepth> {
   return {
-    name,
+    name: handler?.name ?? FULFILMENT,
     by: handler?.place.by ?? 'built in',
     host: handler?.place.url.host ?? null,
     concurrency: handler?.concurrency ?? null,
     ratePerSecond: handler?.ratePerSecond ?? null,
     pausedBySetting: handler?.paused ?? false,
     paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
-    ...(await readHandlerDepth(db, handler?.name ?? null)),
   }
 }

@@ -1,0 +1,66 @@
+import { startProfile } from '@oncehook/kernel/testing/profile'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { addHandlerGauge } from '../../metrics.ts'
+import { openInbox } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
+import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
+import { readHandlerDepths } from './handler-depth.ts'
+
+type Members = Partial<EventDocument>
+
+const many = (count: number, members: Members) => Array.from({ length: count }, () => sampleRecord(members))
+
+describe('readHandlerDepths', () => {
+  it('counts the tasks of all handlers without reading a record, with one search for each state', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureTaskIndexes(database.db)
+    await using open = await openInbox(database)
+    await open.events.insertMany([
+      ...many(3, { handler: 'a', state: 'pending' }),
+      ...many(2, { handler: 'a', state: 'dead' }),
+      ...many(1, { handler: 'b', state: 'dead' }),
+      ...many(4, { state: 'pending' }),
+      ...many(5, { state: 'dead' }),
+      ...many(50, { handler: 'a', state: 'done' }),
+    ])
+    await using profile = await startProfile(database.db)
+    const depthOf = await readHandlerDepths(open.db)
+    const examined = await profile.examined(EVENTS)
+    expect(depthOf('a')).toEqual({ pending: 3, dead: 2 })
+    expect(depthOf('b')).toEqual({ pending: 0, dead: 1 })
+    expect(depthOf('of no task')).toEqual({ pending: 0, dead: 0 })
+    expect(depthOf(null)).toEqual({ pending: 4, dead: 5 })
+    expect(examined).toHaveLength(2)
+    for (const { keys, documents } of examined) {
+      expect(documents).toBe(0)
+      expect(keys).toBeLessThanOrEqual(9)
+    }
+  })
+
+  it('does not know the numbers while there is no index, or no answer', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    expect((await readHandlerDepths(open.db))('a')).toEqual({ pending: null, dead: null })
+  })
+})
+
+describe('the gauge of handlers', () => {
+  it('queries once for all handlers and for all scrapes at a time', async () => {
+    const registry = new Registry()
+    let reads = 0
+    addHandlerGauge(registry, {
+      names: () => ['a', 'b'],
+      async readDepths() {
+        reads += 1
+        return (handler) => ({ pending: handler === 'a' ? 3 : 0, dead: null })
+      },
+    })
+    const [text] = await Promise.all([registry.metrics(), registry.metrics()])
+    expect(reads).toBe(1)
+    expect(text).toContain('oncehook_tasks_waiting{handler="a",state="pending"} 3')
+    expect(text).not.toContain('state="dead"')
+  })
+})
