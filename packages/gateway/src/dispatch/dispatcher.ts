@@ -216,8 +216,8 @@ export class Dispatcher implements ClaimTaker {
       await this.#backOff(error)
       return counted
     }
-    this.#deps.logger.warn({ error, events: putOff.length }, 'fulfilment.call-failed')
-    if (counted.length === 1 || this.#stopping) return counted
+    if (failure.isBusy !== true) this.#deps.logger.warn({ error, events: putOff.length }, 'fulfilment.call-failed')
+    if (counted.length === 1 || failure.isBusy === true || this.#stopping) return counted
     for (const { claim } of counted) this.#add(claim, false)
     return []
   }

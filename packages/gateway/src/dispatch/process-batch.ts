@@ -27,6 +27,11 @@ export interface CallFailure {
   readonly reached: boolean
   /** After that, the connection broke without an answer. */
   readonly died: boolean
+  /**
+   * A handler, or what is in front of it, answered that it is unavailable or busy. No event is at fault, and after a
+   * success, one such answer is not an outage. Default: no.
+   */
+  readonly isBusy?: boolean
   /** The events of the call. Nothing is known about them, so each would be postponed. */
   readonly putOff: readonly SettledClaim[]
 }

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
 import { keyOfSecret } from '@oncehook/kernel/service-keys'
@@ -152,6 +153,21 @@ describe('a handler that is called by https', () => {
     }
     expect(healthy.received).toHaveLength(20)
   }, 90_000)
+
+  it('is called once in a while if what is in front of it answers that it is down', async () => {
+    await using server = await startHandlerServer()
+    server.answer = () => ({ status: 503 })
+    await using system = await start({ billing: byHttps(server) })
+    const ids = await Promise.all(Array.from({ length: 20 }, () => system.deliver('invoice.paid')))
+    const unreachable = () => system.gateway.logs.filter(({ msg }) => msg === 'handler.unreachable').length
+    await expect.poll(unreachable, PATIENCE).toBe(1)
+    const before = server.received.length
+    await sleep(3_000)
+    // Without a breaker, each of the tasks is tried ten times a second.
+    expect(server.received.length - before).toBeLessThan(20)
+    server.answer = () => ({ status: 200 })
+    for (const { id } of ids) await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+  }, 60_000)
 
   it('gets what its rate allows', async () => {
     await using server = await startHandlerServer()

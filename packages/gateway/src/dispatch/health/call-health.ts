@@ -24,7 +24,7 @@ export interface Before {
 interface FailureAssessment {
   /** The events to postpone, with the failed calls that count against them. */
   readonly counted: readonly SettledClaim[]
-  /** Fulfilment was well otherwise: the call failed because of its events. */
+  /** Fulfilment was well otherwise: the call failed because of its events, or was one too many for a moment. */
   readonly isWellOtherwise: boolean
 }
 
@@ -78,7 +78,8 @@ export class CallHealth {
     const wasWell = this.#wellAt !== null && Math.abs(now - this.#wellAt) < WELL_FOR_MS
     this.#wellAt = null
     const counted = this.#blame(failure, { ...before, wasWell })
-    return { counted, isWellOtherwise: failure.reached && before.wasClosed && wasWell }
+    const isThere = failure.reached || failure.isBusy === true
+    return { counted, isWellOtherwise: isThere && before.wasClosed && wasWell }
   }
 
   /** Counts a failed call against its events, and removes what was counted since an outage began. */

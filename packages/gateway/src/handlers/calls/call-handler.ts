@@ -12,6 +12,8 @@ export interface TaskRefusal {
   readonly message: string
   /** How long the handler asks to wait, in milliseconds. */
   readonly afterMs?: number
+  /** The handler, or what is in front of it, is unavailable or busy: this is not about the task. Default: no. */
+  readonly isBusy?: true
 }
 
 /**

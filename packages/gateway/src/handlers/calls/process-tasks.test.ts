@@ -102,6 +102,23 @@ describe('processTasks', () => {
     ])
   })
 
+  it('fails as a whole if the handler was too busy for every call, and blames no task', async () => {
+    const busy: TaskAnswer = { ...later, afterMs: 7_000, isBusy: true }
+    const call: CallHandler = async (tasks) => tasks.map(({ key }) => (key === 'done' ? DONE : busy))
+    const claims = [claimOf('a', { failedCalls: 2 }), claimOf('b')]
+    const { settled, failure } = await processTasks(depsOf({ call }), claims)
+    expect({ settled, ...failure, error: failure?.error.code }).toMatchObject({
+      ...{ settled: [], error: 'unavailable', reached: false, died: false, isBusy: true },
+      putOff: [
+        { settlement: { state: 'pending', delayMs: 7_750, failedCalls: 2 }, attempt: { code: 'handler_busy' } },
+        { settlement: { state: 'pending', delayMs: 7_750, failedCalls: 0 } },
+      ],
+    })
+    const mixed = await processTasks(depsOf({ call }), [claimOf('a'), claimOf('done')])
+    expect(mixed.failure).toBeNull()
+    expect(mixed.settled.map(({ settlement }) => settlement.state).toSorted()).toEqual(['done', 'pending'])
+  })
+
   it('keeps the answers of an earlier call if a later one fails', async () => {
     const big = (id: string): TaskEvent => ({
       ...taskOf(id),

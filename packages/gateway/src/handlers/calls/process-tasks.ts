@@ -1,4 +1,5 @@
 import { backoffMs } from '@oncehook/kernel/backoff'
+import { unavailable } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { ProcessedBatch } from '../../dispatch/process-batch.ts'
@@ -34,7 +35,7 @@ export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Pr
   try {
     for await (const task of deps.read(open)) await run.add(task)
     await run.send()
-    return { settled: run.settled, asked: run.asked, failure: null }
+    return run.end()
   } catch (thrown) {
     const error = toUnavailable(thrown) ?? toAppError(thrown)
     const settled = new Set(run.settled.map(({ claim }) => claim))
@@ -46,8 +47,10 @@ export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Pr
 /** The tasks of one batch on their way. */
 class TaskRun {
   readonly settled: SettledClaim[] = []
-  /** Whether the handler was called. */
-  asked = false
+  #isAsked = false
+  /** The tasks whose calls the handler was too busy for. */
+  readonly #sentAway: SettledClaim[] = []
+  #isAnswered = false
   readonly #deps: TaskDeps
   #waiting: { readonly claim: Claim; readonly task: TaskEvent }[] = []
   #characters = 0
@@ -77,13 +80,29 @@ class TaskRun {
     const sent = this.#waiting
     this.#waiting = []
     this.#characters = 0
-    this.asked = true
+    this.#isAsked = true
     const startedAt = performance.now()
     const answers = await this.#deps.call(sent.map(({ task }) => task))
     const ms = Math.round(performance.now() - startedAt)
-    for (const [index, { claim }] of sent.entries()) {
-      this.settled.push(settle(this.#deps, { claim, answer: answers[index] ?? UNANSWERED, ms }))
+    for (const [index, { claim }] of sent.entries()) this.#take({ claim, answer: answers[index] ?? UNANSWERED, ms })
+  }
+
+  #take(answered: Answered): void {
+    const settled = settle(this.#deps, answered)
+    if ('isBusy' in answered.answer) this.#sentAway.push(keepSuspicion(settled))
+    else {
+      this.#isAnswered = true
+      this.settled.push(settled)
     }
+  }
+
+  /** The result of the batch. If the handler was too busy for every call, its calls have failed. */
+  end(): ProcessedBatch {
+    if (this.#isAnswered || this.#sentAway.length === 0) {
+      return { settled: [...this.settled, ...this.#sentAway], asked: this.#isAsked, failure: null }
+    }
+    const failure = { error: unavailable({ reason: 'busy' }), reached: false, died: false, isBusy: true }
+    return { settled: this.settled, asked: true, failure: { ...failure, putOff: this.#sentAway } }
   }
 }
 
@@ -123,8 +142,10 @@ function spread(ms: number, random: () => number): number {
 /** A task of a call that failed as a whole: nothing counts against it that did not count before. */
 function putBack(deps: TaskDeps, claim: Claim, error: AppError): SettledClaim {
   const answer: TaskRefusal = { refused: error.code, retry: 'later', message: 'The handler could not be reached' }
-  const { settlement, ...rest } = settle(deps, { claim, answer, ms: 0 })
-  return settlement.state === 'pending'
-    ? { ...rest, settlement: { ...settlement, failedCalls: claim.failedCalls } }
-    : { ...rest, settlement }
+  return keepSuspicion(settle(deps, { claim, answer, ms: 0 }))
+}
+
+function keepSuspicion({ claim, settlement, attempt }: SettledClaim): SettledClaim {
+  if (settlement.state !== 'pending') return { claim, settlement, attempt }
+  return { claim, settlement: { ...settlement, failedCalls: claim.failedCalls }, attempt }
 }

@@ -1,6 +1,6 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { Binary, BSON, type CommandSucceededEvent } from 'mongodb'
+import { Binary, BSON } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { initialClaimOf } from '../../inbox/claims/claim.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
@@ -15,6 +15,11 @@ function recordOf(eventId: string, bytes: number): EventDocument {
   return sampleRecord({ eventId, handler: 'billing', raw: new Binary(Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`)) })
 }
 
+/** The answer to a search. */
+interface Reply {
+  readonly cursor?: { readonly firstBatch?: readonly object[]; readonly nextBatch?: readonly object[] }
+}
+
 describe('readTasks', () => {
   it('gets at most 2 MiB of records from the database at a time, or one larger one', async () => {
     await using database = await testDatabase(process.env)
@@ -22,8 +27,8 @@ describe('readTasks', () => {
     const sizes = [700, 700, 700, 10, 10, 3_000, 10, 900, 900, 900]
     const records = sizes.map((kib, index) => recordOf(`e${index}`, kib * KIB))
     await open.events.insertMany(records)
-    const replies: CommandSucceededEvent['reply'][] = []
-    open.db.client.on('commandSucceeded', ({ reply }) => replies.push(reply))
+    const replies: Reply[] = []
+    open.db.client.on('commandSucceeded', ({ reply }) => replies.push(reply as Reply))
     const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
     const tasks: ReadTask[] = []
     for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) tasks.push(task)

@@ -16,7 +16,12 @@ describe('readVerdict', () => {
     expect(verdict(status)).toMatchObject({ refused: 'handler_refused', retry: 'never' })
   })
 
-  it.each([0, 301, 307, 400, 401, 403, 404, 408, 409, 500, 502, 504])('tries again later after %i', (status) => {
+  it.each([502, 504])('tries again later after %i, which is not about the task', (status) => {
+    const message = `The handler answered ${status}`
+    expect(verdict(status, '7')).toEqual({ refused: 'handler_failed', retry: 'later', message, isBusy: true })
+  })
+
+  it.each([0, 301, 307, 400, 401, 403, 404, 408, 409, 500])('tries again later after %i', (status) => {
     expect(verdict(status, '7')).toEqual({
       ...{ refused: 'handler_failed', retry: 'later' },
       message: `The handler answered ${status}`,
@@ -24,7 +29,7 @@ describe('readVerdict', () => {
   })
 
   it.each([429, 503])('waits as long as %i says', (status) => {
-    expect(verdict(status)).toMatchObject({ refused: 'handler_busy', retry: 'later' })
+    expect(verdict(status)).toMatchObject({ refused: 'handler_busy', retry: 'later', isBusy: true })
     expect(verdict(status, '7')).toMatchObject({ retry: 'later', afterMs: 7_000 })
     expect(verdict(status, '0')).toMatchObject({ retry: 'later', afterMs: 0 })
     expect(verdict(status, 'soon')).not.toHaveProperty('afterMs')
