@@ -7,6 +7,7 @@ import { createAllowance } from '../dispatch/pace/allowance.ts'
 import { FreshPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
+import { createProcessTurns } from '../dispatch/turns/process-turns.ts'
 import { FULFILMENT } from '../handlers/settings/read-handlers.ts'
 import { type Claims, createClaims, createProcessClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
@@ -39,11 +40,12 @@ export function createDispatching(context: GatewayContext): Dispatching {
   const released = Promise.withResolvers<void>()
   const heartbeat = new Heartbeat({ claims, leaseMs: settings.LEASE_MS, random, now, onError })
   const lease = endAfter(heartbeat, released.promise)
-  const handlers = hasHandlers ? createHandlerWork(context, { claims: deps, process, pauses, lease }) : null
+  const newTurn = createProcessTurns(now)
+  const handlers = hasHandlers ? createHandlerWork(context, { claims: deps, process, pauses, lease, newTurn }) : null
   const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
   const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
   const shared = { claims: withHeld(claims, handlers), pauses, lease }
-  const dispatcher = createDispatcher(context, hasHandlers ? { ...shared, allowance } : shared)
+  const dispatcher = createDispatcher(context, hasHandlers ? { ...shared, allowance, turn: newTurn() } : shared)
   const stop = async (): Promise<void> => {
     const ending = Promise.resolve(handlers?.stop()).finally(released.resolve)
     await Promise.all([ending, dispatcher.stop()])
@@ -92,7 +94,7 @@ function withHeld(claims: Claims, handlers: HandlerWork | null): Claims {
 
 function createDispatcher(
   context: GatewayContext,
-  shared: Pick<DispatcherDeps, 'claims' | 'pauses' | 'lease' | 'allowance'>,
+  shared: Pick<DispatcherDeps, 'claims' | 'pauses' | 'lease' | 'allowance' | 'turn'>,
 ): Dispatcher {
   const { settings, logger, clock, random, metrics, payments, recording } = context
   const limits = {

@@ -6,6 +6,7 @@ import type { Heartbeat } from './heartbeat.ts'
 import type { Allowance } from './pace/allowance.ts'
 import type { UsedPauses } from './pace/fresh-pauses.ts'
 import type { ProcessedBatch } from './process-batch.ts'
+import type { Turn } from './turns/process-turns.ts'
 
 /** The lease under which a dispatcher holds its claims. */
 export type Lease = Pick<Heartbeat, 'isAlive' | 'start' | 'stop' | 'end'>
@@ -27,6 +28,8 @@ export interface DispatcherDeps {
   readonly handler?: string
   /** The lease of this process, if another dispatcher keeps it. Default: this one keeps it. */
   readonly lease?: Lease
+  /** Its place among the dispatchers of this process. Default: it is the only one. */
+  readonly turn?: Turn
   /** How much may be sent. Default: there is no limit. */
   readonly allowance?: Allowance
   readonly leaseMs: number

@@ -9,6 +9,7 @@ import { type Before, CallHealth } from './health/call-health.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { IdlePace } from './pace/idle-pace.ts'
 import type { CallFailure } from './process-batch.ts'
+import { RunningBatches } from './turns/running-batches.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
 import { type WorkSizes, workSizes } from './work-sizes.ts'
@@ -34,7 +35,7 @@ export class Dispatcher implements ClaimTaker {
   readonly #waiting: WaitingClaims
   readonly #growth: BacklogGrowth
   readonly #held = new Map<Claim, Way>()
-  readonly #running = new Map<Promise<void>, Way>()
+  readonly #running: RunningBatches
   readonly #pace = new IdlePace({ leastMs: POLL_MS, mostMs: POLL_IDLE_MS, now: () => performance.now() })
   readonly #takeoverPace: IdlePace
   #timers: readonly { stop(): Promise<void> }[] = []
@@ -51,10 +52,10 @@ export class Dispatcher implements ClaimTaker {
     this.#growth = new BacklogGrowth(deps.batchSize)
     this.#health = new CallHealth(deps)
     this.#sizes = workSizes(deps)
+    this.#running = new RunningBatches(deps.turn, this.#schedule)
     const mostMs = deps.leaseMs / 6
     this.#takeoverPace = new IdlePace({ leastMs: Math.min(TAKEOVER_MS, mostMs), mostMs, now: () => performance.now() })
-    const now = (): number => performance.now()
-    this.lease = deps.lease ?? new Heartbeat({ ...deps, now, onError: this.#onDatabaseError })
+    this.lease = deps.lease ?? new Heartbeat({ ...deps, now: () => performance.now(), onError: this.#onDatabaseError })
   }
 
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
@@ -122,7 +123,7 @@ export class Dispatcher implements ClaimTaker {
     const timers = [...this.#timers, this.lease].map((timer) => timer.stop())
     const released = this.#release(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
-    await withTimeout(Promise.all([released, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
+    await withTimeout(Promise.all([released, polled, ...timers, this.#running.ended()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
     const left = this.#release([...this.#held.keys()])
     await withTimeout(
@@ -131,7 +132,7 @@ export class Dispatcher implements ClaimTaker {
     )
   }
 
-  #schedule(): void {
+  readonly #schedule = (): void => {
     if (this.#scheduled) return
     this.#scheduled = true
     // After the callbacks of this turn, so that events stored by one command are sent in one batch.
@@ -151,9 +152,10 @@ export class Dispatcher implements ClaimTaker {
   #nextBatch(): Batch | null {
     const room = this.#deps.allowance?.room ?? Number.POSITIVE_INFINITY
     if (room < 1 || !this.#health.allowsCall) return null
-    if (!this.#health.isUp) return this.#running.size === 0 ? this.#waiting.nextProbe() : null
-    const limit = Math.min(this.#sizes.batch, room)
-    return this.#waiting.next({ limit, lanes: this.#lanes, underWay: [...this.#running.values()] })
+    const running = this.#running.room
+    if (running === null) return null
+    if (!this.#health.isUp) return this.#running.size === 0 ? this.#waiting.nextProbe(running) : null
+    return this.#waiting.next({ ...running, limit: Math.min(this.#sizes.batch, room), lanes: this.#lanes })
   }
 
   #send({ way, claims: taken }: Batch): void {
@@ -162,14 +164,12 @@ export class Dispatcher implements ClaimTaker {
     if (paused.length > 0) void this.#release(paused)
     if (claims.length === 0) return
     this.#deps.allowance?.used(claims.length)
-    const run = this.#run({ way, claims }).finally(() => {
-      this.#running.delete(run)
+    this.#running.add(way, this.#run({ way, claims }), () => {
       for (const claim of claims) this.#held.delete(claim)
       this.#growth.handled(claims.length)
       this.#schedule()
       if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
     })
-    this.#running.set(run, way)
   }
 
   /**

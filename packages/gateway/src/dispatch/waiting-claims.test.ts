@@ -60,6 +60,20 @@ describe('WaitingClaims', () => {
     expect(waiting.next(wide)?.way, 'the others have their turn').toBe('new')
   })
 
+  it('waits for the batches of other dispatchers before it sends an event that may kill the process', () => {
+    const waiting = waitingWith({ exclusive: 1 })
+    let waits = 0
+    const onWait = (): void => {
+      waits += 1
+    }
+    expect(waiting.next({ ...wide, others: 'batches', onWait })).toBeNull()
+    expect(waiting.nextProbe({ others: 'batches', onWait }), 'nor as a probe').toBeNull()
+    expect(waits).toBe(2)
+    expect(waiting.next({ ...wide, others: 'nothing', onWait })?.way).toBe('exclusive')
+    expect(waits).toBe(2)
+    expect(waitingWith({ alone: 1 }).next({ ...wide, others: 'batches' })?.way).toBe('alone')
+  })
+
   it('has no group in between where two losses are the limit', () => {
     const waiting = new WaitingClaims(2)
     expect(waiting.add(claim({ lost: 1 }), false)).toBe('exclusive')

@@ -7,6 +7,12 @@ import type { Claim } from '../inbox/claims/claim.ts'
  */
 export type Way = 'new' | 'due' | 'few' | 'alone' | 'exclusive'
 
+/**
+ * What the other dispatchers of a process have in progress. `exclusive`: a batch beside which nothing may run, or one of
+ * them waits to send one.
+ */
+export type Others = 'nothing' | 'batches' | 'exclusive'
+
 /** Claims that are sent together. */
 export interface Batch {
   readonly way: Way
@@ -20,6 +26,10 @@ export interface Room {
   /** The maximum number of batches of new and due claims in progress. */
   readonly lanes: number
   readonly underWay: readonly Way[]
+  /** What other dispatchers of the process have in progress. Default: nothing. */
+  readonly others?: Others
+  /** Called if the next batch is exclusive and has to wait. */
+  readonly onWait?: () => void
 }
 
 // Enough that thousands of events left by one death do not wait long, few enough that few others are affected by the
@@ -57,7 +67,10 @@ export class WaitingClaims {
       if (this.#lists[way].length === 0) continue
       if (!isFree(way, room)) {
         // It waits until all other batches have ended, and none is sent ahead of it in the meantime.
-        if (way === 'exclusive') return null
+        if (way === 'exclusive') {
+          room.onWait?.()
+          return null
+        }
         continue
       }
       this.#turn = (turn + 1) % WAYS.length
@@ -67,8 +80,12 @@ export class WaitingClaims {
   }
 
   /** Removes and returns one claim as a probe of fulfilment. It is a suspect only if there is no other. */
-  nextProbe(): Batch | null {
+  nextProbe({ others, onWait }: Pick<Room, 'others' | 'onWait'> = {}): Batch | null {
     const way = WAYS.find((one) => this.#lists[one].length > 0)
+    if (way === 'exclusive' && others === 'batches') {
+      onWait?.()
+      return null
+    }
     return way === undefined ? null : { way, claims: this.#lists[way].splice(0, 1) }
   }
 
@@ -90,10 +107,10 @@ export class WaitingClaims {
   }
 }
 
-function isFree(way: Way, { lanes, underWay }: Room): boolean {
+function isFree(way: Way, { lanes, underWay, others = 'nothing' }: Room): boolean {
   if (underWay.includes('exclusive')) return false
   const cautious = underWay.filter((one) => one === 'few' || one === 'alone').length
-  if (way === 'exclusive') return underWay.length === 0
+  if (way === 'exclusive') return underWay.length === 0 && others === 'nothing'
   // One more in addition to the others: a call that hangs must not take the place of events that have done nothing.
   if (way === 'few' || way === 'alone') return cautious === 0
   return underWay.length - cautious < lanes

@@ -9,6 +9,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
+import type { Turn } from '../dispatch/turns/process-turns.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { createFakeFulfilment, type FakeFulfilment } from './fake-fulfilment.ts'
@@ -55,6 +56,8 @@ interface Options {
   readonly clock?: Clock
   /** Providers whose events wait. */
   readonly pauses?: UsedPauses
+  /** Its place among the dispatchers of the process. Default: none. */
+  readonly turn?: Turn
   /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
 }
@@ -85,6 +88,7 @@ export async function startDispatcher(database: TestDatabase, options: Options =
       now: () => performance.now(),
     }),
     ...{ pauses, clock, random: Math.random, logger },
+    ...(options.turn === undefined ? {} : { turn: options.turn }),
     ...{ batchSize, concurrency, leaseMs, maxCrashes },
     process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
     onSettled() {

@@ -3,6 +3,7 @@ import type { DispatcherDeps, Lease } from '../../dispatch/dispatcher-deps.ts'
 import { logSettled } from '../../dispatch/log-settled.ts'
 import { createAllowance } from '../../dispatch/pace/allowance.ts'
 import type { UsedPauses } from '../../dispatch/pace/fresh-pauses.ts'
+import type { Turn } from '../../dispatch/turns/process-turns.ts'
 import { processTasks } from '../../handlers/calls/process-tasks.ts'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
 import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
@@ -22,6 +23,8 @@ export interface SharedWork {
   /** The pauses of providers. One dispatcher reads them for all. */
   readonly pauses: UsedPauses
   readonly handlerPauses: Pick<HandlerPauses, 'current'>
+  /** Returns the place of one more dispatcher in the process. */
+  readonly newTurn: () => Turn
   readonly metrics: HandlerMetrics
 }
 
@@ -41,6 +44,7 @@ export function createHandlerDispatcher(
     process: prepareProcess(context, shared, handler),
     pauses: followPauses(shared.pauses),
     lease: followLease(shared.lease),
+    turn: shared.newTurn(),
     allowance: createAllowance({
       ratePerSecond,
       isPaused: () => handler.paused || shared.handlerPauses.current.has(name),
