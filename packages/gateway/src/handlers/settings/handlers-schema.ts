@@ -51,13 +51,20 @@ const handlerShape = z.strictObject({
 /** A handler as the setting describes it. Its secrets may be elsewhere. */
 export type HandlerEntry = z.output<typeof handlerShape>
 
+// Each handler has a dispatcher in every process, with calls and bodies of its own.
+const MOST_HANDLERS = 32
+
 /** The setting `HANDLERS`: each handler by its name. */
-export const handlersSchema = z.record(
-  name,
-  handlerShape.superRefine((handler, context) => {
-    for (const message of problemsOf(handler)) context.addIssue({ code: 'custom', message })
-  }),
-)
+export const handlersSchema = z
+  .record(
+    name,
+    handlerShape.superRefine((handler, context) => {
+      for (const message of problemsOf(handler)) context.addIssue({ code: 'custom', message })
+    }),
+  )
+  .refine((handlers) => Object.keys(handlers).length <= MOST_HANDLERS, {
+    error: `must have at most ${MOST_HANDLERS} handlers`,
+  })
 
 type Place = Pick<HandlerEntry, 'trpc' | 'https' | 'secrets' | 'batch' | 'privateAddress'>
 

@@ -50,6 +50,12 @@ describe('readHandlers', () => {
     return place?.by === 'https' ? place.keys : []
   }
 
+  it('reads at most 32 handlers', () => {
+    const some = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`h${at}`, valid]))
+    expect(read(some(32)).size).toBe(32)
+    expect(problems(some(33))).toEqual(['HANDLERS must have at most 32 handlers'])
+  })
+
   it('changes the fingerprint with any setting and with the text of a secret only', () => {
     const fingerprint = (handler: unknown) => read({ shop: handler }).get('shop')?.fingerprint
     expect(fingerprint(valid)).toBe(fingerprint({ ...valid }))
