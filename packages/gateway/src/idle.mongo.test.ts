@@ -14,3 +14,14 @@ it('asks the database at most once a second while it has nothing to do, also as 
   const rate = () => measureCommandRate(database.db, WINDOW_MS)
   await expect.poll(rate, { timeout: 120_000 }).toBeLessThanOrEqual(GATEWAYS)
 }, 180_000)
+
+it('asks at most three times in two seconds if it has handlers, however many they are', async () => {
+  await using database = await testDatabase(process.env)
+  await using gateways = new AsyncDisposableStack()
+  const handler = { trpc: 'http://127.0.0.1:9/trpc', events: [{ types: ['*'] }] }
+  const HANDLERS = JSON.stringify(Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`h${at}`, handler])))
+  const settings = { HANDLERS }
+  for (let started = 0; started < 4; started += 1) gateways.use(await startGateway({ database, settings }))
+  const rate = () => measureCommandRate(database.db, WINDOW_MS)
+  await expect.poll(rate, { timeout: 120_000 }).toBeLessThanOrEqual(4 * 1.5)
+}, 180_000)

@@ -4,13 +4,15 @@ import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import { Heartbeat } from '../dispatch/heartbeat.ts'
 import { logSettled } from '../dispatch/log-settled.ts'
 import { createAllowance } from '../dispatch/pace/allowance.ts'
-import { FreshPauses } from '../dispatch/pace/fresh-pauses.ts'
+import { FreshPauses, type UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
+import { joinPauses } from '../dispatch/pace/joined-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createProcessTurns } from '../dispatch/turns/process-turns.ts'
 import { FULFILMENT } from '../handlers/settings/read-handlers.ts'
 import { type Claims, createClaims, createProcessClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
+import { createDueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { GatewayContext } from './gateway-context.ts'
@@ -28,20 +30,24 @@ export interface Dispatching {
 
 /** Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers. */
 export function createDispatching(context: GatewayContext): Dispatching {
-  const { settings, logger, random, databaseErrors, lifecycle, pauses: stored, recording } = context
+  const { settings, logger, random, databaseErrors, lifecycle, recording } = context
   const hasHandlers = settings.handlers.isSet
   const configured = (): Iterable<string> => handlers?.current().keys() ?? []
   const deps: ClaimsDeps = { ...describeClaims(context), configured, ...(hasHandlers ? { handler: null } : {}) }
   const process = createProcessClaims(deps)
-  const own = createClaims(deps, process)
+  const mayHaveDue = createDueProbe(deps)
+  const created = createClaims(deps, process)
+  const own = hasHandlers ? probedClaims(created, { handler: null, mayHaveDue, now }) : created
   const claims = databaseErrors.watch(indexedClaims(recording?.claims(own) ?? own, { logger, now }))
-  const pauses = new FreshPauses({ pauses: stored, now, onError: databaseErrors.count })
+  const pauses = followPauses(context)
   const onError = (error: unknown): void => logger.warn({ error }, 'dispatch.database-failed')
   const released = Promise.withResolvers<void>()
   const heartbeat = new Heartbeat({ claims, leaseMs: settings.LEASE_MS, random, now, onError })
   const lease = endAfter(heartbeat, released.promise)
   const newTurn = createProcessTurns(now)
-  const handlers = hasHandlers ? createHandlerWork(context, { claims: deps, process, pauses, lease, newTurn }) : null
+  const handlers = hasHandlers
+    ? createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
+    : null
   const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
   const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
   const shared = { claims: withHeld(claims, handlers), pauses, lease }
@@ -56,6 +62,15 @@ export function createDispatching(context: GatewayContext): Dispatching {
 
 function now(): number {
   return performance.now()
+}
+
+/** The pauses of providers. If handlers are configured, theirs are read and used together with them. */
+function followPauses({ settings, pauses, handlerPauses, databaseErrors }: GatewayContext): UsedPauses {
+  const deps = { now, onError: databaseErrors.count }
+  const providers = new FreshPauses({ ...deps, pauses })
+  return settings.handlers.isSet
+    ? joinPauses(providers, new FreshPauses({ ...deps, pauses: handlerPauses }))
+    : providers
 }
 
 function describeClaims({ settings, mongo, owner, pauses }: GatewayContext): ClaimsDeps {

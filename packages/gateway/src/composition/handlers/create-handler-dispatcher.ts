@@ -9,6 +9,7 @@ import { readTasks } from '../../handlers/calls/read-tasks.ts'
 import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import { createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../../inbox/claims/claims-deps.ts'
+import { type MayHaveDue, probedClaims } from '../../inbox/claims/due-probe.ts'
 import { indexedClaims } from '../../inbox/claims/indexed-claims.ts'
 import type { HandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
 import type { HandlerMetrics } from '../../metrics.ts'
@@ -19,8 +20,9 @@ import { loadCall } from './load-call.ts'
 export interface SharedWork {
   readonly claims: Omit<ClaimsDeps, 'handler'>
   readonly process: ProcessClaims
+  readonly mayHaveDue: MayHaveDue
   readonly lease: Lease
-  /** The pauses of providers. One dispatcher reads them for all. */
+  /** The pauses of providers, joined with those of handlers. One dispatcher reads them for all. */
   readonly pauses: UsedPauses
   readonly handlerPauses: Pick<HandlerPauses, 'current'>
   /** Returns the place of one more dispatcher in the process. */
@@ -37,7 +39,9 @@ export function createHandlerDispatcher(
   const { settings, logger, clock, random, databaseErrors } = context
   const { name, concurrency, batch, ratePerSecond } = handler
   const now = (): number => performance.now()
-  const claims = indexedClaims(createClaims({ ...shared.claims, handler: name }, shared.process), { logger, now })
+  const created = createClaims({ ...shared.claims, handler: name }, shared.process)
+  const { mayHaveDue } = shared
+  const claims = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   return new Dispatcher({
     ...{ handler: name, clock, random, logger, concurrency, batchSize: batch },
     claims: databaseErrors.watch({ ...claims, releaseStrays: async () => 0 }),

@@ -15,7 +15,7 @@ export interface HandlerWork {
   readonly findWanting: FindWanting
   /** The current handlers. */
   readonly current: () => Handlers
-  /** Starts to send tasks, and to follow the files and the pauses. */
+  /** Starts to send tasks, and to follow the files. */
   start(): void
   /** Releases what the handlers' dispatchers hold, in a limited time. */
   stop(): Promise<void>
@@ -53,20 +53,17 @@ export function createHandlerWork(
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
-  let timers: readonly { stop(): Promise<void> }[] = []
+  let timer: { stop(): Promise<void> } | null = null
   return {
     dispatchers,
     findWanting: (offered) => find(offered),
     current: watched.current,
     start() {
       dispatchers.start()
-      timers = [
-        runPeriodically({ task: async () => watched.check(), everyMs: CHECK_MS, random, onError }),
-        runPeriodically({ task: () => handlerPauses.refresh(), everyMs: CHECK_MS, random, onError }),
-      ]
+      timer = runPeriodically({ task: async () => watched.check(), everyMs: CHECK_MS, random, onError })
     },
     async stop() {
-      await Promise.all([...timers.map((timer) => timer.stop()), dispatchers.stop()])
+      await Promise.all([timer?.stop(), dispatchers.stop()])
     },
   }
 }

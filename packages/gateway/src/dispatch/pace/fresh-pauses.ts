@@ -1,14 +1,14 @@
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { PausedProviders } from '../../inbox/pauses/provider-pauses.ts'
 
-/** The providers whose events are not sent. `refresh` finds out about changes. */
-interface Pauses {
-  readonly current: PausedProviders
+/** Who gets nothing, or whose events are not sent. `refresh` finds out about changes. */
+interface Pauses<Current> {
+  readonly current: Current
   refresh(): Promise<void>
 }
 
-/** Pauses that are read as often as their use requires. */
-export interface UsedPauses extends Pauses {
+/** Pauses that are read as often as their use requires: those of providers, or others. */
+export interface UsedPauses<Current = PausedProviders> extends Pauses<Current> {
   /** Reads the pauses unless nobody uses them. Call it every second. */
   refresh(): Promise<void>
   /**
@@ -19,8 +19,8 @@ export interface UsedPauses extends Pauses {
 }
 
 /** What the freshness of pauses depends on. */
-export interface FreshPausesDeps {
-  readonly pauses: Pauses
+export interface FreshPausesDeps<Current> {
+  readonly pauses: Pauses<Current>
   /** Milliseconds that never go backwards. */
   readonly now: () => number
   readonly onError: (error: unknown) => void
@@ -34,18 +34,18 @@ const LATE_MS = 1_000
  * Reads pauses often enough for a pause to take effect in every process within two seconds. A process that sends nothing
  * reads them rarely, and once before it sends again.
  */
-export class FreshPauses implements UsedPauses {
-  readonly #deps: FreshPausesDeps
+export class FreshPauses<Current = PausedProviders> implements UsedPauses<Current> {
+  readonly #deps: FreshPausesDeps<Current>
   #readAt = Number.NEGATIVE_INFINITY
   #isUsed = true
   #hasSkipped = false
   #reading: Promise<void> | null = null
 
-  constructor(deps: FreshPausesDeps) {
+  constructor(deps: FreshPausesDeps<Current>) {
     this.#deps = deps
   }
 
-  get current(): PausedProviders {
+  get current(): Current {
     return this.#deps.pauses.current
   }
 

@@ -9,9 +9,10 @@ import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
 import { createSharedSearch } from './parts/shared-search.ts'
 import { postponePaused } from './postpone-paused.ts'
+import { type Seen, shareLook } from './shared-look.ts'
 import { takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
-import { findAbandoned } from './takeover/find-abandoned.ts'
+import { findAbandoned, type Holders, readHolders } from './takeover/find-abandoned.ts'
 import { createOwners, type Owners } from './takeover/owners.ts'
 import { releaseUnclaimed } from './takeover/release-unclaimed.ts'
 import { createStrayRecords, type StrayRecords } from './takeover/stray-records.ts'
@@ -67,16 +68,28 @@ const MAX_TRIES = 5
 // Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
 const MAX_POSTPONED = 40
 
+const SHARES_IN_LEASE = 12
+
 /** What the claims of all handlers of one process share: its lease, and the records that it has lost. */
 export interface ProcessClaims {
   readonly owners: Owners
   readonly strays: StrayRecords
+  /** Which other processes hold records, and which of them may have died. */
+  readonly readHolders: () => Promise<Seen<Holders>>
 }
 
 /** Creates what the claims of a process share. */
 export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
-  const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
-  return { owners: createOwners({ db, owner, leaseMs, monotonicMs }), strays: createStrayRecords(deps) }
+  const { db, owner, leaseMs, handler, monotonicMs = () => performance.now() } = deps
+  const owners = createOwners({ db, owner, leaseMs, monotonicMs })
+  // Beside handlers, several dispatchers ask. No result is used beyond the end of a lease that it knows.
+  const sharedMs = handler === undefined ? 0 : leaseMs / SHARES_IN_LEASE
+  const holders = shareLook({
+    look: () => readHolders(deps, owners),
+    keepMs: ({ endsInMs }) => Math.min(sharedMs, endsInMs),
+    now: monotonicMs,
+  })
+  return { owners, strays: createStrayRecords(deps), readHolders: holders }
 }
 
 /** Creates the claims of one process, for fulfilment or for a handler. */
@@ -125,7 +138,8 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     },
     async takeOver(limit) {
       if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
-      const { filter, unclaimed, againInMs } = await findAbandoned(deps, owners)
+      const { value, ageMs } = await shared.readHolders()
+      const { filter, unclaimed, againInMs } = findAbandoned(deps, value, ageMs)
       if (filter === null) return { taken: [], poisoned: 0, againInMs }
       const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
       const claimable = { ...filter, $nor: [mayBePoison(deps)] }

@@ -21,15 +21,16 @@ interface Abandoned {
   readonly againInMs: number
 }
 
+/** Which of the other processes that hold records may have died. */
+export type Holders = Awaited<ReturnType<Owners['findDead']>>
+
 /**
  * Finds the records of other processes that have died. It examines no record of a living process: the index says who
- * holds records, and `owners` who is alive.
+ * holds records, and `owners` who is alive. `ageMs`: how long ago the holders were looked at.
  */
-export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Abandoned> {
-  const others = (await findHolders(deps.db)).filter((holder) => holder !== deps.owner)
-  if (others.length === 0) return { filter: null, unclaimed: null, againInMs: Number.POSITIVE_INFINITY }
-  const { dead, unknown, endsInMs } = await owners.findDead(others)
-  const againInMs = unknown.length > 0 ? 0 : endsInMs
+export function findAbandoned(deps: ClaimsDeps, holders: Holders, ageMs: number): Abandoned {
+  const { dead, unknown, endsInMs } = holders
+  const againInMs = unknown.length > 0 ? 0 : endsInMs - ageMs
   const leaseOwner = { $in: [...dead, ...unknown] }
   if (leaseOwner.$in.length === 0) return { filter: null, unclaimed: null, againInMs }
   const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
@@ -41,6 +42,13 @@ export async function findAbandoned(deps: ClaimsDeps, owners: Pick<Owners, 'find
 /** Only fulfilment, which every gateway has, looks after the tasks of handlers that were removed. */
 function ofNobody({ handler = null, configured }: ClaimsDeps, all: Document): Document | null {
   return handler === null ? { ...all, handler: { $nin: [null, ...(configured?.() ?? [])] } } : null
+}
+
+/** Finds the other processes that hold records, and which of them may have died. */
+export async function readHolders({ db, owner }: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Holders> {
+  const others = (await findHolders(db)).filter((holder) => holder !== owner)
+  if (others.length === 0) return { dead: [], unknown: [], endsInMs: Number.POSITIVE_INFINITY }
+  return owners.findDead(others)
 }
 
 /** The processes that hold records. The index is read once for each process, however many records it holds. */

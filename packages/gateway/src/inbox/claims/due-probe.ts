@@ -1,0 +1,78 @@
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
+import { timeOf } from '../record-expressions.ts'
+import type { Claims } from './claims.ts'
+import type { ClaimsDeps } from './claims-deps.ts'
+import { SEARCH_MS } from './find-due.ts'
+import { shareLook } from './shared-look.ts'
+
+/** Whether a handler may have due tasks; null means fulfilment. */
+export type MayHaveDue = (handler: string | null) => Promise<boolean>
+
+type ProbeDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'monotonicMs'>
+
+const SHARED_MS = 1_500
+const IDLE_AFTER_MS = 10_000
+
+/**
+ * Creates the probe of a process. One search of the index finds the first pending task of every handler, and its result
+ * serves all of them for a moment. If the first one waits for its provider, or has an odd time, the probe knows nothing
+ * and says yes.
+ */
+export function createDueProbe(deps: ProbeDeps): MayHaveDue {
+  const { maxDelayMs, monotonicMs: now = () => performance.now() } = deps
+  const first = shareLook({ look: () => readFirst(deps), keepMs: () => SHARED_MS, now })
+  return async (handler) => {
+    const { value, ageMs } = await first()
+    const dueInMs = value.get(handler)
+    return dueInMs !== undefined && (dueInMs <= ageMs || dueInMs > maxDelayMs + CLOCK_STEP_MS)
+  }
+}
+
+/** Handler -> milliseconds until its first pending task is due. */
+async function readFirst({ db }: ProbeDeps): Promise<ReadonlyMap<string | null, number>> {
+  const pipeline = [
+    { $match: { state: 'pending' } },
+    // In the order of the index, so that the first task of each handler is found without reading the others.
+    { $sort: { state: 1, handler: 1, dueAt: 1, _id: 1 } },
+    { $group: { _id: '$handler', dueAt: { $first: '$dueAt' } } },
+    { $project: { dueInMs: { $ifNull: [{ $subtract: [timeOf('dueAt'), '$$NOW'] }, 0] } } },
+  ]
+  const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS }
+  const found = db.collection(EVENTS).aggregate<{ _id: string | null; dueInMs: number }>(pipeline, options)
+  return new Map((await found.toArray()).map(({ _id, dueInMs }) => [_id, dueInMs]))
+}
+
+/** Whose claims they are, and what they ask before they search. */
+interface ProbedDeps {
+  readonly handler: string | null
+  readonly mayHaveDue: MayHaveDue
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
+}
+
+/**
+ * The same claims. While they have nothing to do, they search for due tasks only if the probe of their process, which all
+ * share, says that there may be some.
+ */
+export function probedClaims(claims: Claims, { handler, mayHaveDue, now }: ProbedDeps): Claims {
+  let busyAt = now()
+  const isBusy = (): boolean => now() - busyAt < IDLE_AFTER_MS
+  return {
+    ...claims,
+    async claimDue(limit) {
+      if (!isBusy() && !(await mayHaveDue(handler))) return []
+      const claimed = await claims.claimDue(limit)
+      if (claimed.length > 0) busyAt = now()
+      return claimed
+    },
+    settle(settled) {
+      busyAt = now()
+      return claims.settle(settled)
+    },
+    release(released) {
+      busyAt = now()
+      return claims.release(released)
+    },
+  }
+}
