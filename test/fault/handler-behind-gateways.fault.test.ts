@@ -22,7 +22,7 @@ afterAll(() => stack.disposeAsync(), 60_000)
 
 it.for(['PostgreSQL', 'MongoDB'] as const)(
   'a handler on %s that is killed behind two gateways has one effect of each acknowledged event, and no task is stuck',
-  { timeout: 120_000 + CYCLES * 15_000 },
+  { timeout: 240_000 + CYCLES * 15_000 },
   async (kind, context) => {
     const [own, effects, port] = await Promise.all([
       testDatabase(process.env).then((database) => stack.use(database)),
@@ -40,7 +40,8 @@ it.for(['PostgreSQL', 'MongoDB'] as const)(
         const id = `${kind}_${sender}_${index}`
         const { url } = gateways[index % 2] ?? { url: '' }
         if ((await deliver(url, id)) === 200) acknowledged.push(id)
-        await sleep(5)
+        // Less than the handler does on a slow machine, or the rest would take minutes.
+        await sleep(40)
       }
     }
     const senders = Array.from({ length: SENDERS }, (_, sender) => send(sender))
@@ -59,7 +60,7 @@ it.for(['PostgreSQL', 'MongoDB'] as const)(
     isEnding = true
     await Promise.all(senders)
     const open = () => own.db.collection('events').countDocuments({ state: { $ne: 'done' } })
-    await until(open, (count) => count === 0)
+    await until(open, (count) => count === 0, 120_000)
     const keys = acknowledged.map((id) => `shop:${id}:killed`).toSorted()
     expect(keys.length).toBeGreaterThan(CYCLES * 10)
     expect((await effects.read('effects')).toSorted()).toEqual(keys)

@@ -51,7 +51,7 @@ const handlerShape = z.strictObject({
 /** A handler as the setting describes it. Its secrets may be elsewhere. */
 export type HandlerEntry = z.output<typeof handlerShape>
 
-// Each handler has a dispatcher in every process, with calls and bodies of its own.
+// Each handler has a dispatcher in every process, with its own calls and bodies.
 const MOST_HANDLERS = 32
 
 /** The setting `HANDLERS`: each handler by its name. */
