@@ -6,13 +6,6 @@ import { waitUntilSettled } from '../receivers/oncehook/wait-until-settled.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive } from './drive.ts'
 
-/** A trial, and the rate at which deliveries arrive during it. */
-export interface CatchUpTrial {
-  readonly name: string
-  readonly title: string
-  readonly perSecond: number
-}
-
 const POLL_MS = 50
 const BACKLOG_FOR_MS = 120_000
 const LONGEST_MS = 60_000
@@ -57,6 +50,13 @@ export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Tr
       }
     },
   }
+}
+
+/** A trial, and the rate at which deliveries arrive during it. */
+export interface CatchUpTrial {
+  readonly name: string
+  readonly title: string
+  readonly perSecond: number
 }
 
 /** Fills the backlog. Returns an id above its ids and below all later ones. */

@@ -26,6 +26,14 @@ export type HandlerPlace =
     }
   | { readonly by: 'trpc'; readonly url: URL }
 
+/** The handler of payments, which is built in. */
+export const FULFILMENT = 'fulfilment'
+
+const BATCH = 50
+
+/** All configured handlers by their names. */
+export type Handlers = ReadonlyMap<string, HandlerSettings>
+
 /** Which events a handler wants: of a provider, of these types, with these values in the body. */
 export type WantedEvents = HandlerEntry['events'][number]
 
@@ -48,14 +56,6 @@ export interface HandlerSettings {
   /** Differs if anything about the handler differs, its secrets included. */
   readonly fingerprint: string
 }
-
-/** All configured handlers by their names. */
-export type Handlers = ReadonlyMap<string, HandlerSettings>
-
-/** The handler of payments, which is built in. */
-export const FULFILMENT = 'fulfilment'
-
-const BATCH = 50
 
 /**
  * Reads the `HANDLERS` setting.

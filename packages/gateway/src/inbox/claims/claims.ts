@@ -64,12 +64,6 @@ interface TakenOver {
   readonly againInMs: number
 }
 
-const MAX_TRIES = 5
-// Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
-const MAX_POSTPONED = 40
-
-const SHARES_IN_LEASE = 12
-
 /** What the claims of all handlers of one process share: its lease, and the records that it has lost. */
 export interface ProcessClaims {
   readonly owners: Owners
@@ -77,6 +71,8 @@ export interface ProcessClaims {
   /** Which other processes hold records, and which of them may have died. */
   readonly readHolders: () => Promise<Seen<Holders>>
 }
+
+const SHARES_IN_LEASE = 12
 
 /** Creates what the claims of a process share. */
 export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
@@ -91,6 +87,10 @@ export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
   })
   return { owners, strays: createStrayRecords(deps), readHolders: holders }
 }
+
+const MAX_TRIES = 5
+// Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
+const MAX_POSTPONED = 40
 
 /** Creates the claims of one process, for fulfilment or for a handler. */
 export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createProcessClaims(given)): Claims {

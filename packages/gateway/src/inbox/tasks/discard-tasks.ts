@@ -5,6 +5,12 @@ import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, TASK_DUE_INDEX
 import type { Retention } from '../retention/retention.ts'
 import { discard } from '../transitions.ts'
 
+const SLICE = 500
+const SEARCH_MS = 4_000
+// Below the time that a client waits for an answer.
+const WITHIN_MS = 4_000
+const BY_ID = { _id: 1 } as const
+
 /** Dependencies of the discarding. */
 interface DiscardDeps {
   readonly db: Db
@@ -21,12 +27,6 @@ interface Discarded {
   /** Tasks that a process holds. If it has died, they become pending when its lease ends. */
   readonly held: number
 }
-
-const SLICE = 500
-const SEARCH_MS = 4_000
-// Below the time that a client waits for an answer.
-const WITHIN_MS = 4_000
-const BY_ID = { _id: 1 } as const
 
 /**
  * Settles the pending and the dead tasks of a handler that was removed, in slices and for a limited time. It is safe to

@@ -11,6 +11,12 @@ import { type ReadSlice, readSlice } from './read-slice.ts'
 import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 
+/** The handlers that can get tasks of stored events. */
+interface BackfilledHandlers {
+  readonly current: () => { readonly keys: () => Iterable<string> }
+  readonly findWanting: FindWanting
+}
+
 /** Dependencies of the runner. */
 export interface ReplayRunnerDeps {
   readonly db: Db
@@ -28,12 +34,6 @@ export interface ReplayRunnerDeps {
   readonly searchMs?: number
   /** The maximum number of records that a part of such a search examines. Default: 50,000. */
   readonly partRecords?: number
-}
-
-/** The handlers that can get tasks of stored events. */
-interface BackfilledHandlers {
-  readonly current: () => { readonly keys: () => Iterable<string> }
-  readonly findWanting: FindWanting
 }
 
 const LOOK_MS = 250
