@@ -1,16 +1,13 @@
 import { notFound } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { handlerNotPaused, handlerPaused } from '../../errors.ts'
 import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
-import type { AuditEntry } from '../audit/audit.ts'
+import { changePause } from '../change-pause.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 
 /** The input of a change of a handler: its name, and why. */
 export const handlerChangeSchema = z.strictObject({ handler: z.string().min(1).max(63), reason: reasonSchema })
-
-type Change = z.output<typeof handlerChangeSchema>
 
 /**
  * `handlers.pause`: tasks of this handler are stored, but not sent until it is resumed. It takes effect in all gateways
@@ -19,7 +16,8 @@ type Change = z.output<typeof handlerChangeSchema>
 export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler, reason } = input
   if (!isKnown(ctx, handler)) throw notFound({}, { message: 'No handler has this name' })
-  await changePause(ctx, input, {
+  await changePause(ctx, {
+    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
     action: 'handlers.pause',
     isPaused: false,
     change: () => ctx.handlerPauses.pause({ handler, by: ctx.operator, reason }),
@@ -31,8 +29,9 @@ export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema
 
 /** `handlers.resume`: the tasks that waited are sent, the oldest first. The handler may have been removed. */
 export const resumeHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
-  const { handler } = input
-  await changePause(ctx, input, {
+  const { handler, reason } = input
+  await changePause(ctx, {
+    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
     action: 'handlers.resume',
     isPaused: true,
     change: () => ctx.handlerPauses.resume(handler),
@@ -44,27 +43,4 @@ export const resumeHandlerProcedure = changingProcedure.input(handlerChangeSchem
 
 function isKnown({ handlers }: OperatorContext, name: string): boolean {
   return handlers !== null && (name === FULFILMENT || handlers().has(name))
-}
-
-interface ChangeKind {
-  readonly action: AuditEntry['action']
-  /** What the handler must be for this change. */
-  readonly isPaused: boolean
-  readonly change: () => Promise<boolean>
-  readonly refusal: () => AppError
-}
-
-/** Every call for a known handler adds an entry to the audit log, even if it was refused. */
-async function changePause(ctx: OperatorContext, { handler, reason }: Change, kind: ChangeKind): Promise<void> {
-  const { action, isPaused, change, refusal } = kind
-  const refuse = async (): Promise<never> => {
-    const error = refusal()
-    await ctx.audit.record({ by: ctx.operator, action, reason, details: { handler, refused: error.code } })
-    throw error
-  }
-  await ctx.handlerPauses.refresh()
-  if (ctx.handlerPauses.current.has(handler) !== isPaused) return refuse()
-  // The entry of the audit log comes first. After a crash in between, nothing is changed without an entry.
-  await ctx.audit.record({ by: ctx.operator, action, reason, details: { handler } })
-  if (!(await change())) return refuse()
 }
