@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, countSkippedAsFailed, describeTally, NOT_TO_BE_HAD } from './tally.ts'
+import type { TestModule } from 'vitest/node'
+import { addTallies, countSkippedAsFailed, countTests, describeTally, NOT_TO_BE_HAD } from './tally.ts'
 
 const tests = {
   passed: 7,
@@ -38,5 +39,45 @@ describe('the closing lines of npm test', () => {
       'Skipped 1 test: not to be had here: the image has no mongos',
       '7 passed, 3 failed, 1 skipped',
     ])
+  })
+
+  it('name the tests that passed only when they were repeated', () => {
+    const once = { ...checks, repeated: ['one that waits (a.test.ts): expected 1 to be 2'] }
+    expect(describeTally(addTallies(once, checks))).toEqual([
+      'Passed only when it was repeated: one that waits (a.test.ts): expected 1 to be 2',
+      '6 passed, 0 failed, 0 skipped',
+    ])
+  })
+})
+
+describe('the tests of a run', () => {
+  const errors = (message: string) => [{ message: `${message}\nat line 1` }]
+  const flaky = (fullName: string, message = 'expected 1 to be 2') => ({
+    fullName,
+    module: { relativeModuleId: 'a.test.ts' },
+    result: () => ({ state: 'passed', errors: errors(message) }),
+    diagnostic: () => ({ flaky: true }),
+  })
+  const moduleOf = (tests: readonly object[]) =>
+    ({
+      errors: () => [],
+      children: { allSuites: () => [], allTests: () => tests },
+    }) as unknown as TestModule
+
+  it('may pass when they are repeated, if they are few', () => {
+    expect(countTests([moduleOf(['one', 'two', 'three'].map((name) => flaky(name)))], 0)).toMatchObject({
+      passed: 3,
+      failed: 0,
+      repeated: ['one', 'two', 'three'].map((name) => `${name} (a.test.ts): expected 1 to be 2`),
+    })
+    const five = ['1', '2', '3', '4', '5'].map((name) => flaky(name))
+    expect(countTests([moduleOf(five)], 0)).toMatchObject({ passed: 3, failed: 2 })
+  })
+
+  it('fail if a property had a counterexample', () => {
+    expect(countTests([moduleOf([flaky('one', 'Property failed after 7 tests')])], 0)).toMatchObject({
+      passed: 0,
+      failed: 1,
+    })
   })
 })

@@ -43,7 +43,10 @@ describe.each(STORES)('messages on %s', (_, opened) => {
         { key: `${name}:sent_1:2`, payload: null, attempt: 1 },
       ])
     await expect.poll(() => messagesOf(store, 'sent_1')).toEqual([])
-    expect(await handler.metrics()).toContain(`messages_total{handler="${name}",name="mail",result="sent"} 2`)
+    // It is counted after it was removed.
+    await expect
+      .poll(() => handler.metrics())
+      .toContain(`messages_total{handler="${name}",name="mail",result="sent"} 2`)
   })
 
   it('are tried again with the same key, until they are dead with the reason', async (context) => {
