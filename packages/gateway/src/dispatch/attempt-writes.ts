@@ -10,6 +10,8 @@ interface AttemptDeps {
   readonly claims: Pick<Claims, 'begin' | 'settle'>
   readonly logger: Logger
   readonly random: () => number
+  readonly onSettled: (settled: SettledClaim) => void
+  readonly onLost: (claims: number) => void
 }
 
 const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
@@ -33,18 +35,30 @@ export async function beginAttempt({ claims, logger }: AttemptDeps, batch: Batch
 }
 
 /**
- * Settles, and tries again after a failure: an election is shorter than a lease. Returns the claims that were lost, or
- * null if it gave up. Then this process finds the events as stray records and releases them. Fulfilment answers their
- * next attempt with `duplicate`.
+ * Settles, and tries again after a failure: an election is shorter than a lease. Reports what was settled, and how many claims
+ * were lost. If it gives up, this process finds the events as stray records and releases them. Fulfilment answers their next
+ * attempt with `duplicate`.
  */
 export async function settleAttempt(
+  deps: AttemptDeps,
+  settled: readonly SettledClaim[],
+  isStopping: () => boolean,
+): Promise<void> {
+  const lost = settled.length === 0 ? [] : await trySettling(deps, settled, isStopping)
+  if (lost === null) return
+  if (lost.length > 0) deps.onLost(lost.length)
+  const isLost = new Set(lost)
+  for (const one of settled) if (!isLost.has(one)) deps.onSettled(one)
+}
+
+async function trySettling(
   { claims, logger, random }: AttemptDeps,
   settled: readonly SettledClaim[],
   isStopping: () => boolean,
-): Promise<ReadonlySet<SettledClaim> | null> {
+): Promise<readonly SettledClaim[] | null> {
   for (let failures = 0; ; failures += 1) {
     try {
-      return new Set(await claims.settle(settled))
+      return await claims.settle(settled)
     } catch (error) {
       const again = !isStopping() && failures < SETTLE_REPEATS
       logger.error({ error, events: settled.length, again }, 'event.settle-failed')

@@ -52,7 +52,7 @@ export class Dispatcher implements ClaimTaker {
     this.#growth = new BacklogGrowth(deps.batchSize)
     this.#health = new CallHealth(deps)
     this.#sizes = workSizes(deps)
-    this.#running = new RunningBatches(deps.turn, this.#schedule)
+    this.#running = new RunningBatches({ ...this.#sizes, turn: deps.turn, wake: this.#schedule })
     const mostMs = deps.leaseMs / 6
     this.#takeoverPace = new IdlePace({ leastMs: Math.min(TAKEOVER_MS, mostMs), mostMs, now: () => performance.now() })
     this.lease = deps.lease ?? new Heartbeat({ ...deps, now: () => performance.now(), onError: this.#onDatabaseError })
@@ -164,7 +164,8 @@ export class Dispatcher implements ClaimTaker {
     if (paused.length > 0) void this.#release(paused)
     if (claims.length === 0) return
     this.#deps.allowance?.used(claims.length)
-    this.#running.add(way, this.#run({ way, claims }), () => {
+    const called = this.#call({ way, claims })
+    this.#running.add({ way, called, settled: called.then((all) => this.#settle(all)) }, () => {
       for (const claim of claims) this.#held.delete(claim)
       this.#growth.handled(claims.length)
       this.#schedule()
@@ -190,17 +191,16 @@ export class Dispatcher implements ClaimTaker {
     return this.#health.isUp ? this.#sizes.claim : 1
   }
 
-  async #run(batch: Batch): Promise<void> {
-    if (!(await beginAttempt(this.#deps, batch))) return
+  async #call(batch: Batch): Promise<readonly SettledClaim[]> {
+    if (!(await beginAttempt(this.#deps, batch))) return []
     const { before } = this.#health
     const { settled, asked, failure } = await this.#deps.process(batch.claims)
     if (failure === null && asked) this.#health.succeeded()
-    const putOff = failure === null ? [] : await this.#failed(failure, before)
-    const all = [...settled, ...putOff]
-    const lost = await settleAttempt(this.#deps, all, () => this.#stopping)
-    if (lost === null) return
-    if (lost.size > 0) this.#deps.onLost(lost.size)
-    for (const one of all) if (!lost.has(one)) this.#deps.onSettled(one)
+    return failure === null ? settled : [...settled, ...(await this.#failed(failure, before))]
+  }
+
+  async #settle(all: readonly SettledClaim[]): Promise<void> {
+    await settleAttempt(this.#deps, all, () => this.#stopping)
     for (const { settlement } of all) if (settlement.state === 'pending') this.#pace.expect(settlement.delayMs)
   }
 

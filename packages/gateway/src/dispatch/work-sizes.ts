@@ -20,9 +20,13 @@ export interface WorkSizes {
   readonly lanes: number
   /** The same, for a backlog that is processed at a gentle pace. */
   readonly gentleLanes: number
+  /** The most batches that were called and whose outcomes are not written yet. */
+  readonly mostUnsettled: number
 }
 
 const BATCHES_AHEAD = 10
+// Enough that calls do not wait for the database, few enough that not much is repeated after a crash.
+const UNSETTLED_OF_A_LANE = 4
 
 /** The sizes that follow from the settings of a dispatcher. */
 export function workSizes({ batchSize, concurrency, claimSize = batchSize }: SizeSettings): WorkSizes {
@@ -35,5 +39,6 @@ export function workSizes({ batchSize, concurrency, claimSize = batchSize }: Siz
     maxHeld: claim * BATCHES_AHEAD,
     lanes: concurrency,
     gentleLanes,
+    mostUnsettled: concurrency * UNSETTLED_OF_A_LANE,
   }
 }

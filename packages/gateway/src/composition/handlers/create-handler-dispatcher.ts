@@ -6,6 +6,8 @@ import type { UsedPauses } from '../../dispatch/pace/fresh-pauses.ts'
 import type { Turn } from '../../dispatch/turns/process-turns.ts'
 import { processTasks } from '../../handlers/calls/process-tasks.ts'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
+import { createSharedReads } from '../../handlers/calls/shared-reads.ts'
+import { settlesShared } from '../../handlers/calls/shared-settles.ts'
 import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import { createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../../inbox/claims/claims-deps.ts'
@@ -30,6 +32,9 @@ export interface SharedWork {
   readonly metrics: HandlerMetrics
 }
 
+// Fewer and larger claims cost the database less. What is claimed is not available to other processes.
+const CALLS_AHEAD = 4
+
 /** Creates the dispatcher of one handler. The dispatcher of fulfilment keeps the lease, and finds stray records. */
 export function createHandlerDispatcher(
   context: GatewayContext,
@@ -44,7 +49,7 @@ export function createHandlerDispatcher(
   const claims = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   return new Dispatcher({
     ...{ handler: name, clock, random, logger, concurrency, batchSize: batch },
-    claims: databaseErrors.watch({ ...claims, releaseStrays: async () => 0 }),
+    claims: settlesShared(databaseErrors.watch({ ...claims, releaseStrays: async () => 0 })),
     process: prepareProcess(context, shared, handler),
     pauses: followPauses(shared.pauses),
     lease: followLease(shared.lease),
@@ -54,7 +59,7 @@ export function createHandlerDispatcher(
       isPaused: () => handler.paused || shared.handlerPauses.current.has(name),
       now,
     }),
-    claimSize: Math.max(batch, concurrency),
+    claimSize: Math.max(batch, concurrency * CALLS_AHEAD),
     leaseMs: settings.LEASE_MS,
     maxCrashes: settings.MAX_STARTS,
     onSettled(settled) {
@@ -73,7 +78,10 @@ function prepareProcess(
   const { settings, random, encryption } = context
   const source = { db: claims.db, isSharded: claims.isSharded, encryption }
   const deps = {
-    read: (batch: Parameters<DispatcherDeps['process']>[0]) => readTasks(source, handler.name, batch),
+    read:
+      handler.batch === 1
+        ? createSharedReads(source, handler.name)
+        : (batch: Parameters<DispatcherDeps['process']>[0]) => readTasks(source, handler.name, batch),
     call: loadCall(context, handler),
     limits: {
       baseMs: settings.RETRY_BASE_MS,

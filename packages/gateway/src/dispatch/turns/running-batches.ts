@@ -1,15 +1,36 @@
 import type { Room, Way } from '../waiting-claims.ts'
 import type { Turn } from './process-turns.ts'
 
+/** What running batches depend on. */
+interface RunningBatchesDeps {
+  /** Absent if it is the only dispatcher of its process. */
+  readonly turn: Turn | undefined
+  /** How many batches may wait for their outcomes to be written, beside those that are called. */
+  readonly mostUnsettled: number
+  /** Called when something that the dispatcher has to wait for has ended. */
+  readonly wake: () => void
+}
+
+/** A batch that has begun. */
+interface RunningBatch {
+  readonly way: Way
+  /** Resolves when it has been called: then another may take its place, unless it has suspects. */
+  readonly called: Promise<unknown>
+  /** Resolves when its outcomes are written. */
+  readonly settled: Promise<void>
+}
+
 /** The batches of a dispatcher that are in progress, beside those of the other dispatchers of its process. */
 export class RunningBatches {
   readonly #turn: Turn | undefined
+  readonly #mostUnsettled: number
   readonly #wake: () => void
   readonly #running = new Map<Promise<void>, Way>()
+  readonly #unsettled = new Set<Promise<void>>()
 
-  /** `turn`: absent if it is the only dispatcher. `wake` is called when something that it has to wait for has ended. */
-  constructor(turn: Turn | undefined, wake: () => void) {
+  constructor({ turn, mostUnsettled, wake }: RunningBatchesDeps) {
     this.#turn = turn
+    this.#mostUnsettled = mostUnsettled
     this.#wake = wake
   }
 
@@ -17,8 +38,12 @@ export class RunningBatches {
     return this.#running.size
   }
 
-  /** What is in progress. Null if nothing may begin, because another dispatcher must have the process for itself. */
+  /**
+   * What is in progress. Null if nothing may begin: too many outcomes are not written yet, or another dispatcher must have the
+   * process for itself.
+   */
   get room(): Pick<Room, 'underWay' | 'others' | 'onWait'> | null {
+    if (this.#unsettled.size - this.#running.size >= this.#mostUnsettled) return null
     const others = this.#turn?.others ?? 'nothing'
     if (others === 'exclusive') {
       this.#turn?.wake(this.#wake)
@@ -32,19 +57,25 @@ export class RunningBatches {
     this.#turn?.wake(this.#wake)
   }
 
-  /** Adds a batch that begins now, until `run` has ended. `then` is called after that. */
-  add(way: Way, run: Promise<void>, then: () => void): void {
+  /** Adds a batch that begins now. `then` is called after its outcomes were written. */
+  add({ way, called, settled }: RunningBatch, then: () => void): void {
     this.#turn?.began(way)
-    const ended = run.finally(() => {
+    // The next suspect must not begin before it is written how this one ended.
+    const ended = (way === 'new' || way === 'due' ? called : settled).then(() => {
       this.#running.delete(ended)
       this.#turn?.ended(way)
-      then()
+      this.#wake()
     })
     this.#running.set(ended, way)
+    const written = settled.then(() => {
+      this.#unsettled.delete(written)
+      then()
+    })
+    this.#unsettled.add(written)
   }
 
-  /** Resolves when those in progress now have ended. */
+  /** Resolves when those in progress now have ended, and their outcomes are written. */
   async ended(): Promise<void> {
-    await Promise.all(this.#running.keys())
+    await Promise.all([...this.#running.keys(), ...this.#unsettled])
   }
 }

@@ -7,6 +7,7 @@ import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { type ReadTask, readTasks } from './read-tasks.ts'
+import { createSharedReads } from './shared-reads.ts'
 
 const KIB = 1_024
 const MOST_BYTES = 2 * KIB * KIB
@@ -50,6 +51,23 @@ describe('readTasks', () => {
     const ids: string[] = []
     for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
     expect(ids.toSorted()).toEqual(['a', 'b'])
+    const searches = open.commands.slice(before).filter(({ command }) => command.find === EVENTS)
+    expect(searches).toHaveLength(1)
+  })
+
+  it('reads tasks that are wanted at the same time with one search, and says which is gone', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    const records = ['a', 'gone', 'b', 'c'].map((id) => recordOf(id, 10))
+    await open.events.insertMany(records.filter(({ eventId }) => eventId !== 'gone'))
+    const before = open.commands.length
+    const read = createSharedReads({ db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }, 'billing')
+    const idsOf = async (record: EventDocument): Promise<string[]> => {
+      const ids: string[] = []
+      for await (const { claim } of read([initialClaimOf(record)])) ids.push(claim.event.id)
+      return ids
+    }
+    expect(await Promise.all(records.map(idsOf))).toEqual([['a'], [], ['b'], ['c']])
     const searches = open.commands.slice(before).filter(({ command }) => command.find === EVENTS)
     expect(searches).toHaveLength(1)
   })

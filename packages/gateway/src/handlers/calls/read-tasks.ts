@@ -1,4 +1,6 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { toAppError } from '@oncehook/kernel/errors'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { Claim } from '../../inbox/claims/claim.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
@@ -35,6 +37,17 @@ export async function* readTasks(
   claims: readonly Claim[],
 ): AsyncGenerator<ReadTask> {
   for (const group of await groupBySize(source, claims)) yield* readGroup(source, handler, group)
+}
+
+/** Reads a task for each of these claims with one search; null if its record is gone. All are held at a time. */
+export async function readTogether(
+  source: TaskSource,
+  handler: string,
+  claims: readonly Claim[],
+): Promise<(ReadTask | null)[]> {
+  const read = new Map<Claim, ReadTask>()
+  for await (const task of readGroup(source, handler, claims)) read.set(task.claim, task)
+  return claims.map((claim) => read.get(claim) ?? null)
 }
 
 /** The claims in groups of records that are read together. A record that is not found is in one of them, too. */
@@ -90,7 +103,9 @@ async function readTask(source: TaskSource, { claim, handler, stored }: Reading)
   } catch (error) {
     if (keyUnknown.is(error)) return { refused: error.code, retry: 'later', message: error.message }
     if (recordAltered.is(error)) return { refused: error.code, retry: 'never', message: error.message }
-    throw error
+    if (toUnavailable(error) !== null) throw error
+    // Other tasks are read together with this one, and must not wait for it.
+    return { refused: toAppError(error).code, retry: 'later', message: 'The gateway could not read the event' }
   }
 }
 

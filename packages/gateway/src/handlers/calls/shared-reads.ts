@@ -1,0 +1,17 @@
+import { shareCalls } from '@oncehook/kernel/share-calls'
+import type { Claim } from '../../inbox/claims/claim.ts'
+import { type ReadTask, readTogether, type TaskSource } from './read-tasks.ts'
+
+/** Reads the claimed tasks of one call. A claim whose record is gone is left out. */
+type ReadClaims = (claims: readonly Claim[]) => AsyncIterable<ReadTask>
+
+// No more bodies than the calls in progress hold anyway.
+const MOST_TOGETHER = 8
+
+/** Creates reads of single tasks that come at the same time and share one search. */
+export function createSharedReads(source: TaskSource, handler: string): ReadClaims {
+  const read = shareCalls((claims: readonly Claim[]) => readTogether(source, handler, claims), MOST_TOGETHER)
+  return async function* readShared(claims) {
+    for (const task of await read(claims)) if (task !== null) yield task
+  }
+}

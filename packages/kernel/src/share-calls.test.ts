@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { shareCalls } from './share-calls.ts'
+
+/** A call that ends when the test says so, and what it was called with. */
+function heldCall() {
+  const calls: { readonly items: readonly number[]; readonly end: (error?: Error) => void }[] = []
+  const call = (items: readonly number[]): Promise<number[]> =>
+    new Promise((resolve, reject) => {
+      const end = (error?: Error): void => (error ? reject(error) : resolve(items.map((item) => item * 10)))
+      calls.push({ items, end })
+    })
+  return { call, calls, itemsOf: () => calls.map(({ items }) => items) }
+}
+
+describe('callers that share calls', () => {
+  it('share the first one if they come at the same time, and each gets its own results', async () => {
+    const { call, calls, itemsOf } = heldCall()
+    const share = shareCalls(call, 100)
+    const all = Promise.all([share([1, 2]), share([]), share([3])])
+    await expect.poll(itemsOf).toEqual([[1, 2, 3]])
+    calls[0]?.end()
+    expect(await all).toEqual([[10, 20], [], [30]])
+  })
+
+  it('share the next one if they come during a call', async () => {
+    const { call, calls, itemsOf } = heldCall()
+    const share = shareCalls(call, 100)
+    const first = share([1])
+    await expect.poll(itemsOf).toEqual([[1]])
+    const others = Promise.all([share([2]), share([3])])
+    calls[0]?.end()
+    expect(await first).toEqual([10])
+    await expect.poll(itemsOf).toEqual([[1], [2, 3]])
+    calls[1]?.end()
+    expect(await others).toEqual([[20], [30]])
+  })
+
+  it('share no more items than permitted, unless one caller has more', async () => {
+    const { call, calls, itemsOf } = heldCall()
+    const share = shareCalls(call, 3)
+    const all = Promise.all([share([1, 2]), share([3, 4]), share([5, 6, 7, 8])])
+    for (const [index] of [0, 1, 2].entries()) {
+      await expect.poll(() => calls.length).toBe(index + 1)
+      calls[index]?.end()
+    }
+    expect(await all).toEqual([
+      [10, 20],
+      [30, 40],
+      [50, 60, 70, 80],
+    ])
+    expect(itemsOf()).toEqual([
+      [1, 2],
+      [3, 4],
+      [5, 6, 7, 8],
+    ])
+  })
+
+  it('share its failure, which later callers do not see', async () => {
+    const { call, calls } = heldCall()
+    const share = shareCalls(call, 100)
+    const all = Promise.allSettled([share([1]), share([2])])
+    await expect.poll(() => calls.length).toBe(1)
+    calls[0]?.end(new Error('The database is away'))
+    expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    const later = share([3])
+    await expect.poll(() => calls.length).toBe(2)
+    calls[1]?.end()
+    expect(await later).toEqual([30])
+  })
+
+  it('fail if a call throws before it begins', async () => {
+    const share = shareCalls<number, number>(() => {
+      throw new Error('No connection')
+    }, 100)
+    await expect(share([1])).rejects.toThrow('No connection')
+    await expect(share([2])).rejects.toThrow('No connection')
+  })
+})

@@ -1,0 +1,57 @@
+/** A call with several items, which resolves to a result for each of them, in their order. */
+export type CallForAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
+
+interface Waiting<Item, Result> {
+  readonly items: readonly Item[]
+  readonly resolve: (results: readonly Result[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Lets callers share calls: there is one at a time, and all that come meanwhile share the next one. A call has at most `most`
+ * items, or those of one caller. If it fails, it fails for everyone who shares it.
+ */
+export function shareCalls<Item, Result>(call: CallForAll<Item, Result>, most: number): CallForAll<Item, Result> {
+  const waiting: Waiting<Item, Result>[] = []
+  let isRunning = false
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const sharing = waiting.splice(0, countSharing(waiting, most))
+      await callFor(call, sharing)
+    }
+    isRunning = false
+  }
+  return (items) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ items, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      // Deferred, so that those who come at the same time share the first one, too.
+      queueMicrotask(() => void run())
+    })
+}
+
+function countSharing(waiting: readonly { readonly items: readonly unknown[] }[], most: number): number {
+  let items = 0
+  const end = waiting.findIndex(({ items: own }, index) => {
+    items += own.length
+    return index > 0 && items > most
+  })
+  return end === -1 ? waiting.length : end
+}
+
+async function callFor<Item, Result>(
+  call: CallForAll<Item, Result>,
+  sharing: readonly Waiting<Item, Result>[],
+): Promise<void> {
+  try {
+    const results = await call(sharing.flatMap(({ items }) => items))
+    let from = 0
+    for (const { items, resolve } of sharing) {
+      resolve(results.slice(from, from + items.length))
+      from += items.length
+    }
+  } catch (error) {
+    for (const { reject } of sharing) reject(error)
+  }
+}
