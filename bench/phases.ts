@@ -4,6 +4,7 @@ import { CATCH_UP_ROW } from './rows/catch-up.ts'
 import { DUPLICATES_ROW } from './rows/duplicates.ts'
 import { FORGED_ROW } from './rows/forged.ts'
 import { GROWTH_ROW } from './rows/growth.ts'
+import { HANDLERS_ROW } from './rows/handlers.ts'
 import { HIGHEST_RATE_ROW } from './rows/highest-rate.ts'
 import { MEMORY_ROW } from './rows/memory.ts'
 import { ONE_CONNECTION_ROW } from './rows/one-connection.ts'
@@ -33,6 +34,7 @@ export const PHASES: readonly Phase[] = [
     rounds: { short: 3, full: 5 },
     minutes: { short: 5, full: 11 },
   },
+  { rows: [HANDLERS_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 3 } },
   { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 1.1 } },

@@ -25,6 +25,8 @@ export interface Receiver extends AsyncDisposable {
   prepare?(orderPrefix: string, count: number): Promise<void>
   /** Resolves when every accepted event has had its effect and is marked as settled. */
   settled?(): Promise<void>
+  /** For each of these events: the milliseconds from its arrival until it was settled. */
+  wholeWayMs?(eventIds: readonly string[]): Promise<readonly number[]>
   /** Returns the ids whose promise was kept: the event is stored and, if that is promised, has had its effect. */
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }

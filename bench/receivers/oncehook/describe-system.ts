@@ -24,18 +24,24 @@ const MORE_THAN_CAN_BE_SENT = '10000000'
 
 /**
  * Settings for both services. All are defaults, except names, addresses, secrets and the limit on deliveries of one
- * provider. Nothing listens at the address of fulfilment until fulfilment is started.
+ * provider. Nothing listens at the address of fulfilment until fulfilment is started. With `handlers` (the content of
+ * HANDLERS), payments reach these instead of fulfilment.
  */
-export async function describeSystem({ mongoUri, folder, secret, nodeFlags }: Setup, run: string): Promise<SystemRun> {
+export async function describeSystem(
+  { mongoUri, folder, secret, nodeFlags }: Setup,
+  run: string,
+  handlers?: Readonly<Record<string, object>>,
+): Promise<SystemRun> {
   const [gatewayPort, adminPort, fulfilmentPort] = [await portText(), await portText(), await portText()]
   const gatewayDb = `gateway_${run}`
   const fulfilmentDb = `fulfilment_${run}`
   const fulfilmentUrl = `http://127.0.0.1:${fulfilmentPort}`
   const serviceSecret = randomBytes(32).toString('hex')
   const shared = { MONGODB_URI: mongoUri, SERVICE_TOKEN_SECRET: serviceSecret }
+  const effects = handlers === undefined ? {} : { effects: [] }
   const unknown = [{ id: 'unknown', value: randomBytes(32).toString('hex') }]
   const providers = {
-    [PROVIDER]: { scheme: 'stripe', testMode: true, secrets: [{ id: 'bench', value: secret }] },
+    [PROVIDER]: { scheme: 'stripe', testMode: true, ...effects, secrets: [{ id: 'bench', value: secret }] },
     // Nobody can sign for these. They exist only to be flooded.
     twilio: { scheme: 'twilio', publicUrl: 'https://bench.example/api/webhooks/twilio', secrets: unknown },
     adyen: { scheme: 'adyen', secrets: unknown },
@@ -56,6 +62,7 @@ export async function describeSystem({ mongoUri, folder, secret, nodeFlags }: Se
         FULFILMENT_URL: fulfilmentUrl,
         PROVIDERS: JSON.stringify(providers),
         RATE_LIMIT_PROVIDER: MORE_THAN_CAN_BE_SENT,
+        ...(handlers === undefined ? {} : { HANDLERS: JSON.stringify(handlers) }),
       },
       readyUrl: `http://127.0.0.1:${gatewayPort}/healthz`,
       logFolder: folder,

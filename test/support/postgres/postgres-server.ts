@@ -17,18 +17,21 @@ export interface PostgresServer extends AsyncDisposable {
   createDatabase(name: string): Promise<string>
 }
 
+/** Settings of a test, which needs no data that survive the machine. */
+const FOR_TESTS = ['fsync=off', 'max_connections=200', 'shared_buffers=16MB']
+
 /**
  * Starts a server on a free port of this machine. It ends when this process dies. PostgreSQL refuses to run as root: for root,
  * it runs as the user `postgres` of Debian's package.
  */
-export async function startPostgres(programs: string): Promise<PostgresServer> {
+export async function startPostgres(programs: string, own: readonly string[] = FOR_TESTS): Promise<PostgresServer> {
   const data = await mkdtemp(join(tmpdir(), 'oncehook-postgres-'))
   const user = await serverUser()
   if (user !== null) await chown(data, user.uid, user.gid)
   const initdb = ['--pgdata', data, '--username', 'test', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync']
   await run(join(programs, 'initdb'), [...initdb, '--no-locale'], { ...user, cwd: data })
   const port = (await freePort(0)) ?? 0
-  const settings = ['fsync=off', 'unix_socket_directories=', 'max_connections=200', 'shared_buffers=16MB']
+  const settings = ['unix_socket_directories=', ...own]
   const flags = ['-D', data, '-h', '127.0.0.1', '-p', String(port), ...settings.flatMap((one) => ['-c', one])]
   const asUser = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
   const args = ['--pdeathsig', 'QUIT', ...asUser, join(programs, 'postgres'), ...flags]

@@ -1,0 +1,92 @@
+import { startExpressPostgres } from '../receivers/baselines/express-postgres.ts'
+import { acceptingFor } from '../receivers/handlers/accepting-for.ts'
+import { startAnswered, startAnsweredBesideOthers, startHandledInPostgres } from '../receivers/handlers/handled.ts'
+import { atLeast, atMost, type Row, ratio } from '../row.ts'
+import { createClosedTrial } from '../trials/closed-trial.ts'
+import { createWholeWayTrial } from '../trials/whole-way-trial.ts'
+import { ACCEPTING } from './accept.ts'
+
+const ONE = createClosedTrial({
+  name: 'accepting-for-one',
+  title: 'Oncehook, accepting alone for one handler',
+  start: acceptingFor(1),
+})
+
+const FIVE = createClosedTrial({
+  name: 'accepting-for-five',
+  title: 'Oncehook, accepting alone for five handlers',
+  start: acceptingFor(5),
+})
+
+const ANSWERED = createClosedTrial({
+  name: 'answered',
+  title: 'Oncehook, to an `https:` handler that only answers',
+  start: startAnswered,
+})
+
+const HANDLED = createClosedTrial({
+  name: 'handled-postgres',
+  title: 'Oncehook, to @oncehook/handler on PostgreSQL',
+  start: startHandledInPostgres,
+})
+
+const EXPRESS = createClosedTrial({
+  name: 'express-postgres',
+  title: 'Express, stripe, one transaction of PostgreSQL',
+  start: startExpressPostgres,
+})
+
+// Far less than any machine handles: this is about waiting for others, not about load.
+const PER_SECOND = 50
+
+const ALONE = createWholeWayTrial({
+  name: 'healthy-alone',
+  title: 'A healthy handler alone',
+  start: startAnswered,
+  perSecond: PER_SECOND,
+})
+
+const BESIDE = createWholeWayTrial({
+  name: 'healthy-beside',
+  title: 'The same beside one that never answers and one that is dead',
+  start: startAnsweredBesideOthers,
+  perSecond: PER_SECOND,
+})
+
+/** What handlers cost: when events are accepted, and on the whole way to the handler's database. */
+export const HANDLERS_ROW: Row = {
+  name: 'handlers',
+  trials: [ACCEPTING, ONE, FIVE, EXPRESS, ANSWERED, HANDLED, ALONE, BESIDE],
+  goals: [
+    {
+      what: 'Durable accepts/s for one handler',
+      against: 'the same for fulfilment',
+      figure: ratio(ONE, ACCEPTING, 'perSecond'),
+      ...atLeast('times', { target: 0.97, aim: 1 }),
+    },
+    {
+      what: 'Durable accepts/s for five handlers, five tasks each',
+      against: 'the same for fulfilment, one task',
+      figure: ratio(FIVE, ACCEPTING, 'perSecond'),
+      ...atLeast('times', { target: 0.4, aim: 0.6 }),
+    },
+    {
+      what: 'The whole way to an `https:` handler, events/s',
+      against: 'a hand-written receiver, Express and `pg`',
+      figure: ratio(ANSWERED, EXPRESS, 'perSecond'),
+      ...atLeast('times', { target: 0.5, aim: 1 }),
+    },
+    {
+      what: 'The whole way to @oncehook/handler on PostgreSQL, events/s',
+      against: 'a hand-written receiver, Express and `pg`',
+      figure: ratio(HANDLED, EXPRESS, 'perSecond'),
+      ...atLeast('times', { target: 0.4, aim: 1 }),
+    },
+    {
+      what: 'From the arrival of an event until a healthy handler is done, p99, beside a slow and a dead handler',
+      against: 'the same alone',
+      figure: ratio(BESIDE, ALONE, 'p99Ms'),
+      ...atMost('times', { target: 1.2, aim: 1 }),
+    },
+  ],
+}
