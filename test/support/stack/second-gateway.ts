@@ -7,6 +7,8 @@ import { gatewaySettings } from './stack-settings.ts'
 /** One more gateway on the inbox of a stack. Disposing of it stops it, and throws if it had ended unexpectedly. */
 export interface SecondGateway extends AsyncDisposable {
   readonly gateway: ServiceUnderTest
+  /** The address of its public listener. */
+  readonly url: string
   /** The stack's provider acme, delivering here. */
   readonly provider: PaymentProvider
 }
@@ -20,9 +22,10 @@ export async function startSecondGateway(
   const place = { ...stack.place, gatewayPort: await stablePort(), adminPort: await stablePort() }
   const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...settings }, script)
   await gateway.start()
+  const url = `http://127.0.0.1:${place.gatewayPort}`
   return {
-    gateway,
-    provider: stack.provider('acme', `http://127.0.0.1:${place.gatewayPort}`),
+    ...{ gateway, url },
+    provider: stack.provider('acme', url),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]()
       if (gateway.faults.length > 0) throw new Error(gateway.faults.join('\n'))

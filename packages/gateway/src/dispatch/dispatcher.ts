@@ -45,6 +45,8 @@ export class Dispatcher implements ClaimTaker {
   #polling: Promise<void> | null = null
   /** Whether due events remained after the latest poll. */
   #moreDue = false
+  /** Whether there may be due events that no poll has looked for yet. */
+  #expected = false
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps
@@ -79,6 +81,12 @@ export class Dispatcher implements ClaimTaker {
   /** Says that it is unknown whether a record was stored, which this process may have claimed on insert. */
   doubt(): void {
     this.#deps.claims.doubt()
+  }
+
+  /** Says that a record was stored as pending. It is looked for at once. */
+  expect(): void {
+    this.#expected = true
+    if (this.#started) this.#pollOnce().catch(this.#onDatabaseError)
   }
 
   /** The claims that it holds. */
@@ -169,7 +177,9 @@ export class Dispatcher implements ClaimTaker {
       for (const claim of claims) this.#held.delete(claim)
       this.#growth.handled(claims.length)
       this.#schedule()
-      if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
+      // The next of their lines may now be due.
+      if (claims.some(({ line }) => line !== undefined)) this.#expected = true
+      if (this.#moreDue || this.#expected) this.#pollOnce().catch(this.#onDatabaseError)
     })
   }
 
@@ -253,14 +263,16 @@ export class Dispatcher implements ClaimTaker {
     // Events that were taken as fulfilment went down are the probe of its return: nothing else would send them.
     this.#schedule()
     if (this.#isPaused) await this.#release(this.#waiting.drain())
-    while ((this.#moreDue || this.#pace.isTime) && this.#mayClaim('due')) {
+    while ((this.#moreDue || this.#expected || this.#pace.isTime) && this.#mayClaim('due')) {
       const limit = this.#limit
-      const claimed = await this.#deps.claims.claimDue(limit)
+      const isExpected = this.#expected
+      this.#expected = false
+      const claimed = await this.#deps.claims.claimDue(limit, isExpected)
       this.#moreDue = claimed.length === limit
       this.#pace.answered(claimed.length === 0 && this.#health.isUp)
       await this.#hold(claimed)
       if (!this.#moreDue) this.#growth.ended()
-      if (!this.#moreDue || !this.#health.isUp) return
+      if (!(this.#moreDue || this.#expected) || !this.#health.isUp) return
     }
   }
 

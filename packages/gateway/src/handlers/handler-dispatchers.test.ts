@@ -20,7 +20,7 @@ function setUp() {
     const own = `${name}${made}`
     return {
       admits: () => true,
-      ...{ take: () => undefined, doubt: () => undefined },
+      ...{ take: () => undefined, doubt: () => undefined, expect: () => undefined },
       held: [{ _id: new ObjectId(), requestId: own } as unknown as Claim],
       start: () => void told.push(`start ${own}`),
       stop() {

@@ -31,6 +31,10 @@ export interface EventDocument {
   readonly eventId: string
   /** The handler whose task this is. Absent: it is the task of fulfilment, or nobody wants the event. */
   readonly handler?: string
+  /** The line of its handler in which the task stands, see `lineOf`. Absent: it waits for no other. */
+  readonly line?: string
+  /** Its place in the line. Inserted empty, set by the server. */
+  readonly lineAt?: Timestamp
   /** The slot of its key, see `slotOf`. Records of release 0.1.0 have none. */
   readonly slot?: number
   readonly type: string
@@ -79,7 +83,10 @@ export interface EventDocument {
   readonly leaseUntil?: Date
   /** The length of the holder's leases, in milliseconds. */
   readonly leaseMs?: number
-  /** Absent on a pending record: due now. From the year 7000 on: its provider is paused, or was. */
+  /**
+   * Absent on a pending record: due now. From the year 7000 on: its provider is paused, or was. The year 6999: it waits for an
+   * earlier task of its line.
+   */
   readonly dueAt?: Date
   /** Moved by time that does not count, such as a jump of the clock. */
   readonly firstFailedAt?: Date
@@ -183,6 +190,16 @@ export const TASK_DUE_INDEX = 'pending_by_handler'
 /** The index that counts the dead tasks of each handler. */
 export const TASK_DEAD_INDEX = 'dead_by_handler'
 
+/** The states of the tasks that `LINE_INDEX` has. A search must name all of them, or the server reads the whole index. */
+export const LINE_STATES: readonly EventState[] = ['pending', 'processing', 'dead']
+/** The index that finds the first open task of each line. */
+export const LINE_INDEX = 'line'
+const LINE_HELD: NeededIndex = {
+  name: 'line_held',
+  key: { handler: 1, line: 1 },
+  partialFilterExpression: { state: 'processing', line: { $exists: true } },
+}
+
 /**
  * An empty index under the name of `KEY_INDEX`. Release 0.1.0 knows nothing of tasks of handlers and would send them to
  * fulfilment: with this, it does not start.
@@ -236,6 +253,9 @@ const SEARCH_INDEXES: readonly NeededIndex[] = [
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
 ]
 
+// Only one task of a line is processed at a time. A sharded collection can have no such index.
+const UNIQUE_LINE_HELD: NeededIndex = { ...LINE_HELD, unique: true }
+
 const TASK_INDEXES: readonly NeededIndex[] = [
   {
     name: TASK_DUE_INDEX,
@@ -243,6 +263,11 @@ const TASK_INDEXES: readonly NeededIndex[] = [
     partialFilterExpression: { state: 'pending' },
   },
   { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
+  {
+    name: LINE_INDEX,
+    key: { handler: 1, line: 1, lineAt: 1, _id: 1, state: 1 },
+    partialFilterExpression: { line: { $exists: true }, state: { $in: LINE_STATES } },
+  },
   ...SEARCH_INDEXES,
 ]
 
@@ -254,12 +279,12 @@ export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [KEY_INDEX, ...SEARCH_INDEXES],
   instead: [
-    { ifPresent: SLOT_TASK_KEY_INDEX.name, indexes: [SLOT_TASK_KEY_INDEX, ...TASK_INDEXES] },
+    { ifPresent: SLOT_TASK_KEY_INDEX.name, indexes: [SLOT_TASK_KEY_INDEX, LINE_HELD, ...TASK_INDEXES] },
     {
       ifPresent: TASK_KEY_INDEX.name,
       // While it is unique, there are no tasks: the setting was taken back, or a gateway was killed between both indexes.
       unlessUnique: KEY_INDEX.name,
-      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, ...TASK_INDEXES],
+      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, UNIQUE_LINE_HELD, ...TASK_INDEXES],
     },
     { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
   ],

@@ -32,13 +32,17 @@ export interface Evidence {
   readonly signsTime: boolean
 }
 
+/** A handler that wants an event, by its name, and perhaps the line in which the task stands. */
+export type TaskWish = string | { readonly handler: string; readonly line: string }
+
 /** An authentic event with the evidence of its delivery. */
 export interface Arrival extends Evidence {
   readonly event: WebhookEvent
   /** The handlers that want it, besides fulfilment. Default: none. */
-  readonly wantedBy?: readonly string[] | undefined
-  /** Set by the inbox: the handler of one of its tasks, and whether it is another task than the first. */
+  readonly wantedBy?: readonly TaskWish[] | undefined
+  /** Set by the inbox: the handler of one of its tasks, its line, and whether it is another task than the first. */
   readonly handler?: string
+  readonly line?: string
   readonly isFurther?: boolean
 }
 
@@ -99,6 +103,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
     if (document?.state === 'processing') takerOf(deps, document)?.take(initialClaimOf(document))
+    else if (document?.line !== undefined) takerOf(deps, document)?.expect()
     return 'recorded'
   }
   const recordBatch = createBatchRecorder(deps, {

@@ -4,7 +4,7 @@ import { type BodiesDeps, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { OVERHEAD_BYTES } from './group-limits.ts'
-import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
+import type { Arrival, Evidence, Inbox, Recorded, StoredBody, TaskWish, Written } from './inbox.ts'
 import type { KnownIds } from './known-ids.ts'
 import { joinOutcomes } from './tasks/split-arrival.ts'
 
@@ -13,7 +13,7 @@ export interface BatchArrival {
   readonly evidence: Evidence
   readonly events: readonly WebhookEvent[]
   /** The handlers that want an event, besides fulfilment. Default: none. */
-  readonly wantedBy?: ((event: WebhookEvent) => readonly string[] | undefined) | undefined
+  readonly wantedBy?: ((event: WebhookEvent) => readonly TaskWish[] | undefined) | undefined
   /** After this instant of `performance.now()` the outcome is no longer needed. */
   readonly endsAt: number
 }

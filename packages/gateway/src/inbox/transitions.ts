@@ -14,7 +14,8 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertPaused, insertClaimed
  *   pending    -> processing                          claimRecord
  *   processing -> processing                          claimRecord, after its holder has died
- *   pending    -> pending                             postpone, while the provider is paused
+ *   pending    -> pending                             postpone, while the provider is paused, or an earlier task of its
+ *                                                     line is open; wake, when it no longer is
  *   processing -> done | unhandled | dead | pending   settle
  *   processing -> pending                             release, releaseFromHolder
  *   processing -> dead                                failPoisoned
@@ -124,9 +125,17 @@ function countsAsLost(owner: string): Document {
   }
 }
 
-/** Leaves a due record out of all searches while its provider is paused. `dueAt` is the due time of that pause. */
+/**
+ * Leaves a due record out of all searches while its provider is paused, or while it waits in line. `dueAt` is the due time of
+ * that pause, or of all who wait in line.
+ */
 export function postpone(dueAt: Date): Document[] {
   return [{ $set: { dueAt } }]
+}
+
+/** Makes a task due that waited in line. */
+export function wake(): Document[] {
+  return [{ $set: { dueAt: '$$NOW' } }]
 }
 
 /** Releases a record without an attempt. It is due at once, and nothing counts for or against it. */

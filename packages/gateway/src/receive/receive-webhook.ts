@@ -11,7 +11,7 @@ import {
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
+import type { Evidence, Inbox, Recorded, TaskWish } from '../inbox/inbox.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
@@ -127,7 +127,7 @@ function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArriv
 /** An event, and the handlers that want it. Absent: none are configured. */
 interface Wanted {
   readonly event: WebhookEvent
-  readonly wantedBy?: readonly string[]
+  readonly wantedBy?: readonly TaskWish[]
 }
 
 function offer({ findWanting }: ReceiveDeps, { provider, rawBody }: Evidence, event: WebhookEvent): Wanted {

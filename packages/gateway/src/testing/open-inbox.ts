@@ -91,7 +91,10 @@ export async function openInbox(
       },
       isSharded,
       isHandled: (type) => type.startsWith('payment.'),
-      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), doubt: () => undefined },
+      dispatcher: {
+        ...{ admits, take: (claim) => claimedOnInsert.push(claim) },
+        ...{ doubt: () => undefined, expect: () => undefined },
+      },
       ...deps,
     }),
     ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, revivals },

@@ -75,6 +75,7 @@ export async function startDispatcher(database: TestDatabase, options: Options =
         admits: () => dispatcher.admits(),
         take: (claim) => dispatcher.take(claim),
         doubt: () => dispatcher.doubt(),
+        expect: () => dispatcher.expect(),
       },
     }),
   )

@@ -44,7 +44,8 @@ export function createHandlerDispatcher(
   const { settings, logger, clock, random, databaseErrors } = context
   const { name, concurrency, batch, ratePerSecond } = handler
   const now = (): number => performance.now()
-  const created = createClaims({ ...shared.claims, handler: name }, shared.process)
+  const ordering = handler.orderBy === null ? undefined : { blockOnDead: handler.blockOnDead }
+  const created = createClaims({ ...shared.claims, handler: name, ordering }, shared.process)
   const { mayHaveDue } = shared
   const claims = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   return new Dispatcher({

@@ -3,7 +3,9 @@ import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-h
 import { type OfferedEvent, prepareWanting } from './find-wanting.ts'
 
 function handlersOf(wanted: Readonly<Record<string, readonly WantedEvents[]>>): Handlers {
-  const entries = Object.entries(wanted).map(([name, events]) => [name, { name, events } as HandlerSettings] as const)
+  const entries = Object.entries(wanted).map(
+    ([name, events]) => [name, { name, events, orderBy: null } as unknown as HandlerSettings] as const,
+  )
   return new Map(entries)
 }
 

@@ -1,4 +1,6 @@
 import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
+import type { TaskWish } from '../../inbox/inbox.ts'
+import { lineOf } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
 
 /** An event, as far as it decides which handlers want it. */
@@ -8,10 +10,10 @@ export interface OfferedEvent {
   readonly rawBody: Uint8Array
 }
 
-/** Returns the names of the handlers that want an event, in the order of the setting. */
-export type FindWanting = (offered: OfferedEvent) => readonly string[]
+/** Returns the handlers that want an event, in the order of the setting. */
+export type FindWanting = (offered: OfferedEvent) => readonly TaskWish[]
 
-const NOBODY: readonly string[] = []
+const NOBODY: readonly TaskWish[] = []
 
 /**
  * Prepares the search for the handlers that want an event. An event that does not meet `expect` of its provider, such
@@ -23,8 +25,13 @@ export function prepareWanting(handlers: Handlers): FindWanting {
     if (candidates.length === 0 || offered.event.facts.withheld === 'not_expected') return NOBODY
     const body = new LazyBody(offered.rawBody)
     const wanting = candidates.filter((handler) => wants(handler, offered, body))
-    return wanting.length === 0 ? NOBODY : wanting.map(({ name }) => name)
+    return wanting.length === 0 ? NOBODY : wanting.map((handler) => toWish(handler, body))
   }
+}
+
+function toWish({ name, orderBy }: HandlerSettings, body: LazyBody): TaskWish {
+  const line = orderBy === null ? undefined : lineOf(resolvePointer(body.document, orderBy))
+  return line === undefined ? name : { handler: name, line }
 }
 
 function wants({ events }: HandlerSettings, { provider, event }: OfferedEvent, body: LazyBody): boolean {

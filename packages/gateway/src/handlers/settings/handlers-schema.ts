@@ -45,6 +45,8 @@ const handlerShape = z.strictObject({
   ratePerSecond: whole(1, 100_000).optional(),
   timeoutMs: whole(100, 60_000).default(10_000),
   maxAgeMs: whole(1_000, 30 * DAY_MS).optional(),
+  orderBy: pointer.optional(),
+  blockOnDead: z.boolean().optional(),
   paused: z.boolean().default(false),
 })
 
@@ -59,7 +61,8 @@ export const handlersSchema = z
   .record(
     name,
     handlerShape.superRefine((handler, context) => {
-      for (const message of problemsOf(handler)) context.addIssue({ code: 'custom', message })
+      for (const message of [...problemsOf(handler), ...orderingProblemsOf(handler)])
+        context.addIssue({ code: 'custom', message })
     }),
   )
   .refine((handlers) => Object.keys(handlers).length <= MOST_HANDLERS, {
@@ -67,6 +70,7 @@ export const handlersSchema = z
   })
 
 type Place = Pick<HandlerEntry, 'trpc' | 'https' | 'secrets' | 'batch' | 'privateAddress'>
+type Ordering = Pick<HandlerEntry, 'orderBy' | 'blockOnDead'>
 
 const SECRETS_LINE = '"secrets": [{ "id": "1", "value": { "env": "<NAME>" } }]'
 
@@ -87,6 +91,11 @@ function problemsOf({ trpc, https, secrets, batch, privateAddress }: Place): str
     ...(batch === undefined ? [] : ['batch is for trpc: with https, a call has one event, remove the line']),
     ...(https !== undefined && isSafe(https) ? [] : [HTTPS_PROBLEM]),
   ]
+}
+
+function orderingProblemsOf({ orderBy, blockOnDead }: Ordering): string[] {
+  const isAlone = blockOnDead !== undefined && orderBy === undefined
+  return isAlone ? ['blockOnDead is for orderBy: add "orderBy": "/<JSON Pointer>", or remove the line'] : []
 }
 
 const HTTPS_PROBLEM =

@@ -52,6 +52,10 @@ export interface HandlerSettings {
   readonly timeoutMs: number
   /** How long an event may fail before it is dead. Null: as long as for fulfilment. */
   readonly maxAgeMs: number | null
+  /** Its tasks run one after the other if the body has the same value here. Null: all of them run in no particular order. */
+  readonly orderBy: string | null
+  /** Whether a dead task blocks the later ones with the same value. */
+  readonly blockOnDead: boolean
   readonly paused: boolean
   /** Differs if anything about the handler differs, its secrets included. */
   readonly fingerprint: string
@@ -93,14 +97,14 @@ interface ReadKeys {
 
 function toHandler(name: string, entry: HandlerEntry, { keys, texts }: ReadKeys): HandlerSettings {
   const { https, trpc, events, concurrency, timeoutMs, paused, privateAddress } = entry
-  const { batch = BATCH, ratePerSecond = null, maxAgeMs = null } = entry
+  const { batch = BATCH, ratePerSecond = null, maxAgeMs = null, orderBy = null, blockOnDead = false } = entry
   const url = new URL(https ?? trpc ?? '')
   const place: HandlerPlace =
     https === undefined
       ? { by: 'trpc', url }
       : { by: 'https', url, keys, mayBePrivate: privateAddress || isLoopback(url) }
   return {
-    ...{ name, place, events, concurrency, ratePerSecond, timeoutMs, maxAgeMs, paused },
+    ...{ name, place, events, concurrency, ratePerSecond, timeoutMs, maxAgeMs, orderBy, blockOnDead, paused },
     batch: place.by === 'https' ? 1 : batch,
     fingerprint: hash('sha256', JSON.stringify([entry, texts])),
   }

@@ -13,6 +13,8 @@ export interface Claim {
   readonly provider: string
   /** The handler whose task it is. Absent: fulfilment. */
   readonly handler?: string | undefined
+  /** The line in which the task stands. Absent: it waits for no other. */
+  readonly line?: string | undefined
   /** Every later write requires this number, so a lost claim changes nothing. */
   readonly fence: number
   /**
@@ -72,6 +74,8 @@ export interface ClaimTaker {
   take(claim: Claim): void
   /** Says that it is unknown whether a record was stored, which may be claimed for this process. */
   doubt(): void
+  /** Says that a record was stored as pending that may be claimed at once. */
+  expect(): void
 }
 
 /** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
@@ -116,7 +120,8 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
   const slot = typeof record.slot === 'number' ? record.slot : undefined
   const handler = typeof record.handler === 'string' ? record.handler : undefined
-  return { _id, slot, provider, handler, ...counts, requestId, event, test: record.test === true || undefined }
+  const line = typeof record.line === 'string' ? record.line : undefined
+  return { _id, slot, provider, handler, line, ...counts, requestId, event, test: record.test === true || undefined }
 }
 
 function numberOf(stored: unknown): number {

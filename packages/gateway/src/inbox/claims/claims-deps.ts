@@ -19,6 +19,8 @@ export interface ClaimsDeps extends Retention {
   readonly handler?: string | null | undefined
   /** The configured handlers, for the claims of fulfilment. Default: none. */
   readonly configured?: (() => Iterable<string>) | undefined
+  /** Set if the handler has `orderBy`: whether a dead task blocks those behind it. */
+  readonly ordering?: { readonly blockOnDead: boolean } | undefined
   /** The providers whose due records are not claimed. */
   readonly paused: () => PausedProviders
   /** Milliseconds that never go backwards. Default: those of the process. */

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
+import { createLines } from '../lines/lines.ts'
 import type { NamedRecord } from '../slots/name-records.ts'
 import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
@@ -21,9 +22,10 @@ import { createStrayRecords, type StrayRecords } from './takeover/stray-records.
 export interface Claims {
   /**
    * Claims up to `limit` due records, the longest due first. New records and retries share the places. Records of
-   * paused providers are not claimed, but left out of later searches until their provider is resumed.
+   * paused providers are not claimed, but left out of later searches until their provider is resumed. Nor are tasks that
+   * wait in line. `isExpected`: there should be a due record.
    */
-  claimDue(limit: number): Promise<Claim[]>
+  claimDue(limit: number, isExpected?: boolean): Promise<Claim[]>
   /**
    * Claims up to `limit` records of processes that have died. Marks records as dead that seem to crash their holders. The
    * claims of fulfilment also release tasks of handlers that are not configured.
@@ -97,6 +99,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
   const { owners, strays } = shared
   const deps = { ...given, dueIndex: createDueIndex(given) }
   const search = createSharedSearch(deps, owners)
+  const lines = createLines(deps)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {
       return await written
@@ -115,13 +118,13 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       const wanted = limit - claims.length
       const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
       const due = found.filter(({ provider }) => !deps.paused().has(provider))
-      const taken = await take(due, isDue(deps))
+      const { claimable, waiting } = await lines.admit(due)
+      const taken = await take(claimable, isDue(deps))
       claims.push(...taken)
-      search.report(due.length - taken.length)
-      if (due.length < found.length) {
-        await postponePaused(deps, found)
-        postponed += 1
-      } else if (due.length < wanted && search.wasWhole) break
+      search.report(claimable.length - taken.length)
+      if (due.length < found.length) await postponePaused(deps, found)
+      if (due.length < found.length || waiting > 0) postponed += 1
+      else if (due.length < wanted && search.wasWhole) break
       else tries += 1
     }
   }
@@ -137,6 +140,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       return claims
     },
     async takeOver(limit) {
+      await lines.sweep()
       if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
       const { value, ageMs } = await shared.readHolders()
       const { filter, unclaimed, againInMs } = findAbandoned(deps, value, ageMs)
@@ -155,12 +159,23 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     doubt: () => strays.doubt(),
     begin: (claims, company) =>
       doubting(updateHeld(deps, claims, [{ $set: { begun: company === 'alone' ? true : company } }])),
-    settle: (settled) => doubting(settleHeld(deps, settled)),
+    async settle(settled) {
+      const lost = await doubting(settleHeld(deps, settled))
+      // If this fails, the outcomes are stored all the same, and a sweep makes up for it.
+      await lines.advance(linesOf(settled)).catch(() => undefined)
+      return lost
+    },
     async release(claims) {
       const byFailedCalls = Map.groupBy(claims, ({ failedCalls }) => failedCalls)
       for (const [failedCalls, group] of byFailedCalls) await doubting(updateHeld(deps, group, release(failedCalls)))
     },
   }
+}
+
+/** The lines in which another task may come next. */
+function linesOf(settled: readonly SettledClaim[]): string[] {
+  const ended = settled.filter(({ settlement }) => settlement.state !== 'pending')
+  return ended.flatMap(({ claim: { line } }) => line ?? [])
 }
 
 function findOldest({ db }: ClaimsDeps, filter: Document, limit: number): Promise<NamedRecord[]> {

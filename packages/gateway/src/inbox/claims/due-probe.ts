@@ -60,8 +60,8 @@ export function probedClaims(claims: Claims, { handler, mayHaveDue, now }: Probe
   const isBusy = (): boolean => now() - busyAt < IDLE_AFTER_MS
   return {
     ...claims,
-    async claimDue(limit) {
-      if (!isBusy() && !(await mayHaveDue(handler))) return []
+    async claimDue(limit, isExpected = false) {
+      if (!isBusy() && !isExpected && !(await mayHaveDue(handler))) return []
       const claimed = await claims.claimDue(limit)
       if (claimed.length > 0) busyAt = now()
       return claimed

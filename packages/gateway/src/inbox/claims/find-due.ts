@@ -1,6 +1,7 @@
 import { latestFromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document, ObjectId } from 'mongodb'
 import { EVENTS } from '../event-document.ts'
+import { IN_LINE_DUE_AT } from '../lines/line.ts'
 import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
 import type { DueIndex } from './due-index.ts'
 import { inPart, type Part } from './parts/part.ts'
@@ -19,6 +20,8 @@ export interface DueRecord {
   readonly _id: ObjectId
   readonly slot?: number
   readonly provider: string
+  /** Set if it may have to wait for another task of its line. */
+  readonly line?: string
 }
 
 /** Which due records to find. */
@@ -59,9 +62,11 @@ export async function findDue(deps: SearchDeps, { limit, timed, part }: Wanted):
   return others.length === rest ? first : [...others.slice(0, rest), ...overtaken]
 }
 
-/** Due records, except for those that wait until their provider is resumed: the ranges of the index end there. */
+/** Due records, except for those that wait in line or until their provider is resumed: the ranges of the index end there. */
 function isSearchedFor({ maxDelayMs, paused, handler }: SearchDeps): Document {
-  const dates = [...new Set([...paused().values()].map((date) => date.getTime()))].sort((a, b) => a - b)
+  const inLine = typeof handler === 'string' ? [IN_LINE_DUE_AT] : []
+  const waits = [...inLine, ...paused().values()]
+  const dates = [...new Set(waits.map((date) => date.getTime()))].sort((a, b) => a - b)
   const starts = [latestFromNow(maxDelayMs), ...dates.map((ms) => new Date(ms))]
   const beyond = starts.map((start, index) => {
     const [after, end] = [{ $gt: ['$dueAt', start] }, dates[index]]
@@ -78,7 +83,7 @@ async function find({ db, dueIndex }: SearchDeps, filter: Document, limit: numbe
     db
       .collection(EVENTS)
       .find(filter, { ...order, limit, maxTimeMS: SEARCH_MS })
-      .project<DueRecord>({ _id: 1, slot: 1, provider: 1 })
+      .project<DueRecord>({ _id: 1, slot: 1, provider: 1, line: 1 })
       .toArray(),
   )
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import type { Document } from 'mongodb'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
+import { type Document, MongoServerError } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { type NamedRecord, nameRecords, splitRecords } from '../slots/name-records.ts'
 import { claimRecord } from '../transitions.ts'
@@ -17,19 +18,27 @@ interface Taking {
   readonly claimable: Document
 }
 
+/** A record, and perhaps the line in which it stands. */
+type TakenRecord = NamedRecord & { readonly line?: string }
+
 /** Claims those of the records that are still claimable. Resolves to the claims, in the order of the records. */
 export async function takeClaims(
   { db, isSharded, owner, leaseMs, maxDelayMs }: ClaimsDeps,
-  records: readonly NamedRecord[],
+  records: readonly TakenRecord[],
   { claimable }: Taking,
 ): Promise<Claim[]> {
   if (records.length === 0) return []
   const claimId = randomUUID()
   const u = claimRecord({ owner, leaseMs, claimId })
-  const updates = splitRecords(records, isSharded).map((named) => {
-    return { q: { ...named, ...claimable }, u, multi: true, hint: BY_ID }
-  })
-  await bulkUpdate(db, { update: EVENTS, updates })
+  const { true: lined = [], false: others = [] } = Object.groupBy(records, ({ line }) => `${line !== undefined}`)
+  // One statement each: the index may refuse one, because another task of the line is processed.
+  const groups = [...(others.length === 0 ? [] : [others]), ...lined.map((record) => [record])]
+  const updates = groups.flatMap((group) =>
+    splitRecords(group, isSharded).map((named) => ({ q: { ...named, ...claimable }, u, multi: true, hint: BY_ID })),
+  )
+  const { refused } = await sendUpdates(db, { update: EVENTS, updates })
+  const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
+  if (failed !== undefined) throw new MongoServerError({ message: 'A claim was refused', code: failed.code })
   const { failedForMs, orderUnknownForMs } = measureFailing(maxDelayMs)
   const taken = await db
     .collection<EventDocument>(EVENTS)

@@ -1,5 +1,5 @@
 import { unhandledReason } from '@oncehook/webhooks/providers'
-import { Binary, ObjectId } from 'mongodb'
+import { Binary, ObjectId, Timestamp } from 'mongodb'
 import type { ClaimTaker } from '../claims/claim.ts'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
@@ -19,6 +19,8 @@ export function createRecord(deps: InboxDeps, arrival: Arrival, body: StoredBody
     provider: arrival.provider,
     eventId: event.id,
     ...(handler === undefined ? {} : { handler }),
+    // The server replaces an empty timestamp by the cluster time.
+    ...(arrival.line === undefined ? {} : { line: arrival.line, lineAt: new Timestamp({ t: 0, i: 0 }) }),
     slot: slotOf({ provider: arrival.provider, eventId: event.id }),
     type: event.type,
     objectId: event.objectId,
@@ -44,11 +46,13 @@ export function createRecord(deps: InboxDeps, arrival: Arrival, body: StoredBody
 }
 
 function newState(deps: InboxDeps, arrival: Arrival, receivedAt: Date): NewState {
-  const { provider, event, signsTime, handler } = arrival
+  const { provider, event, signsTime, handler, line } = arrival
   const reason = deps.tests?.reason ?? (handler === undefined ? unhandledReason(event, deps.isHandled) : null)
   if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
   const pausedDueAt = deps.paused().get(provider)
   if (pausedDueAt !== undefined) return insertPaused(pausedDueAt)
+  // Whether it is the first of its line can only be known after it is stored.
+  if (line !== undefined) return insertPending()
   return takerOf(deps, arrival)?.admits() === true ? insertClaimed(deps) : insertPending()
 }
 

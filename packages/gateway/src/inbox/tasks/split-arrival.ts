@@ -1,5 +1,5 @@
 import { unhandledReason } from '@oncehook/webhooks/providers'
-import type { Arrival, InboxDeps, Recorded } from '../inbox.ts'
+import type { Arrival, InboxDeps, Recorded, TaskWish } from '../inbox.ts'
 
 /**
  * The tasks of an arrival, each as a separate arrival: one for each handler that wants the event, and one without a
@@ -11,7 +11,12 @@ export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival):
   // Such a test event is for nobody.
   if (tests !== undefined && tests.reason !== null) return [arrival]
   const own = unhandledReason(event, isHandled) === null ? [arrival] : []
-  return [...own, ...wantedBy.map((handler, at) => ({ ...arrival, handler, isFurther: own.length + at > 0 }))]
+  return [...own, ...wantedBy.map((wish, at) => ({ ...arrival, ...toTask(wish), isFurther: own.length + at > 0 }))]
+}
+
+/** The handler of a wish, and the line of its task if there is one. */
+export function toTask(wish: TaskWish): Pick<Arrival, 'handler' | 'line'> {
+  return typeof wish === 'string' ? { handler: wish } : wish
 }
 
 /** The outcome of an event, from those of its tasks: it is stored if all of them are, and new if any of them is. */

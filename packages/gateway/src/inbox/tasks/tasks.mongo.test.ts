@@ -29,7 +29,7 @@ async function openTasks(database: TestDatabase, busy: readonly string[] = []) {
       taken[handler] ??= []
       taken[handler].push(claim)
     },
-    doubt: () => undefined,
+    ...{ doubt: () => undefined, expect: () => undefined },
   })
   const open = await openInbox(database, { handlers: { takerOf }, admits: () => !busy.includes('fulfilment') })
   return { ...open, taken, [Symbol.asyncDispose]: () => open[Symbol.asyncDispose]() }

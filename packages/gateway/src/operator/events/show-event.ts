@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { FIRST_PAUSED_DUE_AT } from '../../inbox/pauses/paused-due-at.ts'
+import { IN_LINE_DUE_AT } from '../../inbox/lines/line.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
 export interface ShownEvent {
@@ -53,7 +53,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
 
 /** If an event waits because its provider is paused, its due time means nothing to a reader. */
 function dueAtOf({ dueAt }: Pick<EventDocument, 'dueAt'>): string | null {
-  return dueAt instanceof Date && dueAt >= FIRST_PAUSED_DUE_AT ? null : instantOf(dueAt)
+  return dueAt instanceof Date && dueAt >= IN_LINE_DUE_AT ? null : instantOf(dueAt)
 }
 
 const UNKNOWN_TIME = new Date(0).toISOString()

@@ -4,6 +4,7 @@ import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { copyAsTask } from '../../inbox/tasks/copy-as-task.ts'
+import { toTask } from '../../inbox/tasks/split-arrival.ts'
 import { insertBackfilled } from '../../inbox/transitions.ts'
 import type { RemapResult } from './remap.ts'
 import type { ReplayDocument } from './replay-document.ts'
@@ -53,8 +54,10 @@ export async function planBackfill(
   const { provider, eventId, slot } = stored
   const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
-  if (!findWanting({ provider, event, rawBody }).includes(handler)) return null
-  const task = copyAsTask({ ...record, raw: record.raw }, { handler, members, encryption })
+  const wishes = findWanting({ provider, event, rawBody }).map(toTask)
+  const wish = wishes.find((one) => one.handler === handler)
+  if (wish === undefined) return null
+  const task = copyAsTask({ ...record, raw: record.raw }, { handler, line: wish.line, members, encryption })
   const named = slot === undefined ? { provider, eventId } : { slot, provider, eventId }
   const entry = { id, by, reason, ...('failure' in read ? { notRead: read.failure } : {}) }
   return { q: { ...named, handler }, u: insertBackfilled(task, entry), upsert: true }

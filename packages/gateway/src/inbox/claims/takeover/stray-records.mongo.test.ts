@@ -48,7 +48,10 @@ describe('a record whose holder lives and does not know about it', () => {
     await using open = await openFreshInbox(process.env)
     const clocked = clockedClaims(open, { owner: 'me' })
     await clocked.claims.beat()
-    const dispatcher = { admits: () => true, take: () => expect.unreachable(), doubt: () => clocked.claims.doubt() }
+    const dispatcher = {
+      ...{ admits: () => true, take: () => expect.unreachable() },
+      ...{ doubt: () => clocked.claims.doubt(), expect: () => undefined },
+    }
     await using unlucky = await openInbox(open.database, { owner: 'me', dispatcher })
     {
       const { appName } = unlucky

@@ -1,0 +1,41 @@
+import type { EventState } from '../event-document.ts'
+import { IN_LINE_DUE_AT } from './line.ts'
+
+/** The first open task of a line: no earlier one is left. */
+export interface Front<Id> {
+  readonly _id: Id
+  readonly state: EventState
+  readonly dueAt?: Date | undefined
+}
+
+/** What happens to the due tasks of lines. */
+interface Turns<Id, Task> {
+  /** They are the first of their lines. */
+  readonly claimable: readonly Task[]
+  /** They wait for an earlier task. */
+  readonly waiting: readonly Task[]
+  /** The first tasks of lines, which still wait although nothing is before them. */
+  readonly woken: readonly Id[]
+}
+
+/**
+ * Decides about due tasks that stand in lines. Only the first open task of a line can be claimed. If that one is dead and
+ * still open, it blocks its line.
+ */
+export function decideTurns<Id, Task extends { readonly _id: Id; readonly line: string }>(
+  due: readonly Task[],
+  fronts: ReadonlyMap<string, Front<Id>>,
+): Turns<Id, Task> {
+  const isFirst = ({ _id, line }: Task): boolean => {
+    const front = fronts.get(line)
+    return front?.state === 'pending' && String(front._id) === String(_id)
+  }
+  const claimable = due.filter(isFirst)
+  const claimed = new Set(claimable.map(({ _id }) => String(_id)))
+  const woken = [...fronts.values()].filter((front) => isForgotten(front) && !claimed.has(String(front._id)))
+  return { claimable, waiting: due.filter((task) => !isFirst(task)), woken: woken.map(({ _id }) => _id) }
+}
+
+function isForgotten({ state, dueAt }: Front<unknown>): boolean {
+  return state === 'pending' && dueAt?.getTime() === IN_LINE_DUE_AT.getTime()
+}
