@@ -41,6 +41,7 @@ export interface OpenInbox extends AsyncDisposable {
 
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
+const IDLE = { doubt: (): void => undefined, expect: (): void => undefined }
 
 /** What a test changes: the dependencies of the inbox, or only whether new records are claimed on insert. */
 type OpenInboxOptions = Partial<InboxDeps> & { readonly admits?: () => boolean }
@@ -91,10 +92,7 @@ export async function openInbox(
       },
       isSharded,
       isHandled: (type) => type.startsWith('payment.'),
-      dispatcher: {
-        ...{ admits, take: (claim) => claimedOnInsert.push(claim) },
-        ...{ doubt: () => undefined, expect: () => undefined },
-      },
+      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), ...IDLE },
       ...deps,
     }),
     ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, revivals },

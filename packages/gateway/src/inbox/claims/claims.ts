@@ -6,10 +6,10 @@ import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
 import { createDueIndex } from './due-index.ts'
+import { createFill } from './fill-claims.ts'
 import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
 import { createSharedSearch } from './parts/shared-search.ts'
-import { postponePaused } from './postpone-paused.ts'
 import { type Seen, shareLook } from './shared-look.ts'
 import { takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
@@ -90,10 +90,6 @@ export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
   return { owners, strays: createStrayRecords(deps), readHolders: holders }
 }
 
-const MAX_TRIES = 5
-// Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
-const MAX_POSTPONED = 40
-
 /** Creates the claims of one process, for fulfilment or for a handler. */
 export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createProcessClaims(given)): Claims {
   const { owners, strays } = shared
@@ -110,24 +106,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
   }
   const take = (records: readonly NamedRecord[], claimable: Document) =>
     doubting(takeClaims(deps, records, { claimable }))
-  let favoursTimed = false
-  const fill = async (claims: Claim[], limit: number): Promise<void> => {
-    favoursTimed = !favoursTimed
-    // Another process may have taken the records found here. Then search again, or one process would starve the other.
-    for (let tries = 0, postponed = 0; tries < MAX_TRIES && claims.length < limit && postponed < MAX_POSTPONED; ) {
-      const wanted = limit - claims.length
-      const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
-      const due = found.filter(({ provider }) => !deps.paused().has(provider))
-      const { claimable, waiting } = await lines.admit(due)
-      const taken = await take(claimable, isDue(deps))
-      claims.push(...taken)
-      search.report(claimable.length - taken.length)
-      if (due.length < found.length) await postponePaused(deps, found)
-      if (due.length < found.length || waiting > 0) postponed += 1
-      else if (due.length < wanted && search.wasWhole) break
-      else tries += 1
-    }
-  }
+  const fill = createFill({ deps, search, lines, take: (records) => take(records, isDue(deps)) })
   return {
     async claimDue(limit) {
       const claims: Claim[] = []

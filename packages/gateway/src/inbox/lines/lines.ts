@@ -104,6 +104,11 @@ export function createLines(deps: LinesDeps): Lines {
     const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1, part: null })
     await separate(found.filter(isLined))
   }
+  const wakeFronts = async (): Promise<void> => {
+    const isWaiting = { $match: { state: 'pending', dueAt: IN_LINE_DUE_AT } }
+    const fronts = await readFronts({ $gt: '' }, isWaiting, { $limit: AT_ONCE })
+    await wakeAll(fronts.map(({ first }) => first))
+  }
   return {
     async admit(due) {
       const lined = due.filter(isLined)
@@ -117,13 +122,9 @@ export function createLines(deps: LinesDeps): Lines {
     advance,
     async sweep() {
       if (ordering === undefined && !mayHaveLines) return
-      const isWaiting = { $match: { state: 'pending', dueAt: IN_LINE_DUE_AT } }
       try {
-        if (ordering === undefined) mayHaveLines = await hasLines(deps)
-        if (mayHaveLines || ordering !== undefined) {
-          const fronts = await readFronts({ $gt: '' }, isWaiting, { $limit: AT_ONCE })
-          await wakeAll(fronts.map(({ first }) => first))
-        }
+        mayHaveLines = ordering !== undefined || (await hasLines(deps))
+        if (mayHaveLines) await wakeFronts()
       } catch (error) {
         // It is being built. Until then, no task that stands in a line is claimed.
         if (!isIndexMissing(error)) throw error

@@ -1,0 +1,50 @@
+import type { Lines } from '../lines/lines.ts'
+import type { NamedRecord } from '../slots/name-records.ts'
+import type { Claim } from './claim.ts'
+import type { ClaimsDeps } from './claims-deps.ts'
+import type { SearchDeps } from './find-due.ts'
+import type { SharedSearch } from './parts/shared-search.ts'
+import { postponePaused } from './postpone-paused.ts'
+
+/** What a round of claims needs. */
+interface FillDeps {
+  readonly deps: ClaimsDeps & SearchDeps
+  readonly search: SharedSearch
+  readonly lines: Pick<Lines, 'admit'>
+  /** Claims those of the records that are still due. */
+  readonly take: (records: readonly NamedRecord[]) => Promise<Claim[]>
+}
+
+const MAX_TRIES = 5
+// Enough that a long list of a provider that was just paused, or a long line, does not hold up the others for more than
+// seconds.
+const MAX_ASIDE = 40
+
+/**
+ * Creates the rounds of claims of one process. A round adds due records to a list until it has as many as wanted. Those that
+ * must wait for their provider or for an earlier task are set aside: later searches skip them.
+ */
+export function createFill({ deps, search, lines, take }: FillDeps): (claims: Claim[], limit: number) => Promise<void> {
+  let favoursTimed = false
+  const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'last' | 'more'> => {
+    const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
+    const due = found.filter(({ provider }) => !deps.paused().has(provider))
+    const { claimable, waiting } = await lines.admit(due)
+    const taken = await take(claimable)
+    claims.push(...taken)
+    search.report(claimable.length - taken.length)
+    if (due.length < found.length) await postponePaused(deps, found)
+    if (due.length < found.length || waiting > 0) return 'set aside'
+    return due.length < wanted && search.wasWhole ? 'last' : 'more'
+  }
+  return async (claims, limit) => {
+    favoursTimed = !favoursTimed
+    // Another process may have taken the records found here. Then search again, or one process would starve the other.
+    for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
+      const outcome = await addFound(claims, limit - claims.length)
+      if (outcome === 'last') return
+      if (outcome === 'more') tries += 1
+      else aside += 1
+    }
+  }
+}
