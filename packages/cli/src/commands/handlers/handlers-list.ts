@@ -17,16 +17,17 @@ export const addHandlersListCommand: AddCommand = (program, deps) => {
 }
 
 function describe(handlers: Handlers): string[] {
-  const rows = handlers.map(({ name, by, host, pending, dead, pausedBySetting, paused }) => [
+  const rows = handlers.map(({ name, by, host, pending, dead, orderBy, blockOnDead, pausedBySetting, paused }) => [
     ...[name, by, host, pending ?? 'unknown', dead ?? 'unknown'],
     paused !== null || pausedBySetting ? 'paused' : 'sent',
+    blockOnDead ? `${orderBy}, waits for dead ones` : orderBy,
   ])
   const pauses = handlers.flatMap(({ name, paused, pausedBySetting }) => {
     if (paused === null) return pausedBySetting ? [[name, null, 'the setting', null]] : []
     return [[name, toTime(paused.since), toPrintable(paused.by), toPrintable(paused.reason)]]
   })
   return [
-    ...toTableLines(['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'TASKS ARE'], rows),
+    ...toTableLines(['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'TASKS ARE', 'ORDER BY'], rows),
     ...(pauses.length === 0 ? [] : ['', ...toTableLines(['HANDLER', 'PAUSED SINCE', 'BY', 'REASON'], pauses)]),
   ]
 }

@@ -102,6 +102,18 @@ describe('a handler that is called by https', () => {
     expect(server.received.map(({ headers }) => headers['oncehook-attempt'])).toEqual(['1', '2', '3'])
   })
 
+  it('gets the tasks with the same value one after the other, in their order, and the next one at once', async () => {
+    await using server = await startHandlerServer()
+    const orderBy = '/data/object/id'
+    await using system = await start({ billing: byHttps(server, { orderBy, concurrency: 16 }) })
+    server.answer = () => ({ status: server.received.length === 1 ? 500 : 204 })
+    const sent: string[] = []
+    for (let index = 0; index < 5; index += 1) sent.push((await system.deliver('invoice.paid')).id)
+    const handled = () => server.received.map(({ body }) => JSON.parse(body).eventId)
+    await expect.poll(handled, PATIENCE).toEqual([sent[0], ...sent])
+    for (const id of sent) await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+  })
+
   it('decides about its own task only: of several, one is done, one dead, one tried again', async () => {
     await using server = await startHandlerServer()
     server.answer = ({ path }) => ({ status: { '/done': 200, '/dead': 422, '/later': 500 }[path] ?? 404 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lineOf } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
 import { type OfferedEvent, prepareWanting } from './find-wanting.ts'
 
@@ -47,6 +48,16 @@ describe('prepareWanting', () => {
     expect(from('{"account":"acct_1","data":{"object":{"livemode":"true"}}}')).toEqual([])
     expect(from('{"data":{"object":{"livemode":true}}}')).toEqual([])
     expect(from('account=acct_1')).toEqual([])
+  })
+
+  it('names the line of a task whose handler has orderBy, if the body has a value there', () => {
+    const ordered = { name: 'shop', events: [{ types: ['*'] }], orderBy: '/data/id' } as unknown as HandlerSettings
+    const find = prepareWanting(new Map([['shop', ordered]]))
+    const from = (body: string) => find(offer('a', { rawBody: Buffer.from(body) }))
+    expect(from('{"data":{"id":"sub_1"}}')).toEqual([{ handler: 'shop', line: lineOf('sub_1') }])
+    expect(from('{"data":{"id":null}}')).toEqual(['shop'])
+    expect(from('{"data":{}}')).toEqual(['shop'])
+    expect(from('id=sub_1')).toEqual(['shop'])
   })
 
   it('offers an event to handlers that only fulfilment may not have, and one of the wrong mode to nobody', () => {

@@ -22,6 +22,7 @@ describe('readHandlers', () => {
     const handler = read({ shop: valid }).get('shop')
     expect(handler).toMatchObject({
       ...{ name: 'shop', events, concurrency: 8, batch: 1, ratePerSecond: null, timeoutMs: 10_000 },
+      ...{ orderBy: null, blockOnDead: false },
       ...{ maxAgeMs: null, paused: false, place: { by: 'https', mayBePrivate: false, keys: [{ notAfter: null }] } },
     })
     expect(handler?.place.url.href).toBe('https://shop.example/webhooks')
@@ -31,6 +32,11 @@ describe('readHandlers', () => {
     const trpc = { trpc: 'http://billing:8091/trpc', events, batch: 100, maxAgeMs: 60_000, paused: true }
     const handler = read({ billing: trpc }).get('billing')
     expect(handler).toMatchObject({ place: { by: 'trpc' }, batch: 100, maxAgeMs: 60_000, paused: true })
+  })
+
+  it('reads where the value is whose tasks are sent in order', () => {
+    const ordered = { ...valid, orderBy: '/data/object/id', blockOnDead: true }
+    expect(read({ shop: ordered }).get('shop')).toMatchObject({ orderBy: '/data/object/id', blockOnDead: true })
   })
 
   it.each([{ env: 'SECRET' }, { file: '/run/secrets/shop' }])('reads a secret that is elsewhere: %o', (value) => {
@@ -88,6 +94,16 @@ describe('readHandlers', () => {
     ['an asterisk in the middle', { shop: { ...valid, events: [{ types: ['a.*.b'] }] } }, /types\.0 must be a type/],
     ['an asterisk within a name', { shop: { ...valid, events: [{ types: ['inv*'] }] } }, /types\.0 must be a type/],
     ['a wrong pointer', { shop: { ...valid, events: [{ types: ['*'], where: { a: 1 } }] } }, /JSON Pointer/],
+    [
+      'an order by no pointer',
+      { shop: { ...valid, orderBy: 'data.id' } },
+      /^HANDLERS\.shop\.orderBy must be a JSON Pointer/,
+    ],
+    [
+      'blocking without an order',
+      { shop: { ...valid, blockOnDead: true } },
+      /^HANDLERS\.shop blockOnDead is for orderBy: add/,
+    ],
     ['an unknown property', { shop: { ...valid, retries: 3 } }, /^HANDLERS\.shop unrecognized key/],
     ['too much concurrency', { shop: { ...valid, concurrency: 65 } }, /^HANDLERS\.shop\.concurrency/],
     ['a short secret', { shop: { ...valid, secrets: [{ id: '1', value: 'whsec_abcd' }] } }, /secret 1 is not whsec_/],

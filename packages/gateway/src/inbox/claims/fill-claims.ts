@@ -26,7 +26,7 @@ const MAX_ASIDE = 40
  */
 export function createFill({ deps, search, lines, take }: FillDeps): (claims: Claim[], limit: number) => Promise<void> {
   let favoursTimed = false
-  const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'last' | 'more'> => {
+  const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'in line' | 'last' | 'more'> => {
     const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
     const due = found.filter(({ provider }) => !deps.paused().has(provider))
     const { claimable, waiting } = await lines.admit(due)
@@ -34,7 +34,8 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
     claims.push(...taken)
     search.report(claimable.length - taken.length)
     if (due.length < found.length) await postponePaused(deps, found)
-    if (due.length < found.length || waiting > 0) return 'set aside'
+    if (due.length < found.length) return 'set aside'
+    if (waiting > 0) return 'in line'
     return due.length < wanted && search.wasWhole ? 'last' : 'more'
   }
   return async (claims, limit) => {
@@ -42,7 +43,8 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
     // Another process may have taken the records found here. Then search again, or one process would starve the other.
     for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
       const outcome = await addFound(claims, limit - claims.length)
-      if (outcome === 'last') return
+      // What was claimed is not held up by looking further along the lines. Its end starts the next search.
+      if (outcome === 'last' || (outcome === 'in line' && claims.length > 0)) return
       if (outcome === 'more') tries += 1
       else aside += 1
     }

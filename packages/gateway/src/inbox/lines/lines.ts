@@ -116,7 +116,7 @@ export function createLines(deps: LinesDeps): Lines {
       mayHaveLines = true
       const claimable = new Set<DueRecord>(await separate(lined))
       const waiting = lined.length - claimable.size
-      if (waiting > 0) await clear()
+      if (waiting === due.length) await clear()
       return { claimable: due.filter((record) => !isLined(record) || claimable.has(record)), waiting }
     },
     advance,

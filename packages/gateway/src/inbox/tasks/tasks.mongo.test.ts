@@ -289,7 +289,7 @@ describe('ensureTaskIndexes', () => {
     await ensureTaskIndexes(database.db)
     expect(await names(database)).toEqual(expect.arrayContaining([TASK_KEY_INDEX.name, TASK_DUE_INDEX]))
     const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name])
+    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
     await using after = await openTasks(database)
     expect(await after.inbox.record(sampleArrival('e1'))).toBe('duplicate')
     expect(await after.inbox.record(wanted('e1', 'a'))).toBe('recorded')
@@ -315,7 +315,7 @@ describe('ensureTaskIndexes', () => {
     ])
     await ensureTaskIndexes(database.db)
     const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name])
+    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
     await ensureIndexes(database.db, [EVENT_INDEXES])
   })
 

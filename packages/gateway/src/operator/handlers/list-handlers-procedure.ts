@@ -13,6 +13,10 @@ interface ShownHandler extends HandlerDepth {
   readonly host: string | null
   readonly concurrency: number | null
   readonly ratePerSecond: number | null
+  /** The JSON Pointer to the value whose tasks are sent one after the other. Null: all are sent in no particular order. */
+  readonly orderBy: string | null
+  /** Whether the later tasks with the same value wait for a dead one. */
+  readonly blockOnDead: boolean
   /** Whether the setting pauses it. */
   readonly pausedBySetting: boolean
   /** Since when an operator has paused it, who did and why. Null: nobody has. */
@@ -44,6 +48,8 @@ function showHandler(
     host: handler?.place.url.host ?? null,
     concurrency: handler?.concurrency ?? null,
     ratePerSecond: handler?.ratePerSecond ?? null,
+    orderBy: handler?.orderBy ?? null,
+    blockOnDead: handler?.blockOnDead ?? false,
     pausedBySetting: handler?.paused ?? false,
     paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
   }
