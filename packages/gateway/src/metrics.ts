@@ -131,7 +131,7 @@ export interface HandlerGaugeDeps {
   /** The names of the configured handlers. */
   readonly names: () => Iterable<string>
   /** Reads the depths of all handlers. Never throws. */
-  readonly readDepths: () => Promise<HandlerDepths>
+  readonly readDepths: () => Promise<Pick<HandlerDepths, 'of'>>
 }
 
 /**
@@ -148,10 +148,10 @@ export function addHandlerGauge(registry: Registry, { names, readDepths }: Handl
     // All processes query the same tasks.
     aggregator: 'first',
     async collect() {
-      const depthOf = await readOnce()
+      const depths = await readOnce()
       gauge.reset()
       for (const handler of names()) {
-        const depth = depthOf(handler)
+        const depth = depths.of(handler)
         for (const state of ['pending', 'dead'] as const) {
           const value = depth[state]
           if (value !== null) gauge.set({ handler, state }, value)

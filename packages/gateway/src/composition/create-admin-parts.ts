@@ -40,6 +40,8 @@ export interface AdminServices {
   readonly fulfilment: FulfilmentClient
   /** The current handlers. Null: the setting is not set. */
   readonly handlers: (() => Handlers) | null
+  /** Whether a handler answers the calls of this process. Null: the process does not call it. */
+  readonly isHandlerUp: (handler: string) => boolean | null
   readonly tail: EventTail
   readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
@@ -67,7 +69,8 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
-      ...{ handlers: services.handlers, handlerPauses: context.handlerPauses },
+      ...{ handlers: services.handlers, isHandlerUp: services.isHandlerUp },
+      handlerPauses: context.handlerPauses,
       ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },

@@ -93,6 +93,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const admin = createAdminParts(context, {
     ...{ onReplayStarted, db, keyRegister, fulfilment: client, tail, answers, console },
     ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
+    isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })
   const sampling = runPeriodically({
     ...{ task: answers.sample, everyMs: SPAN_MS, random: context.random },

@@ -94,6 +94,11 @@ export class Dispatcher implements ClaimTaker {
     return this.#held.keys()
   }
 
+  /** Whether the latest calls have reached their service. If not, only single events are sent until one is answered. */
+  get isUp(): boolean {
+    return this.#health.isUp
+  }
+
   get #isPaused(): boolean {
     return this.#deps.allowance?.isPaused === true
   }

@@ -19,7 +19,7 @@ function setUp() {
     made += 1
     const own = `${name}${made}`
     return {
-      admits: () => true,
+      ...{ admits: () => true, isUp: true },
       ...{ take: () => undefined, doubt: () => undefined, expect: () => undefined },
       held: [{ _id: new ObjectId(), requestId: own } as unknown as Claim],
       start: () => void told.push(`start ${own}`),

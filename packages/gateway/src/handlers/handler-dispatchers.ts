@@ -3,7 +3,10 @@ import type { Claim } from '../inbox/claims/claim.ts'
 import type { HandlerSettings, Handlers } from './settings/read-handlers.ts'
 
 /** A dispatcher, as far as its life depends on the settings. */
-export type HandlerDispatcher = Pick<Dispatcher, 'admits' | 'take' | 'doubt' | 'expect' | 'held' | 'start' | 'stop'>
+export type HandlerDispatcher = Pick<
+  Dispatcher,
+  'admits' | 'take' | 'doubt' | 'expect' | 'held' | 'isUp' | 'start' | 'stop'
+>
 
 interface Running {
   readonly fingerprint: string

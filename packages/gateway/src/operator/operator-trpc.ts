@@ -38,6 +38,8 @@ export interface OperatorParts {
   readonly pauses: ProviderPauses
   /** The current handlers. Null: the setting is not set. */
   readonly handlers: (() => Handlers) | null
+  /** Whether a handler answers the calls of this process. Null: the process does not call it. */
+  readonly isHandlerUp: (handler: string) => boolean | null
   readonly handlerPauses: HandlerPauses
   readonly tail: EventTail
   readonly testEvents: TestEvents

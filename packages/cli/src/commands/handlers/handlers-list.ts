@@ -17,17 +17,24 @@ export const addHandlersListCommand: AddCommand = (program, deps) => {
 }
 
 function describe(handlers: Handlers): string[] {
-  const rows = handlers.map(({ name, by, host, pending, dead, orderBy, blockOnDead, pausedBySetting, paused }) => [
-    ...[name, by, host, pending ?? 'unknown', dead ?? 'unknown'],
-    paused !== null || pausedBySetting ? 'paused' : 'sent',
-    blockOnDead ? `${orderBy}, waits for dead ones` : orderBy,
-  ])
+  const rows = handlers.map((handler) => {
+    const { name, by, host, pending, dead, oldestStoredAt, orderBy, blockOnDead } = handler
+    const oldest = oldestStoredAt === null ? null : toTime(oldestStoredAt)
+    const order = blockOnDead ? `${orderBy}, waits for dead ones` : orderBy
+    return [toPrintable(name), by, host, pending ?? 'unknown', dead ?? 'unknown', oldest, stateOf(handler), order]
+  })
   const pauses = handlers.flatMap(({ name, paused, pausedBySetting }) => {
     if (paused === null) return pausedBySetting ? [[name, null, 'the setting', null]] : []
     return [[name, toTime(paused.since), toPrintable(paused.by), toPrintable(paused.reason)]]
   })
   return [
-    ...toTableLines(['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'TASKS ARE', 'ORDER BY'], rows),
+    ...toTableLines(['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'OLDEST PENDING', 'TASKS ARE', 'ORDER BY'], rows),
     ...(pauses.length === 0 ? [] : ['', ...toTableLines(['HANDLER', 'PAUSED SINCE', 'BY', 'REASON'], pauses)]),
   ]
+}
+
+function stateOf({ by, answers, paused, pausedBySetting }: Handlers[number]): string {
+  if (by === 'removed') return 'not sent: removed'
+  if (paused !== null || pausedBySetting) return 'paused'
+  return answers === false ? 'not answered' : 'sent'
 }

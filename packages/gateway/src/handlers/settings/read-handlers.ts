@@ -10,6 +10,8 @@ import { type HandlerEntry, handlersSchema } from './handlers-schema.ts'
 
 /** A key that signs calls. */
 export interface SigningKey {
+  /** Names it in the setting. */
+  readonly id: string
   readonly key: KeyObject
   /** Milliseconds. Null: it does not expire. */
   readonly notAfter: number | null
@@ -122,7 +124,7 @@ function readKeys(given: readonly SecretEntry[], sources: TextSources): ReadKeys
     const read = readKey(secret, sources)
     if (typeof read === 'string') problems.push(`secret ${secret.id} ${read}`)
     else {
-      keys.push({ key: read.key, notAfter: read.notAfter })
+      keys.push({ id: secret.id, key: read.key, notAfter: read.notAfter })
       texts.push(read.text)
     }
   }
@@ -130,7 +132,10 @@ function readKeys(given: readonly SecretEntry[], sources: TextSources): ReadKeys
 }
 
 /** A key and its text, or why it cannot be used, as a clause. */
-function readKey({ value, notAfter }: SecretEntry, sources: TextSources): (SigningKey & { text: string }) | string {
+function readKey(
+  { value, notAfter }: SecretEntry,
+  sources: TextSources,
+): (Omit<SigningKey, 'id'> & { readonly text: string }) | string {
   const text = readTextSource(value, sources)
   if (text === null) return 'cannot be read'
   const problem = secretTextProblem(text)

@@ -1,5 +1,6 @@
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { ObjectId } from 'mongodb'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { addHandlerGauge } from '../../metrics.ts'
@@ -18,8 +19,10 @@ describe('readHandlerDepths', () => {
     await using database = await testDatabase(process.env)
     await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
+    const oldest = ObjectId.createFromTime(1_764_151_200)
     await open.events.insertMany([
-      ...many(3, { handler: 'a', state: 'pending' }),
+      ...many(2, { handler: 'a', state: 'pending' }),
+      ...many(1, { handler: 'a', state: 'pending', _id: oldest }),
       ...many(2, { handler: 'a', state: 'dead' }),
       ...many(1, { handler: 'b', state: 'dead' }),
       ...many(4, { state: 'pending' }),
@@ -27,12 +30,13 @@ describe('readHandlerDepths', () => {
       ...many(50, { handler: 'a', state: 'done' }),
     ])
     await using profile = await startProfile(database.db)
-    const depthOf = await readHandlerDepths(open.db)
+    const depths = await readHandlerDepths(open.db)
     const examined = await profile.examined(EVENTS)
-    expect(depthOf('a')).toEqual({ pending: 3, dead: 2 })
-    expect(depthOf('b')).toEqual({ pending: 0, dead: 1 })
-    expect(depthOf('of no task')).toEqual({ pending: 0, dead: 0 })
-    expect(depthOf(null)).toEqual({ pending: 4, dead: 5 })
+    expect(depths.of('a')).toEqual({ pending: 3, dead: 2, oldestStoredAt: oldest.getTimestamp() })
+    expect(depths.of('b')).toEqual({ pending: 0, dead: 1, oldestStoredAt: null })
+    expect(depths.of('of no task')).toEqual({ pending: 0, dead: 0, oldestStoredAt: null })
+    expect(depths.of(null)).toMatchObject({ pending: 4, dead: 5, oldestStoredAt: expect.any(Date) })
+    expect(new Set(depths.names)).toEqual(new Set(['a', 'b', null]))
     expect(examined).toHaveLength(2)
     for (const { keys, documents } of examined) {
       expect(documents).toBe(0)
@@ -43,7 +47,9 @@ describe('readHandlerDepths', () => {
   it('does not know the numbers while there is no index, or no answer', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)
-    expect((await readHandlerDepths(open.db))('a')).toEqual({ pending: null, dead: null })
+    const depths = await readHandlerDepths(open.db)
+    expect(depths.of('a')).toEqual({ pending: null, dead: null, oldestStoredAt: null })
+    expect(depths.names).toEqual([])
   })
 })
 
@@ -55,7 +61,7 @@ describe('the gauge of handlers', () => {
       names: () => ['a', 'b'],
       async readDepths() {
         reads += 1
-        return (handler) => ({ pending: handler === 'a' ? 3 : 0, dead: null })
+        return { of: (handler) => ({ pending: handler === 'a' ? 3 : 0, dead: null, oldestStoredAt: null }) }
       },
     })
     const [text] = await Promise.all([registry.metrics(), registry.metrics()])

@@ -1,14 +1,20 @@
-import type { Db } from 'mongodb'
+import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, TASK_DEAD_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
 
 /** The tasks of a handler at this moment. A number is null if the database did not answer in time. */
 export interface HandlerDepth {
   readonly pending: number | null
   readonly dead: number | null
+  /** When its oldest pending task was stored. Null also if none is pending. */
+  readonly oldestStoredAt: Date | null
 }
 
-/** Returns the depth of a handler; null means fulfilment. */
-export type HandlerDepths = (handler: string | null) => HandlerDepth
+/** The depths of all handlers, also of those that are not configured. Null means fulfilment. */
+export interface HandlerDepths {
+  of(handler: string | null): HandlerDepth
+  /** The handlers that have pending or dead tasks. */
+  readonly names: readonly (string | null)[]
+}
 
 const COUNT_MS = 3_000
 
@@ -17,22 +23,44 @@ const COUNT_MS = 3_000
  */
 export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
   const [pending, dead] = await Promise.all([count(db, 'pending'), count(db, 'dead')])
-  const of = (counts: Counts | null, handler: string | null) => (counts === null ? null : (counts.get(handler) ?? 0))
-  return (handler) => ({ pending: of(pending, handler), dead: of(dead, handler) })
+  const of = (counts: Counts | null, handler: string | null) =>
+    counts === null ? null : (counts.get(handler)?.tasks ?? 0)
+  return {
+    of: (handler) => ({
+      ...{ pending: of(pending, handler), dead: of(dead, handler) },
+      oldestStoredAt: timeOf(pending?.get(handler)?.oldest),
+    }),
+    names: [...new Set([pending, dead].flatMap((counts) => [...(counts?.keys() ?? [])]))],
+  }
 }
 
-/** Handler -> number of its tasks. */
-type Counts = ReadonlyMap<string | null, number>
+interface Counted {
+  /** The handler. */
+  readonly _id: string | null
+  readonly tasks: number
+  /** The least id of the pending ones. */
+  readonly oldest?: unknown
+}
+
+/** Handler -> its tasks. */
+type Counts = ReadonlyMap<string | null, Counted>
+
+/** An id of ours contains the time at which its record was stored. */
+function timeOf(id: unknown): Date | null {
+  return id instanceof ObjectId ? id.getTimestamp() : null
+}
 
 // The keys of these indexes are enough: no record is read.
 const INDEX_OF = { pending: TASK_DUE_INDEX, dead: TASK_DEAD_INDEX } as const
+const TASKS = { _id: '$handler', tasks: { $sum: 1 } } as const
+const GROUP_OF = { pending: { ...TASKS, oldest: { $min: '$_id' } }, dead: TASKS } as const
 
 async function count(db: Db, state: keyof typeof INDEX_OF): Promise<Counts | null> {
-  const pipeline = [{ $match: { state } }, { $group: { _id: '$handler', tasks: { $sum: 1 } } }]
+  const pipeline = [{ $match: { state } }, { $group: GROUP_OF[state] }]
   const options = { hint: INDEX_OF[state], maxTimeMS: COUNT_MS }
   try {
-    const found = db.collection(EVENTS).aggregate<{ _id: string | null; tasks: number }>(pipeline, options)
-    return new Map((await found.toArray()).map(({ _id, tasks }) => [_id, tasks]))
+    const found = await db.collection(EVENTS).aggregate<Counted>(pipeline, options).toArray()
+    return new Map(found.map((one) => [one._id, one]))
   } catch {
     return null
   }

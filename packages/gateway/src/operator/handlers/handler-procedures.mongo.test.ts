@@ -12,10 +12,12 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const server = stack.use(await startHandlerServer())
+const notAfter = '2036-11-26T12:00:00.000Z'
+const events = [{ types: ['payment.*'] }]
 const handler = {
   https: `${server.url}/hook`,
-  secrets: [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }],
-  events: [{ types: ['payment.*'] }],
+  secrets: [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}`, notAfter }],
+  events,
 }
 const HANDLERS = JSON.stringify({ billing: handler, search: { ...handler, paused: true } })
 const system = stack.use(await startOperatedSystem(database, { settings: { HANDLERS } }))
@@ -44,10 +46,13 @@ describe('the operator API', () => {
       .toEqual({ fulfilment: 'done', billing: 'done', search: 'pending' })
     const listed = await operator.handlers.list.query()
     expect(listed).toMatchObject([
-      { name: 'fulfilment', by: 'built in', host: null, paused: null, pending: 0, dead: 0 },
+      { name: 'fulfilment', by: 'built in', host: null, events: [], paused: null, pending: 0, dead: 0 },
       { name: 'billing', by: 'https', host: new URL(server.url).host, pausedBySetting: false, pending: 0 },
-      { name: 'search', pausedBySetting: true, paused: null, pending: 1 },
+      { name: 'search', pausedBySetting: true, paused: null, pending: 1, answers: true },
     ])
+    const [, billing, search] = listed
+    expect(billing).toMatchObject({ ...{ events, answers: true, oldestStoredAt: null }, secrets: [{ id: '1', notAfter }] })
+    expect(Math.abs(Date.parse(String(search?.oldestStoredAt)) - Date.now())).toBeLessThan(60_000)
     expect(JSON.stringify(listed)).not.toContain('whsec_')
   })
 
@@ -103,6 +108,15 @@ describe('the operator API', () => {
     })
   })
 
+  it('says that a handler does not answer, until it does', async () => {
+    server.answer = () => ({ status: 503 })
+    const eventIds = [await deliver(), await deliver(), await deliver()]
+    await expect.poll(() => find('billing'), PATIENCE).toMatchObject({ answers: false })
+    server.answer = () => ({ status: 200 })
+    for (const eventId of eventIds) await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    expect(await find('billing')).toMatchObject({ answers: true })
+  })
+
   it('replays the dead task of one handler only', async () => {
     server.answer = () => ({ status: 422 })
     const eventId = await deliver()
@@ -144,9 +158,11 @@ describe('the operator API', () => {
     await system.events.updateMany({ eventId, handler: 'search' }, { $set: { handler: 'removed' } })
     const erase = () => operator.erase.mutate({ provider: 'acme', eventId, reason })
     expect(await refusalOf(erase())).toMatchObject({ reason: 'erase_unsettled' })
+    expect(await find('removed')).toMatchObject({ by: 'removed', host: null, events: [], answers: null, pending: 1 })
     const discarded = await operator.handlers.discard.mutate({ handler: 'removed', reason })
     expect(discarded).toEqual({ handler: 'removed', discarded: 1, more: false, held: 0 })
     expect(await states(eventId)).toMatchObject({ removed: 'unhandled' })
+    expect(await find('removed')).toBeUndefined()
     expect(await erase()).toMatchObject({ erased: 3 })
     for (const handler of ['search', 'fulfilment']) {
       expect(await refusalOf(operator.handlers.discard.mutate({ handler, reason }))).toMatchObject({

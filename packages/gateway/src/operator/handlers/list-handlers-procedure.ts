@@ -1,56 +1,91 @@
 import { z } from 'zod'
-import { FULFILMENT, type HandlerSettings } from '../../handlers/settings/read-handlers.ts'
+import { FULFILMENT, type HandlerSettings, type WantedEvents } from '../../handlers/settings/read-handlers.ts'
 import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
-import { procedure } from '../operator-trpc.ts'
+import { type OperatorContext, procedure } from '../operator-trpc.ts'
 
 /** A handler as operators see it, with the numbers of its tasks. */
-interface ShownHandler extends HandlerDepth {
+interface ShownHandler {
   readonly name: string
-  /** How it is called. */
-  readonly by: 'https' | 'trpc' | 'built in'
-  /** The host and port that is called. Null for fulfilment. */
+  /** How it is called. `removed`: it is not in the setting any more, but has pending or dead tasks. */
+  readonly by: 'https' | 'trpc' | 'built in' | 'removed'
+  /** The host and port that is called. Null for fulfilment and for a removed handler. */
   readonly host: string | null
+  /** Which events it wants. Empty for fulfilment and for a removed handler. */
+  readonly events: readonly WantedEvents[]
   readonly concurrency: number | null
   readonly ratePerSecond: number | null
   /** The JSON Pointer to the value whose tasks are sent one after the other. Null: all are sent in no particular order. */
   readonly orderBy: string | null
   /** Whether the later tasks with the same value wait for a dead one. */
   readonly blockOnDead: boolean
+  /** The secrets that sign its calls, never their values. */
+  readonly secrets: readonly { readonly id: string; readonly notAfter: string | null }[]
+  /** Whether it answers the calls of the process that you ask. Null: this process calls none. */
+  readonly answers: boolean | null
   /** Whether the setting pauses it. */
   readonly pausedBySetting: boolean
   /** Since when an operator has paused it, who did and why. Null: nobody has. */
   readonly paused: { readonly since: string; readonly by: string; readonly reason: string } | null
+  /** The number of its pending tasks. Null if the database did not answer in time. */
+  readonly pending: number | null
+  readonly dead: number | null
+  /** When the oldest of the pending tasks was stored. */
+  readonly oldestStoredAt: string | null
 }
 
 /**
- * `handlers.list`: fulfilment, and the configured handlers in the order of the setting, with their pauses and the numbers
- * of their pending and dead tasks.
+ * `handlers.list`: fulfilment, the configured handlers in the order of the setting, and then those that were removed but
+ * still have pending or dead tasks, with their pauses and the numbers of their tasks.
  */
 export const listHandlersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const { db, handlers, handlerPauses } = ctx
   if (handlers === null) return []
-  const [listed, depthOf] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
+  const [listed, depths] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
   const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
-  return [null, ...handlers().values()].map((handler): ShownHandler => {
-    const pause = pauses.get(handler?.name ?? FULFILMENT)
-    return { ...showHandler(handler, pause), ...depthOf(handler?.name ?? null) }
+  const configured = handlers()
+  const removed = depths.names.filter((name) => name !== null && !configured.has(name)).toSorted()
+  return [null, ...configured.keys(), ...removed].map((name): ShownHandler => {
+    const shownName = name ?? FULFILMENT
+    return {
+      ...{ name: shownName, ...showSettings(ctx, name, configured.get(shownName)) },
+      ...showPause(pauses.get(shownName)),
+      ...showDepth(depths.of(name)),
+    }
   })
 })
 
-function showHandler(
-  handler: HandlerSettings | null,
-  pause: HandlerPause | undefined,
-): Omit<ShownHandler, keyof HandlerDepth> {
+type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | keyof HandlerDepth>
+
+const NO_SETTINGS = {
+  ...{ host: null, events: [], concurrency: null, ratePerSecond: null, secrets: [], answers: null },
+  ...{ orderBy: null, blockOnDead: false, pausedBySetting: false },
+}
+
+function showSettings(
+  { isHandlerUp }: OperatorContext,
+  name: string | null,
+  handler: HandlerSettings | undefined,
+): ShownSettings {
+  if (handler === undefined) return { by: name === null ? 'built in' : 'removed', ...NO_SETTINGS }
+  const { place, events, concurrency, ratePerSecond, orderBy, blockOnDead, paused } = handler
+  const keys = place.by === 'https' ? place.keys : []
   return {
-    name: handler?.name ?? FULFILMENT,
-    by: handler?.place.by ?? 'built in',
-    host: handler?.place.url.host ?? null,
-    concurrency: handler?.concurrency ?? null,
-    ratePerSecond: handler?.ratePerSecond ?? null,
-    orderBy: handler?.orderBy ?? null,
-    blockOnDead: handler?.blockOnDead ?? false,
-    pausedBySetting: handler?.paused ?? false,
+    ...{ by: place.by, host: place.url.host, events, concurrency, ratePerSecond, orderBy, blockOnDead },
+    secrets: keys.map(({ id, notAfter }) => ({
+      id,
+      notAfter: notAfter === null ? null : new Date(notAfter).toISOString(),
+    })),
+    ...{ answers: isHandlerUp(handler.name), pausedBySetting: paused },
+  }
+}
+
+function showPause(pause: HandlerPause | undefined): Pick<ShownHandler, 'paused'> {
+  return {
     paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
   }
+}
+
+function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth): Pick<ShownHandler, keyof HandlerDepth> {
+  return { pending, dead, oldestStoredAt: oldestStoredAt?.toISOString() ?? null }
 }

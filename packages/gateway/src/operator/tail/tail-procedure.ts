@@ -1,6 +1,7 @@
 import { unauthenticated } from '@oncehook/kernel/error-codes'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
+import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
 import { eventFilterSchema } from '../events/event-filter.ts'
 import type { ShownEvent } from '../events/show-event.ts'
 import { type OperatorContext, procedure } from '../operator-trpc.ts'
@@ -10,7 +11,7 @@ const MOST_ITEMS = 50
 const CHECK_MS = 10_000
 
 const tailSchema = eventFilterSchema
-  .pick({ provider: true, type: true, state: true, reason: true, orderId: true })
+  .pick({ provider: true, type: true, state: true, reason: true, handler: true, orderId: true })
   .extend({ lastEventId: z.string().max(2_100).nullish() })
 
 type TailInput = z.output<typeof tailSchema>
@@ -89,9 +90,9 @@ function toMessage({ events, skipped }: TailBatch, { lastEventId: _, ...filter }
 
 function matches(event: ShownEvent, filter: Omit<TailInput, 'lastEventId'>): boolean {
   const { provider = event.provider, type = event.type, state = event.state } = filter
-  const { reason = event.reason, orderId = event.orderId } = filter
+  const { reason = event.reason, orderId = event.orderId, handler = event.handler ?? FULFILMENT } = filter
   return [
     ...[event.provider === provider, event.type === type, event.state === state],
-    ...[event.reason === reason, event.orderId === orderId],
+    ...[event.reason === reason, event.orderId === orderId, (event.handler ?? FULFILMENT) === handler],
   ].every(Boolean)
 }

@@ -148,6 +148,22 @@ describe('the tail of events', () => {
     expect(idsOf(all).length).toBeLessThan(records.length)
   })
 
+  it.each([
+    ['billing', 'billing'],
+    ['fulfilment', undefined],
+  ])('shows only tasks of the handler of its filter: %s', async (handler, stored) => {
+    const provider = `of-${handler}`
+    await using tail = await openTail({ input: { provider, handler } })
+    await tail.begin()
+    await system.events.insertMany([
+      sampleRecord({ provider, handler: 'search' }),
+      sampleRecord({ provider, ...(stored === undefined ? { handler: 'billing' } : {}) }),
+      sampleRecord({ provider, ...(stored === undefined ? {} : { handler: stored }) }),
+    ])
+    const { items } = await tail.message()
+    expect(items.map((item) => item.handler)).toEqual([stored])
+  })
+
   it('shows only what its filter allows', async () => {
     await using tail = await openTail({ input: { provider: 'wanted', state: 'dead' } })
     await tail.begin()
