@@ -11,6 +11,7 @@ import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
 import { EventBody } from './event-body.tsx'
+import { EventTasks } from './event-tasks.tsx'
 import { TestTag } from './test-tag.tsx'
 import { useEvent } from './use-event.ts'
 
@@ -47,6 +48,7 @@ function Details({ event }: { readonly event: EventDetails }) {
       <Section title={texts.event.facts}>
         <EventFacts event={event} />
       </Section>
+      <EventTasks event={event} />
       <Section title={texts.event.attempts}>
         <Attempts event={event} />
       </Section>
@@ -68,6 +70,7 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
       items={[
         [texts.events.provider, event.provider],
         [texts.events.type, event.type],
+        [texts.handlers.handler, event.handler ?? null],
         [texts.events.received, <Instant key="r" at={event.receivedAt} />],
         [texts.events.order, <OrderLink key="o" orderId={event.orderId} />],
         [texts.event.object, event.objectId === '' ? null : event.objectId],

@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMayDo } from '../api/use-may-do.ts'
 import { useKeys } from '../frame/use-keys.ts'
+import { HandlerFilter } from '../handlers/handler-filter.tsx'
 import { ChipChoice } from '../parts/chip-choice.tsx'
 import { ProviderFilter } from '../providers/provider-filter.tsx'
 import { texts } from '../texts/texts.ts'
@@ -23,6 +24,10 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
       <ProviderFilter
         chosen={search.provider}
         onChoose={(provider) => void navigate({ to: '/events', search: withFilter(search, { provider }) })}
+      />
+      <HandlerFilter
+        chosen={search.handler}
+        onChoose={(handler) => void navigate({ to: '/events', search: withFilter(search, { handler }) })}
       />
       <ReasonFilter search={search} />
       <DuplicateFilter search={search} />

@@ -26,6 +26,8 @@ export interface EventSearch {
   readonly tests?: (typeof TESTS)[number]
   readonly state?: ListedEvent['state']
   readonly provider?: string
+  /** `fulfilment` also selects events that nobody wants. */
+  readonly handler?: string
   readonly reason?: string
   readonly order?: string
   /** ISO 8601. */
@@ -33,7 +35,7 @@ export interface EventSearch {
   readonly to?: string
 }
 
-const TEXTS = ['find', 'text', 'provider', 'reason', 'order'] as const
+const TEXTS = ['find', 'text', 'provider', 'handler', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
 /** Reads the filters of an address. Unknown and invalid filters are ignored. */

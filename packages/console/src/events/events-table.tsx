@@ -1,6 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { TestTag } from '../event/test-tag.tsx'
+import { handlerOf } from '../handlers/handler-of.ts'
+import { useHandlers } from '../handlers/use-handlers.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { LongId } from '../parts/long-id.tsx'
@@ -12,10 +14,16 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'event',
     head: texts.events.event,
-    cell: ({ id, eventId, test }) => (
+    cell: ({ id, eventId, handler, test }) => (
       <span className="flex gap-2">
         {test && <TestTag />}
-        <Link to="/events/$id" params={{ id }} className="flex min-w-0 font-mono" aria-label={eventId} title={eventId}>
+        <Link
+          to="/events/$id"
+          params={{ id }}
+          className="flex min-w-0 font-mono"
+          aria-label={handler === undefined ? eventId : texts.handlers.taskOf(eventId, handler)}
+          title={eventId}
+        >
           <LongId id={eventId} />
         </Link>
       </span>
@@ -65,11 +73,45 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   },
 ]
 
+/** The classes of columns beside that of the handler. */
+const WIDTHS: ReadonlyMap<string, string> = new Map([
+  ['type', 'w-40 hidden xl:table-cell'],
+  ['reason', 'w-40 hidden lg:table-cell'],
+  ['order', 'w-40 hidden lg:table-cell'],
+  ['deliveries', 'w-28 hidden 2xl:table-cell tabular-nums'],
+])
+
+const HANDLER: Column<ListedEvent> = {
+  id: 'handler',
+  head: texts.handlers.handler,
+  className: 'w-32 hidden sm:table-cell',
+  cell: (event) => {
+    const handler = handlerOf(event)
+    return handler === null ? texts.frame.none : <FilterLink change={{ handler }} text={handler} />
+  },
+}
+
+/** The columns with the handler of each task, which takes the place of the less wanted ones. */
+const WITH_HANDLER: readonly Column<ListedEvent>[] = COLUMNS.flatMap((column) => {
+  if (column.id === 'provider') return [column, HANDLER]
+  const width = WIDTHS.get(column.id)
+  return [width === undefined ? column : { ...column, className: width }]
+})
+
 const keyOf = ({ id }: ListedEvent): string => id
 
-/** The table of events. */
+/** The table of events. If there are handlers, each row is the task of one of them. */
 export function EventsTable({ items }: { readonly items: readonly ListedEvent[] }) {
-  return <DataTable caption={texts.events.table} columns={COLUMNS} items={items} keyOf={keyOf} />
+  const { data = [] } = useHandlers()
+  const hasHandlers = data.length > 0 || items.some(({ handler }) => handler !== undefined)
+  return (
+    <DataTable
+      caption={texts.events.table}
+      columns={hasHandlers ? WITH_HANDLER : COLUMNS}
+      items={items}
+      keyOf={keyOf}
+    />
+  )
 }
 
 /** A value of a row, as a link to all events of the list with the same value. */

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { QueryProblem } from '../frame/query-problem.tsx'
+import { useHandlers } from '../handlers/use-handlers.ts'
 import { useAnswerTimes } from '../health/use-answer-times.ts'
 import { useProviderHealth } from '../health/use-provider-health.ts'
 import { texts } from '../texts/texts.ts'
@@ -31,7 +32,34 @@ export function OverviewStrip() {
           {texts.providers.pausedMeans}
         </p>
       )}
+      <HandlerNotices />
     </section>
+  )
+}
+
+/** The handlers that are paused, and those that do not answer. */
+function HandlerNotices() {
+  const { data = [] } = useHandlers()
+  const paused = data.filter((one) => one.paused !== null || one.pausedBySetting).map(({ name }) => name)
+  const silent = data.filter(({ answers }) => answers === false).map(({ name }) => name)
+  return (
+    <>
+      {paused.length > 0 && (
+        <p className="mt-1 text-wait">
+          <Link to="/handlers" className="underline">
+            {texts.handlers.pausedOnes(paused)}
+          </Link>{' '}
+          {texts.handlers.pausedMeans}
+        </p>
+      )}
+      {silent.length > 0 && (
+        <p className="mt-1">
+          <Link to="/handlers" className="font-semibold text-bad">
+            {texts.handlers.silentOnes(silent)}
+          </Link>
+        </p>
+      )}
+    </>
   )
 }
 

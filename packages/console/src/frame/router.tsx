@@ -3,6 +3,7 @@ import { AuditPage } from '../audit/audit-page.tsx'
 import { EventPage } from '../event/event-page.tsx'
 import { readEventSearch } from '../events/event-search.ts'
 import { EventsPage } from '../events/events-page.tsx'
+import { HandlersPage } from '../handlers/handlers-page.tsx'
 import { HealthPage } from '../health/health-page.tsx'
 import { ProvidersPage } from '../providers/providers-page.tsx'
 import { readReceiptSearch } from '../receipts/receipt-search.ts'
@@ -28,6 +29,7 @@ const routeTree = root.addChildren([
   createRoute({ getParentRoute, path: '/refused', component: RefusedPage, validateSearch: readRefusedSearch }),
   createRoute({ getParentRoute, path: '/receipts', component: ReceiptsPage, validateSearch: readReceiptSearch }),
   createRoute({ getParentRoute, path: '/providers', component: ProvidersPage }),
+  createRoute({ getParentRoute, path: '/handlers', component: HandlersPage }),
   createRoute({ getParentRoute, path: '/audit', component: AuditPage }),
   createRoute({ getParentRoute, path: '/health', component: HealthPage }),
 ])

@@ -16,6 +16,7 @@ const PAGES = [
   { to: '/replays', text: texts.pages.replays, letter: 's' },
   { to: '/receipts', text: texts.pages.receipts, letter: 'c' },
   { to: '/providers', text: texts.pages.providers, letter: 'p' },
+  { to: '/handlers', text: texts.pages.handlers, letter: 'd' },
   { to: '/audit', text: texts.pages.audit, letter: 'a' },
   { to: '/health', text: texts.pages.health, letter: 'h' },
 ] as const

@@ -1,40 +1,20 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { useMayDo } from '../api/use-may-do.ts'
-import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
-import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Instant } from '../parts/instant.tsx'
+import { PauseControl } from '../dialogs/pause-control.tsx'
+import type { ReasonedAction } from '../dialogs/reason-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 
 type Pause = Answers['providers']['list'][number]['paused']
 
 /** Whether a provider is paused, by whom and why, and the button that pauses or resumes it. */
 export function ProviderPause({ provider, paused }: { readonly provider: string; readonly paused: Pause }) {
-  const [action, setAction] = useState<ReasonedAction | null>(null)
-  const client = useQueryClient()
-  const why = useMayDo('operate') ? null : texts.why.operate
-  const done = (): void => {
-    setAction(null)
-    void client.invalidateQueries({ queryKey: ['providers'] })
-    void client.invalidateQueries({ queryKey: ['overview'] })
-  }
-  const { pause, resume, pausedBy, waiting } = texts.providers
   return (
-    <>
-      {paused !== null && (
-        <p role="status" className="basis-full">
-          <strong className="text-wait">{texts.providers.paused}</strong> <Instant at={paused.since} />{' '}
-          {pausedBy(paused.by, paused.reason)} · {waiting(paused.waiting)}
-        </p>
-      )}
-      <GuardedButton
-        text={paused === null ? pause : resume}
-        why={why}
-        onClick={() => setAction(paused === null ? pausing(provider) : resuming(provider))}
-      />
-      {action !== null && <ReasonDialog action={action} onDone={done} onClose={() => setAction(null)} />}
-    </>
+    <PauseControl
+      paused={paused}
+      waiting={texts.providers.waiting(paused?.waiting ?? null)}
+      pausing={pausing(provider)}
+      resuming={resuming(provider)}
+      changes={['providers', 'overview']}
+    />
   )
 }
 

@@ -1,5 +1,6 @@
 import { eventTexts } from './event-texts.ts'
 import { clockTime, localTime, number, shortTime, utcTime } from './formats.ts'
+import { handlerTexts } from './handler-texts.ts'
 import { plural } from './plural.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
@@ -16,6 +17,7 @@ export const english = {
     refused: 'Refused',
     receipts: 'Receipts',
     providers: 'Providers',
+    handlers: 'Handlers',
     audit: 'Audit log',
     health: 'Health',
   },
@@ -64,6 +66,7 @@ export const english = {
       'g s': 'go to replays',
       'g c': 'go to receipts',
       'g p': 'go to providers',
+      'g d': 'go to handlers',
       'g a': 'go to the audit log',
       'g h': 'go to health',
     },
@@ -100,6 +103,7 @@ export const english = {
     count: (value: number | null): string => (value === null ? 'counting took too long' : number(value)),
   },
   ...eventTexts,
+  handlers: handlerTexts,
   receipts: {
     states: { owed: 'owed', sending: 'sending', sent: 'sent', parked: 'parked' },
     amount: 'Amount',
@@ -259,6 +263,9 @@ export const english = {
       test_event_not_signable: 'Only the provider can sign: send a test event from its dashboard.',
       provider_paused: 'Somebody else has paused it. Check the provider.',
       provider_not_paused: 'Somebody else has resumed it. Check the provider.',
+      handler_paused: 'Somebody else has paused it. Check the handler.',
+      handler_not_paused: 'Somebody else has resumed it. Check the handler.',
+      handler_configured: 'Remove it from the setting of every gateway first.',
       event_not_processing: 'Its state has changed. Check its current state.',
       storage_blocked: 'Allow this site to store data in your browser, or sign in with a token.',
       unreachable: 'Check that it runs and that this machine can reach it. The page tries again automatically.',

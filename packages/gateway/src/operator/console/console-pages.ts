@@ -1,6 +1,6 @@
 /** The first segments of the paths of the operator's page. The page itself decides what it shows there. */
 const PAGES: ReadonlySet<string> = new Set([
-  ...['events', 'refused', 'replays', 'providers', 'receipts', 'audit', 'health', 'sign-in'],
+  ...['events', 'refused', 'replays', 'providers', 'handlers', 'receipts', 'audit', 'health', 'sign-in'],
 ])
 
 /** Whether a path is one of the operator's page. */

@@ -1,0 +1,275 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
+import { startConsole, type Visit } from '../support/console/open-console.ts'
+import { type HandledConsole, startHandledConsole } from '../support/console/start-handled-console.ts'
+
+const READER = 'the-token-of-somebody-who-may-only-read'
+const WHY = 'Your token does not have the role “operate”.'
+
+let console: HandledConsole
+beforeAll(async () => {
+  const operators = {
+    alice: 'the-token-of-somebody-who-may-do-all',
+    reader: { tokens: [{ value: READER }], roles: ['read'] },
+  }
+  console = await startHandledConsole({ OPERATOR_TOKENS: JSON.stringify(operators) })
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+/** Opens a window, signs in with a token at an address, and counts the clicks from then on. */
+async function open(
+  path: string,
+  { width = 1280, token = 'the-token-of-somebody-who-may-do-all' } = {},
+): Promise<Visit & { readonly count: ClickCount }> {
+  const visit = await console.open({ viewport: { width, height: 760 } })
+  const { page } = visit
+  const count = await countClicks(page)
+  await page.goto(`${console.url}${path}`)
+  await page.getByLabel('Operator token').fill(token)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await count.take()
+  return Object.assign(visit, { count })
+}
+
+const row = ({ page }: Visit, name: string) => page.getByRole('link', { name, exact: true })
+const button = ({ page }: Visit, name: string) => page.getByRole('button', { name, exact: true })
+const part = ({ page }: Visit, handler: string) =>
+  page.locator('section', { has: page.getByRole('heading', { name: handler, exact: true }) })
+
+async function giveReason({ page }: Visit, reason: string): Promise<void> {
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.type(reason)
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe(reason)
+}
+
+/** Lets one handler answer with another status while something is done. */
+async function whileAnswering<T>(path: string, status: number, act: () => Promise<T>): Promise<T> {
+  console.server.answer = (call) => ({ status: call.path === path ? status : 204 })
+  try {
+    return await act()
+  } finally {
+    console.server.answer = () => ({ status: 204 })
+  }
+}
+
+/** Pays, and lets `billing` refuse its task. */
+const payRefused = (eventId: string) => whileAnswering('/billing', 422, () => console.payForAll(eventId))
+
+describe('the list of events', () => {
+  it.each([1280, 360])(
+    '1: shows the tasks of one handler, in an address that shows others the same, at %d px',
+    async (width) => {
+      const eventId = `evt_filter_${width}`
+      await console.payForAll(eventId)
+      await using visit = await open('/events', { width })
+      await row(visit, `${eventId} for search`).waitFor()
+      await visit.page.getByRole('group', { name: 'Handler' }).getByRole('button', { name: 'billing' }).click()
+      await row(visit, `${eventId} for search`).waitFor({ state: 'detached' })
+      await row(visit, `${eventId} for billing`).waitFor()
+      await visit.page.getByText('Live', { exact: true }).waitFor()
+      expect([await visit.count.take(), new URL(visit.page.url()).search]).toEqual([1, '?handler=billing'])
+      await console.payForAll(`${eventId}_later`)
+      await row(visit, `${eventId}_later for billing`).waitFor()
+      expect(await row(visit, `${eventId}_later for search`).count()).toBe(0)
+      await using other = await open('/events?handler=fulfilment', { width })
+      await row(other, eventId).waitFor()
+      expect(await row(other, `${eventId} for billing`).count()).toBe(0)
+      expect(await other.page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false)
+      expect([...visit.problems, ...other.problems]).toEqual([])
+    },
+  )
+
+  it('1: filters by the handler of a row, also by one that is no longer configured', async () => {
+    await console.system.events.insertOne(sampleRecord({ eventId: 'evt_old', handler: 'of-last-year' }))
+    await using visit = await open('/events')
+    await visit.page.getByRole('cell').getByRole('link', { name: 'of-last-year', exact: true }).click()
+    const chosen = visit.page.getByRole('group', { name: 'Handler' }).locator('[aria-current]')
+    await expect.poll(() => chosen.allTextContents()).toEqual(['of-last-year'])
+    await row(visit, 'evt_old for of-last-year').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('2: replays the dead tasks of one handler only, counted first', async () => {
+    const tasks = await payRefused('evt_many')
+    await using visit = await open('/events?handler=billing&state=dead')
+    await row(visit, 'evt_many for billing').waitFor()
+    const dead = await console.system.events.countDocuments({ handler: 'billing', state: 'dead' })
+    await button(visit, 'Replay these…').click()
+    const dialog = visit.page.getByRole('dialog', { name: 'Replay events for billing' })
+    const said = dead === 1 ? '1 event' : `${dead} events`
+    await dialog.getByText(`${said} will be due again.`).waitFor()
+    await giveReason(visit, 'the bug is fixed')
+    await button(visit, `Replay ${said}`).click()
+    await visit.page.getByText('finished').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+    const states = () => console.system.events.find({ eventId: 'evt_many', state: 'done' }).toArray()
+    await expect.poll(async () => (await states()).length).toBe(tasks.size)
+    const replayed = (await states()).filter(({ replays = [] }) => replays.length > 0)
+    expect(replayed.map(({ handler }) => handler)).toEqual(['billing'])
+  })
+})
+
+describe('the page of an event', () => {
+  it('shows the tasks of all handlers with links, and 1 + 2: replays one of them', async () => {
+    const tasks = await payRefused('evt_tasks')
+    await using visit = await open(`/events/${tasks.get('fulfilment')}`)
+    const { page } = visit
+    const list = page.getByRole('region', { name: 'Tasks of this event' })
+    await list.getByRole('row', { name: /^fulfilment \(shown here\).*done/ }).waitFor()
+    await list.getByRole('row', { name: /^search.*done/ }).waitFor()
+    await list.getByRole('row', { name: /^billing.*dead 1 handler_refused/ }).waitFor()
+    await list.getByRole('link', { name: 'billing' }).click()
+    await list.getByRole('row', { name: /^billing \(shown here\)/ }).waitFor()
+    expect(page.url()).toContain(String(tasks.get('billing')))
+    expect(await visit.count.take()).toBe(1)
+    await button(visit, 'Replay…').click()
+    await page.getByText('1 event will be due again.').waitFor()
+    await giveReason(visit, 'it takes them now')
+    await button(visit, 'Replay 1 event').click()
+    await page.getByText('finished').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+    const replayed = () =>
+      console.system.events.find({ eventId: 'evt_tasks', 'replays.0': { $exists: true } }).toArray()
+    await expect
+      .poll(async () => (await replayed()).map(({ handler, state }) => [handler, state]))
+      .toEqual([['billing', 'done']])
+  })
+})
+
+describe('the page of handlers', () => {
+  it('shows where each is, what it wants, its tasks and its secrets, and leads to them', async () => {
+    await payRefused('evt_shown')
+    await using visit = await open('/')
+    const { page } = visit
+    await page.getByRole('link', { name: 'Handlers', exact: true }).click()
+    const billing = part(visit, 'billing')
+    for (const text of [new URL(console.server.url).host, 'payment.*', '/livemode = true', '2026-11', 'signs']) {
+      await billing.getByText(text, { exact: true }).waitFor()
+    }
+    expect(await part(visit, 'fulfilment').getByText('built in').count()).toBe(1)
+    expect(await page.textContent('body')).not.toContain('whsec_')
+    await billing.getByText('Dead', { exact: true }).locator('..').getByRole('link').click()
+    await row(visit, 'evt_shown for billing').waitFor()
+    expect([await visit.count.take(), new URL(page.url()).search]).toEqual([2, '?handler=billing&state=dead'])
+    expect(visit.problems).toEqual([])
+  })
+
+  it('2: pauses a handler, and 2: resumes it; the first page says which are paused', async () => {
+    await using visit = await open('/handlers')
+    const search = part(visit, 'search')
+    for (const name of ['Pause', 'Resume']) {
+      await search.getByRole('button', { name: `${name}…` }).click()
+      await giveReason(visit, 'its index is being built')
+      await button(visit, `${name} search`).click()
+      await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
+      await search.getByRole('button', { name: name === 'Pause' ? 'Resume…' : 'Pause…' }).waitFor()
+      expect([name, await visit.count.take()]).toEqual([name, 2])
+      if (name === 'Resume') break
+      await search.getByText('its index is being built').waitFor()
+      await visit.go('/events')
+      await visit.page.getByRole('link', { name: 'Paused handlers: search' }).waitFor()
+      await visit.go('/handlers')
+    }
+    expect(visit.problems).toEqual([])
+  })
+
+  it('says that a handler does not answer', async () => {
+    await using visit = await open('/handlers')
+    const says = part(visit, 'search').getByText('It does not answer this gateway process.')
+    await whileAnswering('/search', 503, async () => {
+      for (const id of ['evt_down_1', 'evt_down_2', 'evt_down_3']) {
+        const event = { id, type: 'payment.updated', livemode: true, data: { object: { id: 'obj_1' } } }
+        expect(await console.system.deliver(event)).toBe(200)
+      }
+      await says.waitFor()
+    })
+    await says.waitFor({ state: 'detached' })
+    expect(visit.problems).toEqual([])
+  })
+
+  it('2: gives a handler the stored events that it wants, counted first, and shows the progress', async () => {
+    const tasks = await console.payForAll('evt_past')
+    await console.system.events.deleteOne({ eventId: 'evt_past', handler: 'billing' })
+    await using visit = await open('/handlers')
+    await part(visit, 'billing').getByRole('button', { name: 'Backfill…' }).click()
+    const dialog = visit.page.getByRole('dialog', { name: 'Give stored events to billing' })
+    await dialog.getByText(/^[1-9]\d* stored events will be examined/).waitFor()
+    expect(await console.system.events.countDocuments({ eventId: 'evt_past' })).toBe(tasks.size - 1)
+    await giveReason(visit, 'it is new')
+    await visit.page.keyboard.press('Tab')
+    await visit.page.keyboard.type('1000')
+    await dialog.getByRole('button', { name: /^Examine \d+ events$/ }).click()
+    await visit.page.getByText('finished').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+    const given = () => console.system.events.countDocuments({ eventId: 'evt_past', handler: 'billing', state: 'done' })
+    await expect.poll(given).toBe(1)
+  })
+
+  it('counts only the events of the chosen time', async () => {
+    await console.payForAll('evt_recent')
+    const receivedAt = new Date(Date.now() - 3 * 86_400_000)
+    await console.system.events.insertOne(sampleRecord({ eventId: 'evt_aged', type: 'payment.updated', receivedAt }))
+    await using visit = await open('/handlers')
+    await part(visit, 'billing').getByRole('button', { name: 'Backfill…' }).click()
+    const status = visit.page.getByRole('dialog').getByRole('status')
+    const count = async () => Number.parseInt(String(await status.textContent()), 10)
+    await expect.poll(count).toBeGreaterThan(1)
+    const all = await count()
+    await visit.page.getByLabel('Received').selectOption('Last 24 hours')
+    await expect.poll(count).toBe(all - 1)
+    expect(visit.problems).toEqual([])
+  })
+
+  it('2: discards the tasks of a handler that was removed, and says how many', async () => {
+    const dead = { handler: 'old-crm', state: 'dead', reason: 'handler_refused' } as const
+    await console.system.events.insertMany([sampleRecord(dead), sampleRecord(dead)])
+    await using visit = await open('/handlers')
+    const removed = part(visit, 'old-crm')
+    await removed.getByText('It was removed from the setting.').waitFor()
+    expect(await part(visit, 'billing').getByRole('button', { name: 'Discard its tasks…' }).count()).toBe(0)
+    await removed.getByRole('button', { name: 'Discard its tasks…' }).click()
+    await giveReason(visit, 'replaced by another')
+    await button(visit, 'Discard the tasks').click()
+    await visit.page.getByText('Discarded 2 tasks of old-crm.').waitFor()
+    await removed.waitFor({ state: 'detached' })
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+    expect(await console.system.events.countDocuments({ handler: 'old-crm', state: 'unhandled' })).toBe(2)
+  })
+
+  it('lets an operator who may only read see everything and change nothing', async () => {
+    await console.system.events.insertOne(sampleRecord({ handler: 'left', state: 'dead', reason: 'handler_refused' }))
+    await using visit = await open('/handlers', { token: READER })
+    await part(visit, 'left').getByRole('button', { name: 'Discard its tasks…' }).waitFor()
+    for (const [handler, name] of [
+      ['billing', 'Pause…'],
+      ['billing', 'Backfill…'],
+      ['left', 'Discard its tasks…'],
+    ] as const) {
+      const action = part(visit, handler).getByRole('button', { name })
+      expect([name, await action.isDisabled(), await action.getAttribute('title')]).toEqual([name, true, WHY])
+    }
+    expect(visit.problems).toEqual([])
+  })
+})
+
+it('without the setting, no part of the page speaks of handlers, and their page says what to set', async () => {
+  await using plain = await startConsole()
+  await plain.system.events.insertOne(sampleRecord({ eventId: 'evt_plain' }))
+  await using visit = await plain.open()
+  await visit.signIn('/events')
+  await row(visit, 'evt_plain').waitFor()
+  expect(await visit.page.getByRole('group', { name: 'Handler' }).count()).toBe(0)
+  expect(await visit.page.getByRole('columnheader', { name: 'Handler' }).count()).toBe(0)
+  await row(visit, 'evt_plain').click()
+  await visit.page
+    .getByRole('region', { name: 'Attempts' })
+    .or(visit.page.getByText('Not attempted yet.'))
+    .first()
+    .waitFor()
+  expect(await visit.page.getByText('Tasks of this event').count()).toBe(0)
+  await visit.page.getByRole('link', { name: 'Handlers', exact: true }).click()
+  await visit.page.getByText('Set HANDLERS or HANDLERS_FILE').waitFor()
+  expect(visit.problems).toEqual([])
+})
