@@ -36,7 +36,10 @@ describe('packages', () => {
     ['console', ['kernel/currencies'], ['gateway']],
     [
       'cli',
-      ['kernel/currencies', 'kernel/mongo', 'simulator', 'webhooks', 'gateway/providers', 'gateway/inbox'],
+      [
+        ...['kernel/currencies', 'kernel/mongo', 'simulator', 'webhooks'],
+        ...['gateway/providers', 'gateway/handlers', 'gateway/inbox'],
+      ],
       ['gateway'],
     ],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {

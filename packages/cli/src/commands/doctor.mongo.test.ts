@@ -29,7 +29,7 @@ describe('doctor', () => {
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual([
       ...['settings', 'gateway', 'clock', 'api token', 'admin', 'mongodb', 'fulfilment', 'operator token'],
-      ...['dead events', 'backlog', 'pauses', 'receipts', 'secrets', 'encryption'],
+      ...['dead events', 'backlog', 'pauses', 'handlers', 'receipts', 'secrets', 'encryption'],
     ])
     expect(exitCode).toBe(0)
     const { stdout } = await runCommand(['doctor'], folder)

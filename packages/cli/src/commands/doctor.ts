@@ -2,6 +2,7 @@ import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { checkEncryption } from '../doctor/check-encryption.ts'
 import { checkEvents, checkReceipts } from '../doctor/check-events.ts'
+import { checkHandlers } from '../doctor/check-handlers.ts'
 import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
 import { checkPauses } from '../doctor/check-pauses.ts'
 import { checkSecrets } from '../doctor/check-secrets.ts'
@@ -27,7 +28,7 @@ Prints one line for each check, and a fix for each problem. Exits with 1 if a ch
 export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('doctor')
-    .description('Check a running system: listeners, dependencies, clocks, tokens, failed events and secrets.')
+    .description('Check a running system: listeners, dependencies, clocks, tokens, failed events, handlers and secrets.')
     .option('--api-token-file <path>', 'file with a bearer token for /api/orders')
     .action(async (options: Options) => finish(await examine(options, context)))
     .addHelpText('after', exits)
@@ -78,6 +79,7 @@ async function* checkInside(
   const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
     ['dead events', () => checkEvents(client)],
     ['pauses', () => checkPauses(client)],
+    ['handlers', () => checkHandlers(client, context.now())],
     ['receipts', () => checkReceipts(client)],
     ['secrets', () => checkSecrets(client, context.now())],
     ['encryption', () => checkEncryption(client)],

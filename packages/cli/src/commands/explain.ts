@@ -5,6 +5,8 @@ import { addDeliveryCommand } from '../verify/add-delivery-command.ts'
 export const addExplainCommand: AddCommand = (program, deps) =>
   addDeliveryCommand(program, deps, {
     name: 'explain',
-    description: 'Find out why a delivery is refused; never prints the expected signature.',
+    description:
+      'Find out why a delivery is refused, or which handlers get a task of it; never prints the expected signature.',
+    options: [['--handlers-file <path>', 'file with the handlers, as in HANDLERS_FILE (default: HANDLERS_FILE or HANDLERS)']],
     load: async () => (await import('../explain/explain-given.ts')).explainGiven,
   })

@@ -219,7 +219,7 @@ describe('oncehook verify', () => {
 
 describe('oncehook explain', () => {
   const pretty = JSON.stringify(JSON.parse(body), null, 2)
-  const readEnv = () => fakeSecret
+  const readEnv = (name: string) => (['ACME', 'S'].includes(name) ? fakeSecret : undefined)
   const args = ['--scheme', 'standard-webhooks', '--secret-env', 'ACME', ...at, ...signed]
 
   it('names the reason and what to do, exits with 1, and prints no secret', async () => {
@@ -265,6 +265,61 @@ The delivery is accepted after this correction:
     const { exitCode, stdout } = await explain()
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('(not_expected)') })
     expect(JSON.parse((await explain('--json')).stdout)).toMatchObject({ withheld: ['not_expected'] })
+    await using files = await makeFiles({ handlers: '{"any":{"trpc":"http://a/trpc","events":[{"types":["*"]}]}}' })
+    expect((await explain('--handlers-file', files.path('handlers'))).stdout).toContain(
+      'no handler gets a task\n- not for any: the event does not meet `expect` of the provider\n',
+    )
+  })
+
+  describe('with handlers', () => {
+    const at = (members: object) => ({ trpc: 'http://127.0.0.1:9/trpc', events: [{ types: ['*'], ...members }] })
+    const handlers = {
+      search: at({}),
+      billing: at({ where: { '/data/object/note': 'other', '/id': 'evt_0001' } }),
+      crm: { ...at({}), events: [{ types: ['customer.*'] }, { provider: 'stripe', types: ['*'] }] },
+      mail: { https: 'https://mail.example/', secrets: [{ id: '1', value: { env: 'NO' } }], events: [{ types: ['payment.*'] }] },
+    }
+    const text = JSON.stringify(handlers)
+    const tasks = `Event evt_0001 of the type payment.succeeded: tasks for fulfilment, search, mail
+- not for billing: it wants another value at /data/object/note
+- not for crm: entry 1 of its events: it wants other types; entry 2 of its events: it wants another provider
+`
+
+    it.each(['--handlers-file', 'HANDLERS_FILE', 'HANDLERS'])('says who gets a task, and why others do not: %s', async (how) => {
+      await using files = await makeFiles({ handlers: text })
+      const given: Record<string, string> = { HANDLERS: text, HANDLERS_FILE: files.path('handlers') }
+      const more = how.startsWith('--') ? [how, files.path('handlers')] : []
+      const { exitCode, stdout } = await run('explain', [...args, ...more], {
+        readEnv: (name: string) => readEnv(name) ?? (name === how ? given[how] : undefined),
+      })
+      expect(stdout).toBe(`Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`)
+      expect(exitCode).toBe(0)
+      expect(stdout).not.toContain('other 10')
+    })
+
+    it('prints the same as one JSON document', async () => {
+      await using files = await makeFiles({ handlers: text })
+      const { stdout } = await run('explain', [...args, '--handlers-file', files.path('handlers'), '--json'], { readEnv })
+      expect(JSON.parse(stdout).tasks).toEqual([
+        {
+          ...{ eventId: 'evt_0001', type: 'payment.succeeded', handlers: ['fulfilment', 'search', 'mail'] },
+          unwanted: [
+            { handler: 'billing', entries: [{ differs: 'where', pointer: '/data/object/note' }] },
+            { handler: 'crm', entries: [{ differs: 'types' }, { differs: 'provider' }] },
+          ],
+        },
+      ])
+    })
+
+    it('says what is wrong with the setting, and nothing of its values', async () => {
+      await using files = await makeFiles({ handlers: '{"shop":{"https":"canary"}}' })
+      const given = [...args, '--handlers-file', files.path('handlers')]
+      const { exitCode, stderr } = await run('explain', given, { readEnv })
+      expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('HANDLERS.shop.events') })
+      expect(stderr).not.toContain('canary')
+      const missing = await run('explain', [...args, '--handlers-file', '/nowhere'], { readEnv })
+      expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('/nowhere cannot be read') })
+    })
   })
 
   it('says what may be wrong if no correction helps', async () => {

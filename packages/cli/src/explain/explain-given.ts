@@ -3,9 +3,11 @@ import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 import type { DeliveryFinding } from '../verify/add-delivery-command.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
-import { readGiven } from '../verify/verify-given.ts'
+import { type GivenCase, readGiven } from '../verify/verify-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
+import { describeTasks, type ExplainedTasks, findTasks, type HandlerWishes, readWishes } from './find-tasks.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
+import { readExplainedEvents } from './read-explained-events.ts'
 
 /** An explanation with its provider. */
 interface GivenExplanation extends Explanation {
@@ -13,6 +15,8 @@ interface GivenExplanation extends Explanation {
   readonly scheme: string
   /** Why the accepted delivery would have no effect. */
   readonly withheld: readonly Withheld[]
+  /** Who gets a task of each of its events. Null if the settings name no handlers. */
+  readonly tasks: readonly ExplainedTasks[] | null
 }
 
 /**
@@ -32,16 +36,29 @@ export async function explainGiven(
     throw new CommandFailure('Put the PayPal certificate into the setting certificates: explain needs it many times')
   }
   const explanation = await explainDelivery(given, options.url)
-  const withheld = explanation.acceptedBy === null ? [] : await findWithheld(given)
-  const found = { ...explanation, provider, scheme: settings.scheme, withheld }
+  const effects =
+    explanation.acceptedBy === null
+      ? { withheld: [], tasks: null }
+      : await findEffects(given, await readWishes(options.handlersFile, context))
+  const found = { ...explanation, ...effects, provider, scheme: settings.scheme }
   return { isAccepted: found.acceptedBy !== null, lines: describe(found), document: toDocument(found) }
 }
 
+async function findEffects(
+  given: GivenCase,
+  wishes: HandlerWishes | null,
+): Promise<Pick<GivenExplanation, 'withheld' | 'tasks'>> {
+  const events = await readExplainedEvents(given)
+  const accepted = { provider: given.asked.name, rawBody: given.delivery.rawBody, events }
+  return { withheld: findWithheld(events), tasks: wishes === null ? null : findTasks(wishes, accepted) }
+}
+
 function describe(explanation: GivenExplanation): string[] {
-  const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
+  const { provider, scheme, acceptedBy, causes, tried, withheld, tasks } = explanation
   if (acceptedBy !== null) {
     const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
-    return withheld.length === 0 ? [`${who}: nothing to explain`] : [who, ...withheld.map(describeWithheld)]
+    const effects = [...withheld.map(describeWithheld), ...describeTasks(tasks ?? [])]
+    return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
   }
   const [first] = causes
   const how =
@@ -56,8 +73,8 @@ function describe(explanation: GivenExplanation): string[] {
 }
 
 function toDocument(explanation: GivenExplanation): object {
-  const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
-  return acceptedBy === null
-    ? { result: 'refused', provider, scheme, causes, tried }
-    : { result: 'accepted', provider, scheme, secretId: acceptedBy, ...(withheld.length > 0 && { withheld }) }
+  const { provider, scheme, acceptedBy: secretId, causes, tried, withheld, tasks } = explanation
+  if (secretId === null) return { result: 'refused', provider, scheme, causes, tried }
+  const effects = { ...(withheld.length > 0 && { withheld }), ...(tasks !== null && { tasks }) }
+  return { result: 'accepted', provider, scheme, secretId, ...effects }
 }

@@ -11,6 +11,7 @@ export interface DeliveryOptions {
   readonly now?: number
   readonly provider?: string
   readonly providersFile?: string
+  readonly handlersFile?: string
   readonly scheme?: string
   readonly secret?: string
   readonly secretFile?: string

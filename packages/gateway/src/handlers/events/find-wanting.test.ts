@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lineOf } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
-import { type OfferedEvent, prepareWanting } from './find-wanting.ts'
+import { findMismatches, type OfferedEvent, prepareWanting } from './find-wanting.ts'
 
 function handlersOf(wanted: Readonly<Record<string, readonly WantedEvents[]>>): Handlers {
   const entries = Object.entries(wanted).map(
@@ -68,5 +68,23 @@ describe('prepareWanting', () => {
       )
     expect(withheld('effect_not_allowed')).toEqual(['shop'])
     expect(withheld('not_expected')).toEqual([])
+  })
+})
+
+describe('findMismatches', () => {
+  const rawBody = Buffer.from('{"livemode":false}')
+  const find = (...events: WantedEvents[]) => findMismatches(events, offer('invoice.paid', { rawBody }))
+
+  it('names the first property of each entry that differs', () => {
+    const where = { '/livemode': true, '/account': 'acct_1' }
+    expect(find({ provider: 'acme', types: ['other'] }, { types: ['other'], where }, { types: ['*'], where })).toEqual([
+      { differs: 'provider' },
+      { differs: 'types' },
+      { differs: 'where', pointer: '/livemode' },
+    ])
+  })
+
+  it('finds none if one entry matches', () => {
+    expect(find({ types: ['other'] }, { types: ['invoice.*'], where: { '/livemode': false } })).toBeNull()
   })
 })

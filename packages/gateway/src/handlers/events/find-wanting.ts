@@ -29,25 +29,49 @@ export function prepareWanting(handlers: Handlers): FindWanting {
   }
 }
 
+/** Why an entry of `events` leaves an event out: the first property that differs. */
+export type Mismatch =
+  | { readonly differs: 'provider' | 'types' }
+  /** `pointer`: the place in the body. */
+  | { readonly differs: 'where'; readonly pointer: string }
+
+/** Why a handler does not want an event: for each entry of its `events`, in their order. Null if it wants the event. */
+export function findMismatches(
+  events: HandlerSettings['events'],
+  offered: Omit<OfferedEvent, 'event'> & { readonly event: Pick<WebhookEvent, 'type'> },
+): readonly Mismatch[] | null {
+  const body = new LazyBody(offered.rawBody)
+  const found = events.map((wanted) => mismatchOf(wanted, offered, body))
+  const mismatches = found.filter((one) => one !== null)
+  return mismatches.length < found.length ? null : mismatches
+}
+
 function toWish({ name, orderBy }: HandlerSettings, body: LazyBody): TaskWish {
   const line = orderBy === null ? undefined : lineOf(resolvePointer(body.document, orderBy))
   return line === undefined ? name : { handler: name, line }
 }
 
-function wants({ events }: HandlerSettings, { provider, event }: OfferedEvent, body: LazyBody): boolean {
-  return events.some((wanted) => {
-    if (wanted.provider !== undefined && wanted.provider !== provider) return false
-    return wanted.types.some((pattern) => matchesType(pattern, event.type)) && hasValues(wanted, body)
-  })
+function wants({ events }: HandlerSettings, offered: OfferedEvent, body: LazyBody): boolean {
+  return events.some((wanted) => mismatchOf(wanted, offered, body) === null)
+}
+
+const OTHER_PROVIDER: Mismatch = { differs: 'provider' }
+const OTHER_TYPE: Mismatch = { differs: 'types' }
+
+function mismatchOf(
+  { provider: wanted, types, where = {} }: WantedEvents,
+  { provider, event }: Parameters<typeof findMismatches>[1],
+  body: LazyBody,
+): Mismatch | null {
+  if (wanted !== undefined && wanted !== provider) return OTHER_PROVIDER
+  if (!types.some((pattern) => matchesType(pattern, event.type))) return OTHER_TYPE
+  const other = Object.entries(where).find(([pointer, value]) => resolvePointer(body.document, pointer) !== value)
+  return other === undefined ? null : { differs: 'where', pointer: other[0] }
 }
 
 /** Whether a type is the one of a pattern: the same text, below `a.b.*`, or any for `*`. */
 function matchesType(pattern: string, type: string): boolean {
   return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type
-}
-
-function hasValues({ where = {} }: WantedEvents, body: LazyBody): boolean {
-  return Object.entries(where).every(([pointer, value]) => resolvePointer(body.document, pointer) === value)
 }
 
 /** The JSON of a body, parsed when it is first needed. A body that is no JSON has no values. */

@@ -68,21 +68,29 @@ export interface HandlerSettings {
  * @throws SettingsError with every problem of every handler, quoting no value
  */
 export function readHandlers(json: string, sources: TextSources): Handlers {
-  const entries = parseSettingsJson('HANDLERS', json)
-  if (isObject(entries) && Object.hasOwn(entries, FULFILMENT)) {
-    throw new SettingsError([`HANDLERS.${FULFILMENT} is built in: remove it, or give your handler another name`])
-  }
-  const parsed = handlersSchema.safeParse(entries)
-  if (!parsed.success) throw new SettingsError(parsed.error.issues.map(describeIssue))
   const problems: string[] = []
   const handlers = new Map<string, HandlerSettings>()
-  for (const [name, entry] of Object.entries(parsed.data)) {
+  for (const [name, entry] of parseHandlers(json)) {
     const { keys, texts, problems: found } = readKeys(entry.secrets ?? [], sources)
     problems.push(...found.map((problem) => `HANDLERS.${name}.secrets: ${problem}`))
     handlers.set(name, toHandler(name, entry, { keys, texts }))
   }
   if (problems.length > 0) throw new SettingsError(problems)
   return handlers
+}
+
+/**
+ * Parses the `HANDLERS` setting, without reading the secrets that are elsewhere.
+ * @throws SettingsError with every problem, quoting no value
+ */
+export function parseHandlers(json: string): ReadonlyMap<string, HandlerEntry> {
+  const entries = parseSettingsJson('HANDLERS', json)
+  if (isObject(entries) && Object.hasOwn(entries, FULFILMENT)) {
+    throw new SettingsError([`HANDLERS.${FULFILMENT} is built in: remove it, or give your handler another name`])
+  }
+  const parsed = handlersSchema.safeParse(entries)
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map(describeIssue))
+  return new Map(Object.entries(parsed.data))
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

@@ -51,7 +51,10 @@ describe('the operator API', () => {
       { name: 'search', pausedBySetting: true, paused: null, pending: 1, answers: true },
     ])
     const [, billing, search] = listed
-    expect(billing).toMatchObject({ ...{ events, answers: true, oldestStoredAt: null }, secrets: [{ id: '1', notAfter }] })
+    expect(billing).toMatchObject({
+      ...{ events, answers: true, oldestStoredAt: null },
+      secrets: [{ id: '1', notAfter }],
+    })
     expect(Math.abs(Date.parse(String(search?.oldestStoredAt)) - Date.now())).toBeLessThan(60_000)
     expect(JSON.stringify(listed)).not.toContain('whsec_')
   })
@@ -113,7 +116,8 @@ describe('the operator API', () => {
     const eventIds = [await deliver(), await deliver(), await deliver()]
     await expect.poll(() => find('billing'), PATIENCE).toMatchObject({ answers: false })
     server.answer = () => ({ status: 200 })
-    for (const eventId of eventIds) await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
+    for (const eventId of eventIds)
+      await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
     expect(await find('billing')).toMatchObject({ answers: true })
   })
 
