@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
 import { startConsole } from '../test/support/console/open-console.ts'
 import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
+import { makeShopHandlers, seedHandlers } from './console/seed-handlers.ts'
 import { makeShopProviders, seedShop } from './console/seed-shop.ts'
 import { takeShots, type WantedShots } from './console/take-shots.ts'
 
@@ -9,7 +11,7 @@ import { takeShots, type WantedShots } from './console/take-shots.ts'
 const [given] = process.argv.slice(2)
 const folder = resolve(given ?? 'docs/images/console')
 
-const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'rotation', 'audit', 'health']
+const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'handlers', 'rotation', 'audit', 'health']
 const isInDocuments: WantedShots = (name, theme, size) => {
   if (size === 'middle') return false
   if (size === 'narrow') return theme === 'light' ? name === 'events' : name === 'event'
@@ -19,8 +21,13 @@ const isInDocuments: WantedShots = (name, theme, size) => {
 const stopMongod = await startMongod()
 try {
   const providers = await makeShopProviders(Date.now())
-  await using console = await startConsole({ PROVIDERS_FILE: '', PROVIDERS: JSON.stringify(providers.settings) })
+  await using server = await startHandlerServer()
+  await using console = await startConsole({
+    ...{ PROVIDERS_FILE: '', PROVIDERS: JSON.stringify(providers.settings) },
+    HANDLERS: JSON.stringify(makeShopHandlers(server, Date.now())),
+  })
   const shop = await seedShop(console.system, providers)
+  await seedHandlers(console.system)
   await mkdir(folder, { recursive: true })
   const files = await takeShots(console, shop, { folder, isWanted: given === undefined ? isInDocuments : () => true })
   process.stdout.write(`${files.join('\n')}\n`)

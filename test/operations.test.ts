@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -19,10 +20,19 @@ const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
+const handlerServer = stack.use(await startHandlerServer())
+const handler = {
+  https: `${handlerServer.url}/hook`,
+  secrets: [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }],
+  events: [{ types: ['customer.*'] }],
+}
 const keys = stack.use(await createTestKeysFile('first'))
 const system = stack.use(
   await startOperatedSystem(database, {
-    settings: { RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000', ENCRYPTION_KEYS_FILE: keys.path },
+    settings: {
+      ...{ RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000', ENCRYPTION_KEYS_FILE: keys.path },
+      HANDLERS: JSON.stringify({ billing: handler, search: handler }),
+    },
     encryptionKeysFile: keys.path,
   }),
 )

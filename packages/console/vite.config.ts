@@ -13,6 +13,8 @@ export default defineConfig({
     target: 'es2024',
     cssTarget: ['chrome125', 'firefox128', 'safari18'],
     reportCompressedSize: false,
+    // In kB. A browser gets the whole page once, compressed, from a listener on its own network.
+    chunkSizeWarningLimit: 600,
     emptyOutDir: true,
   },
 })

@@ -1,15 +1,29 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { findBarriers } from '../support/console/find-barriers.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
 const WIDTHS = [1280, 768, 360]
+// Each page is searched by axe twice.
+vi.setConfig({ testTimeout: 240_000 })
 
 let console: ConsoleUnderTest
 let deadId: string
 let replayId: string
+let taskId: string
+// The longest name that a handler can have.
+const CRM = 'c'.repeat(63)
+const HANDLERS = JSON.stringify({
+  [CRM]: {
+    https: 'http://127.0.0.1:9/hook',
+    secrets: [{ id: '1', value: `whsec_${Buffer.alloc(32, 'key of nobody').toString('base64')}`, notAfter: '2036-11-26T12:00:00Z' }],
+    events: [{ provider: 'acme', types: ['customer.*'], where: { '/data/object/livemode': true } }],
+    paused: true,
+  },
+})
 beforeAll(async () => {
-  console = await startConsole()
+  console = await startConsole({ HANDLERS })
   const { system } = console
   for (const [eventId, amount] of Object.entries({ evt_paid: 300, evt_dead: 1 })) {
     await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount }))
@@ -19,12 +33,22 @@ beforeAll(async () => {
   await parkReceipt(await system.order())
   await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })
   await system.operator().providers.pause.mutate({ provider: 'shop', reason: 'to be seen' })
+  taskId = await leaveTasks()
+  await system.operator().handlers.pause.mutate({ handler: CRM, reason: 'to be seen' })
   deadId = String((await system.record('evt_dead'))._id)
   const replayed = await system.operator().events.replay.mutate({ ids: [deadId], reason: 'for the test' })
   replayId = String(replayed.replayId)
   await system.until('evt_dead', ({ state, replays }) => state === 'dead' && replays?.length === 1)
 })
 afterAll(() => console[Symbol.asyncDispose]())
+
+/** Stores an event with tasks of two handlers, one of which was removed. Resolves to the id of one of them. */
+async function leaveTasks(): Promise<string> {
+  const event = { eventId: 'evt_tasks', type: 'customer.updated', reason: 'handler_refused', state: 'dead' } as const
+  const tasks = [sampleRecord({ ...event, handler: CRM }), sampleRecord({ ...event, handler: 'old-crm' })]
+  const { insertedIds } = await console.system.events.insertMany(tasks)
+  return String(insertedIds[0])
+}
 
 /** Pays an order, and changes its record as if its receipt could not be delivered. */
 async function parkReceipt(orderId: string): Promise<void> {
@@ -44,6 +68,9 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['replays', () => '/replays', 'finished'],
   ['receipts', () => '/receipts', 'sent'],
   ['providers', () => '/providers', '/api/webhooks/acme'],
+  ['handlers', () => '/handlers', 'customer.*'],
+  ['tasks', () => `/events/${taskId}`, 'Tasks of this event'],
+  ['events-of-handler', () => '/events?handler=old-crm', 'evt_tasks'],
   ['audit', () => '/audit', 'events.replay'],
   ['refused', () => '/refused', 'signature_mismatch'],
   ['no-refused', () => '/refused?reason=nothing', 'No refused delivery matches these filters'],
@@ -87,6 +114,9 @@ const DIALOGS: readonly (readonly [path: () => string, button: string, sign: str
   [() => '/providers', 'Pause…', 'Pause acme'],
   [() => '/providers', 'Send a test event…', 'Send the test event'],
   [() => '/providers', 'Rotate a secret…', 'Enter the new secret at the provider.'],
+  [() => '/handlers', 'Pause…', 'Pause fulfilment'],
+  [() => '/handlers', 'Backfill…', 'Examine 1 event'],
+  [() => '/handlers', 'Discard its tasks…', 'Discard the tasks'],
   [() => '/audit', 'providers.pause', 'Details'],
   [() => '/events', 'Keys ?', 'Use these keys'],
 ]

@@ -11,6 +11,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 const ADDRESSES: readonly (readonly [address: string, sign: string])[] = [
   ['/events?reason=NAME', 'No event matches these filters'],
   ['/events?provider=NAME&order=NAME', 'No event matches these filters'],
+  ['/events?handler=NAME', 'No event matches these filters'],
   ['/events?state=NAME&duplicates=NAME&tests=NAME&from=NAME', 'No events yet'],
   ['/events?NAME=1', 'No events yet'],
   ['/events?find=NAME', 'No event matches these filters'],

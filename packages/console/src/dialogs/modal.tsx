@@ -27,7 +27,7 @@ export function Modal(props: { readonly title: string; readonly onClose: () => v
       }}
       className="m-auto max-h-[90dvh] w-[min(44rem,94vw)] overflow-auto rounded border border-edge bg-ground p-4 text-ink"
     >
-      <h2 id={id} tabIndex={-1} className="mb-3 text-lg font-semibold outline-none">
+      <h2 id={id} tabIndex={-1} className="mb-3 text-lg wrap-anywhere font-semibold outline-none">
         {title}
       </h2>
       {children}

@@ -75,9 +75,8 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
 
 /** The classes of columns beside that of the handler. */
 const WIDTHS: ReadonlyMap<string, string> = new Map([
-  ['type', 'w-40 hidden xl:table-cell'],
-  ['reason', 'w-40 hidden lg:table-cell'],
-  ['order', 'w-40 hidden lg:table-cell'],
+  ['reason', 'w-44 hidden lg:table-cell'],
+  ['order', 'w-48 hidden lg:table-cell'],
   ['deliveries', 'w-28 hidden 2xl:table-cell tabular-nums'],
 ])
 

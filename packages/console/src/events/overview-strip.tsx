@@ -45,7 +45,7 @@ function HandlerNotices() {
   return (
     <>
       {paused.length > 0 && (
-        <p className="mt-1 text-wait">
+        <p className="mt-1 wrap-anywhere text-wait">
           <Link to="/handlers" className="underline">
             {texts.handlers.pausedOnes(paused)}
           </Link>{' '}
@@ -53,7 +53,7 @@ function HandlerNotices() {
         </p>
       )}
       {silent.length > 0 && (
-        <p className="mt-1">
+        <p className="mt-1 wrap-anywhere">
           <Link to="/handlers" className="font-semibold text-bad">
             {texts.handlers.silentOnes(silent)}
           </Link>

@@ -53,7 +53,11 @@ function HandlerPart({ handler, onDiscarded }: PartProps) {
         {by === 'removed' && <DiscardButton handler={name} onDiscarded={onDiscarded} />}
       </div>
       {events.length > 0 && <WantedEvents handler={handler} />}
-      {secrets.length > 0 && <HandlerSecrets handler={handler} />}
+      {secrets.length > 0 && (
+        <div className="mt-3">
+          <HandlerSecrets handler={handler} />
+        </div>
+      )}
     </Section>
   )
 }

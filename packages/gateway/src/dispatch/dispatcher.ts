@@ -94,7 +94,7 @@ export class Dispatcher implements ClaimTaker {
     return this.#held.keys()
   }
 
-  /** Whether the latest calls have reached their service. If not, only single events are sent until one is answered. */
+  /** Whether its calls are answered. If not, only single events are sent until one is. */
   get isUp(): boolean {
     return this.#health.isUp
   }
@@ -300,18 +300,12 @@ export class Dispatcher implements ClaimTaker {
     for (const claim of claims) this.#add(claim, false)
   }
 
-  /**
-   * Whether more events may be claimed. However many new events wait in memory, there is always room for a batch of due
-   * events and a batch of abandoned ones.
-   */
+  /** Whether more events may be claimed. Beside new ones, there is always room for a batch of due and one of abandoned ones. */
   #mayClaim(way: 'due' | 'few'): boolean {
     if (this.#stopping || this.#isPaused || !this.#health.allowsCall || !this.lease.isAlive) return false
     if (!this.#health.isUp) return this.#held.size === 0
     if (this.#held.size < this.#sizes.mostClaimed) return true
-    return this.#held.size < 2 * this.#sizes.maxHeld && this.#countHeld(way) < this.#limit
-  }
-
-  #countHeld(way: Way): number {
-    return Array.from(this.#held.values()).reduce((count, one) => (one === way ? count + 1 : count), 0)
+    const held = Array.from(this.#held.values()).filter((one) => one === way)
+    return this.#held.size < 2 * this.#sizes.maxHeld && held.length < this.#limit
   }
 }

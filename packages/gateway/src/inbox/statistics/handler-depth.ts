@@ -5,7 +5,7 @@ import { EVENTS, TASK_DEAD_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
 export interface HandlerDepth {
   readonly pending: number | null
   readonly dead: number | null
-  /** When its oldest pending task was stored. Null also if none is pending. */
+  /** When its oldest pending task was stored. Null if none is pending. */
   readonly oldestStoredAt: Date | null
 }
 
