@@ -11,7 +11,18 @@ import { takeShots, type WantedShots } from './console/take-shots.ts'
 const [given] = process.argv.slice(2)
 const folder = resolve(given ?? 'docs/images/console')
 
-const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'handlers', 'rotation', 'audit', 'health']
+const ALL_LIGHT = [
+  'events',
+  'event',
+  'refused',
+  'replays',
+  'receipts',
+  'providers',
+  'handlers',
+  'rotation',
+  'audit',
+  'health',
+]
 const isInDocuments: WantedShots = (name, theme, size) => {
   if (size === 'middle') return false
   if (size === 'narrow') return theme === 'light' ? name === 'events' : name === 'event'

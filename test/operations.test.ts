@@ -134,7 +134,7 @@ function commandLines(document: string): string[] {
 }
 
 describe('docs/operations.md', () => {
-  it('contains only commands that work as written', { timeout: 180_000 }, async () => {
+  it('contains only commands that work as written', { timeout: 600_000 }, async () => {
     const early = await earlyEvent()
     const { replayId } = await operator.events.replay.mutate({
       ...{ filter: { provider: 'nobody' }, reason: 'to have one' },

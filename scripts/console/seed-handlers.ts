@@ -27,7 +27,10 @@ export function makeShopHandlers({ url }: HandlerServer, now: number): object {
 
 /** Makes a few tasks of handlers fail and wait, and leaves some of a handler that was removed. */
 export async function seedHandlers({ events, operator }: OperatedSystem): Promise<void> {
-  const done = await events.find({ handler: 'billing', state: 'done' }, { projection: { _id: 1 } }).limit(2).toArray()
+  const done = await events
+    .find({ handler: 'billing', state: 'done' }, { projection: { _id: 1 } })
+    .limit(2)
+    .toArray()
   const message = 'The handler answered 422'
   const dead = { state: 'dead', reason: 'handler_refused', outcome: null } as const
   const lastError = { code: 'handler_refused', message, at: new Date() }

@@ -17,7 +17,13 @@ const CRM = 'c'.repeat(63)
 const HANDLERS = JSON.stringify({
   [CRM]: {
     https: 'http://127.0.0.1:9/hook',
-    secrets: [{ id: '1', value: `whsec_${Buffer.alloc(32, 'key of nobody').toString('base64')}`, notAfter: '2036-11-26T12:00:00Z' }],
+    secrets: [
+      {
+        id: '1',
+        value: `whsec_${Buffer.alloc(32, 'key of nobody').toString('base64')}`,
+        notAfter: '2036-11-26T12:00:00Z',
+      },
+    ],
     events: [{ provider: 'acme', types: ['customer.*'], where: { '/data/object/livemode': true } }],
     paused: true,
   },

@@ -80,7 +80,9 @@ describe('doctor, about handlers', () => {
     const { handlers, pauses } = await examine()
     expect(handlers).toMatchObject([{ level: 'ok' }])
     expect(pauses).toMatchObject([
-      { message: expect.stringMatching(/^handler billing paused since .+ by alice \(its database moves\), 0 waiting$/) },
+      {
+        message: expect.stringMatching(/^handler billing paused since .+ by alice \(its database moves\), 0 waiting$/),
+      },
     ])
     await resume.mutate({ handler: 'billing', reason: 'it has moved' })
   })
@@ -104,7 +106,10 @@ describe('doctor, about handlers', () => {
     const { exitCode, handlers, stdout } = await examine()
     expect(handlers).toMatchObject([
       { level: 'failure', message: 'Every secret of gone has expired: no call can be signed' },
-      { level: 'warning', message: expect.stringMatching(/^The last secret of ends expires 20.+: then no call can be/) },
+      {
+        level: 'warning',
+        message: expect.stringMatching(/^The last secret of ends expires 20.+: then no call can be/),
+      },
     ])
     expect(exitCode).toBe(1)
     expect(stdout).not.toContain('whsec_')

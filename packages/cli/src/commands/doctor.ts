@@ -28,7 +28,9 @@ Prints one line for each check, and a fix for each problem. Exits with 1 if a ch
 export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('doctor')
-    .description('Check a running system: listeners, dependencies, clocks, tokens, failed events, handlers and secrets.')
+    .description(
+      'Check a running system: listeners, dependencies, clocks, tokens, failed events, handlers and secrets.',
+    )
     .option('--api-token-file <path>', 'file with a bearer token for /api/orders')
     .action(async (options: Options) => finish(await examine(options, context)))
     .addHelpText('after', exits)

@@ -7,6 +7,8 @@ export const addExplainCommand: AddCommand = (program, deps) =>
     name: 'explain',
     description:
       'Find out why a delivery is refused, or which handlers get a task of it; never prints the expected signature.',
-    options: [['--handlers-file <path>', 'file with the handlers, as in HANDLERS_FILE (default: HANDLERS_FILE or HANDLERS)']],
+    options: [
+      ['--handlers-file <path>', 'file with the handlers, as in HANDLERS_FILE (default: HANDLERS_FILE or HANDLERS)'],
+    ],
     load: async () => (await import('../explain/explain-given.ts')).explainGiven,
   })

@@ -277,7 +277,11 @@ The delivery is accepted after this correction:
       search: at({}),
       billing: at({ where: { '/data/object/note': 'other', '/id': 'evt_0001' } }),
       crm: { ...at({}), events: [{ types: ['customer.*'] }, { provider: 'stripe', types: ['*'] }] },
-      mail: { https: 'https://mail.example/', secrets: [{ id: '1', value: { env: 'NO' } }], events: [{ types: ['payment.*'] }] },
+      mail: {
+        https: 'https://mail.example/',
+        secrets: [{ id: '1', value: { env: 'NO' } }],
+        events: [{ types: ['payment.*'] }],
+      },
     }
     const text = JSON.stringify(handlers)
     const tasks = `Event evt_0001 of the type payment.succeeded: tasks for fulfilment, search, mail
@@ -285,21 +289,26 @@ The delivery is accepted after this correction:
 - not for crm: entry 1 of its events: it wants other types; entry 2 of its events: it wants another provider
 `
 
-    it.each(['--handlers-file', 'HANDLERS_FILE', 'HANDLERS'])('says who gets a task, and why others do not: %s', async (how) => {
-      await using files = await makeFiles({ handlers: text })
-      const given: Record<string, string> = { HANDLERS: text, HANDLERS_FILE: files.path('handlers') }
-      const more = how.startsWith('--') ? [how, files.path('handlers')] : []
-      const { exitCode, stdout } = await run('explain', [...args, ...more], {
-        readEnv: (name: string) => readEnv(name) ?? (name === how ? given[how] : undefined),
-      })
-      expect(stdout).toBe(`Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`)
-      expect(exitCode).toBe(0)
-      expect(stdout).not.toContain('other 10')
-    })
+    it.each(['--handlers-file', 'HANDLERS_FILE', 'HANDLERS'])(
+      'says who gets a task, and why others do not: %s',
+      async (how) => {
+        await using files = await makeFiles({ handlers: text })
+        const given: Record<string, string> = { HANDLERS: text, HANDLERS_FILE: files.path('handlers') }
+        const more = how.startsWith('--') ? [how, files.path('handlers')] : []
+        const { exitCode, stdout } = await run('explain', [...args, ...more], {
+          readEnv: (name: string) => readEnv(name) ?? (name === how ? given[how] : undefined),
+        })
+        expect(stdout).toBe(`Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`)
+        expect(exitCode).toBe(0)
+        expect(stdout).not.toContain('other 10')
+      },
+    )
 
     it('prints the same as one JSON document', async () => {
       await using files = await makeFiles({ handlers: text })
-      const { stdout } = await run('explain', [...args, '--handlers-file', files.path('handlers'), '--json'], { readEnv })
+      const { stdout } = await run('explain', [...args, '--handlers-file', files.path('handlers'), '--json'], {
+        readEnv,
+      })
       expect(JSON.parse(stdout).tasks).toEqual([
         {
           ...{ eventId: 'evt_0001', type: 'payment.succeeded', handlers: ['fulfilment', 'search', 'mail'] },

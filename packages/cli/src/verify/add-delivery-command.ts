@@ -30,13 +30,11 @@ export function addDeliveryCommand(program: Command, { context, finish }: Comman
   const { name, description, options: more = [], load } = command
   const added = addDeliveryOptions(program.command(name).description(description))
   for (const [flags, meaning] of more) added.option(flags, meaning)
-  added.action(
-    async (file: string | undefined, options: DeliveryOptions) => {
-      const examine = await load()
-      const { isAccepted, lines, document } = await examine(file, options, context)
-      if (options.json) writeJson(context, document)
-      else writeLines(context, lines)
-      finish(isAccepted ? 0 : 1)
-    },
-  )
+  added.action(async (file: string | undefined, options: DeliveryOptions) => {
+    const examine = await load()
+    const { isAccepted, lines, document } = await examine(file, options, context)
+    if (options.json) writeJson(context, document)
+    else writeLines(context, lines)
+    finish(isAccepted ? 0 : 1)
+  })
 }
