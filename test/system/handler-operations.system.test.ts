@@ -1,0 +1,146 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
+import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { runToEnd } from '../support/stack/service-under-test.ts'
+
+const PATIENCE = { timeout: 40_000, interval: 50 }
+
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+const database = resources.use(await testDatabase(process.env))
+const server = resources.use(await startHandlerServer())
+const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
+resources.defer(() => rm(folder, { recursive: true }))
+const HANDLERS_FILE = join(folder, 'handlers.json')
+const secrets = [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }]
+
+/** Writes the setting: these handlers, each of which wants every payment. */
+function configure(...names: string[]): Promise<void> {
+  const handler = (name: string) => ({ https: `${server.url}/${name}`, secrets, events: [{ types: ['payment.*'] }] })
+  return writeFile(HANDLERS_FILE, JSON.stringify(Object.fromEntries(names.map((name) => [name, handler(name)]))))
+}
+
+await configure('billing', 'search')
+const system = resources.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE } }))
+
+/** Runs the command line as a process. */
+async function oncehook(...args: string[]) {
+  const settings = { ONCEHOOK_OPERATOR_TOKEN: system.tokens.operators.alice, ONCEHOOK_DATA: folder }
+  const ran = await runToEnd({ name: 'cli', args: [...args, '--admin-url', system.gateway.adminUrl], settings })
+  expect(ran.stdout + ran.stderr).not.toContain('whsec_')
+  return ran
+}
+
+/** The output of a command that must succeed. */
+async function said(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await oncehook(...args)
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+  return stdout
+}
+
+const operator = system.operator()
+const find = async (name: string) => (await operator.handlers.list.query()).find((handler) => handler.name === name)
+
+async function deliver(): Promise<string> {
+  const eventId = `evt_${randomUUID()}`
+  expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order() }))).toBe(200)
+  return eventId
+}
+
+async function states(eventId: string): Promise<Record<string, string>> {
+  const records = await system.events.find({ eventId }).toArray()
+  return Object.fromEntries(records.map(({ handler = 'fulfilment', state }) => [handler, state]))
+}
+
+const callsOf = (handler: string, eventId: string) =>
+  server.received.filter(({ headers }) => headers['webhook-id'] === `acme:${eventId}:${handler}`).length
+
+const reason = ['--reason', 'for the test']
+const ALL_DONE = { fulfilment: 'done', billing: 'done', search: 'done' }
+
+// Each command is a process, which starts slowly on a busy machine.
+describe('the command line', { timeout: 240_000 }, () => {
+  it('lists handlers, pauses one and resumes it', async () => {
+    expect(await said('handlers', 'pause', 'search', ...reason)).toContain('Paused: tasks of search are stored')
+    const shown = await said('handlers', 'list')
+    expect(shown).toMatch(/fulfilment .*built in/)
+    expect(shown).toMatch(/billing .*https .*127\.0\.0\.1:\d+ .*sent/)
+    expect(shown).toMatch(/search .*paused/)
+    expect(shown).toMatch(/search .*alice .*for the test/)
+    // The dispatcher learns of the pause within two seconds.
+    const waits = async () => states(await deliver())
+    await expect.poll(waits, { timeout: 40_000, interval: 1_000 }).toMatchObject({ search: 'pending' })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, search: 'pending' })
+    expect((await oncehook('handlers', 'pause', 'search', ...reason)).code).toBe(1)
+    expect(await said('handlers', 'resume', 'search', ...reason)).toContain('Resumed')
+    await expect.poll(() => states(eventId), PATIENCE).toEqual(ALL_DONE)
+    expect(callsOf('search', eventId)).toBe(1)
+  })
+
+  it('finds the dead tasks of one handler, and replays only these', async () => {
+    server.answer = ({ path }) => ({ status: path === '/billing' ? 422 : 204 })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, billing: 'dead' })
+    server.answer = () => ({ status: 204 })
+    const dead = ['--handler', 'billing', '--state', 'dead']
+    const { items } = JSON.parse(await said('events', 'list', ...dead, '--json'))
+    expect(items).toMatchObject([{ eventId, handler: 'billing', reason: 'handler_refused' }])
+    expect(await said('events', 'replay', ...dead, ...reason)).toContain('1 settled, 0 dead again')
+    expect(await states(eventId)).toEqual(ALL_DONE)
+    expect(['billing', 'search'].map((handler) => callsOf(handler, eventId))).toEqual([2, 1])
+  })
+
+  it('gives a handler that was added later the past, once, after a count that changes nothing', async () => {
+    const eventIds = [await deliver(), await deliver()]
+    for (const eventId of eventIds) await expect.poll(() => states(eventId), PATIENCE).toEqual(ALL_DONE)
+    await configure('billing', 'search', 'late')
+    await expect.poll(() => find('late'), PATIENCE).toMatchObject({ by: 'https', pending: 0 })
+    const backfill = ['handlers', 'backfill', 'late', '--from', '1d']
+    expect(await said(...backfill, '--dry-run')).toMatch(/^[1-9]\d* stored events may get a task; nothing was changed/)
+    expect(await system.events.countDocuments({ handler: 'late' })).toBe(0)
+    for (let times = 0; times < 2; times += 1) {
+      const { replayId } = JSON.parse(await said(...backfill, '--rate', '1000', ...reason, '--json'))
+      const progress = () => operator.replays.get.query({ replayId })
+      await expect.poll(progress, PATIENCE).toMatchObject({ state: 'finished' })
+    }
+    for (const eventId of eventIds) {
+      await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, late: 'done' })
+      expect(callsOf('late', eventId)).toBe(1)
+    }
+  })
+
+  it('discards the tasks of a handler only after it was removed from the setting', async () => {
+    server.answer = ({ path }) => ({ status: path === '/search' ? 422 : 204 })
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', search: 'dead' })
+    server.answer = () => ({ status: 204 })
+    const discard = () => oncehook('handlers', 'discard', 'search', ...reason)
+    expect(await discard()).toMatchObject({ code: 1, stderr: expect.stringContaining('The handler is configured') })
+    expect(await states(eventId)).toMatchObject({ search: 'dead' })
+    await configure('billing')
+    await expect.poll(() => find('search'), PATIENCE).toMatchObject({ by: 'removed', dead: 1 })
+    expect(await said('handlers', 'list')).toMatch(/search .*not sent: removed/)
+    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 1 tasks of search\n' })
+    expect(await states(eventId)).toMatchObject({ search: 'unhandled' })
+    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 0 tasks of search\n' })
+    expect(await find('search')).toBeUndefined()
+  })
+
+  it('says that no handler has a name, and that a reason is needed', async () => {
+    const unknown = await oncehook('handlers', 'pause', 'nobody', ...reason)
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('No handler has this name') })
+    const silent = await oncehook('handlers', 'backfill', 'billing')
+    expect(silent).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') })
+    const { items } = await operator.audit.list.query({ limit: 100 })
+    const told = new Set(items.map(({ action }) => action))
+    expect(
+      told.isSupersetOf(new Set(['handlers.pause', 'handlers.resume', 'handlers.backfill', 'handlers.discard'])),
+    ).toBe(true)
+  })
+})
