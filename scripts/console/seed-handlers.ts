@@ -35,7 +35,7 @@ export async function seedHandlers({ events, operator }: OperatedSystem): Promis
   const dead = { state: 'dead', reason: 'handler_refused', outcome: null } as const
   const lastError = { code: 'handler_refused', message, at: new Date() }
   await events.updateMany({ _id: { $in: done.map(({ _id }) => _id) } }, { $set: { ...dead, lastError } })
-  const left = { handler: 'old-crm', provider: 'stripe', type: 'customer.updated', settledAt: null } as const
+  const left = { handler: 'old-crm', provider: 'stripe', type: 'customer.updated' } as const
   await events.insertMany([sampleRecord({ ...left, ...dead }), sampleRecord({ ...left, state: 'pending' })])
   await operator('bob').handlers.pause.mutate({ handler: 'search-index', reason: 'the index is being rebuilt' })
 }

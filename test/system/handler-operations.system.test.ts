@@ -138,9 +138,8 @@ describe('the command line', { timeout: 240_000 }, () => {
     const silent = await oncehook('handlers', 'backfill', 'billing')
     expect(silent).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') })
     const { items } = await operator.audit.list.query({ limit: 100 })
-    const told = new Set(items.map(({ action }) => action))
-    expect(
-      told.isSupersetOf(new Set(['handlers.pause', 'handlers.resume', 'handlers.backfill', 'handlers.discard'])),
-    ).toBe(true)
+    const told = items.map(({ action }) => action)
+    const actions = ['pause', 'resume', 'backfill', 'discard'].map((action) => `handlers.${action}`)
+    expect(told).toEqual(expect.arrayContaining(actions))
   })
 })

@@ -56,7 +56,7 @@ describe('doctor, about handlers', () => {
     const { insertedIds } = await system.events.insertMany([
       sampleRecord({ handler: 'billing', state: 'dead', reason: 'handler_refused' }),
       sampleRecord({ handler: 'old-crm', state: 'dead', reason: 'handler_refused' }),
-      sampleRecord({ handler: 'old-crm', state: 'pending', settledAt: null }),
+      sampleRecord({ handler: 'old-crm', state: 'pending' }),
     ])
     const { exitCode, handlers } = await examine()
     expect(handlers).toEqual([

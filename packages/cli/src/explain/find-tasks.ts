@@ -88,7 +88,6 @@ function describeEntries(entries: Unwanted['entries']): string {
 }
 
 function describeMismatch(mismatch: Mismatch): string {
-  if (mismatch.differs === 'provider') return 'it wants another provider'
-  if (mismatch.differs === 'types') return 'it wants other types'
-  return `it wants another value at ${toPrintable(mismatch.pointer)}`
+  if (mismatch.differs === 'where') return `it wants another value at ${toPrintable(mismatch.pointer)}`
+  return mismatch.differs === 'provider' ? 'it wants another provider' : 'it wants other types'
 }
