@@ -97,9 +97,12 @@ describe('SECURITY.md and docs/security.md', () => {
 
 describe('a document', () => {
   it('links only to files and headings that are there', () => {
-    const documents = globSync(['*.md', 'docs/*.md', '{bench,contracts,docker}/**/*.md', 'packages/*/*.md'], {
-      cwd: repository,
-    })
+    const documents = globSync(
+      ['*.md', 'docs/*.md', '{bench,contracts,docker}/**/*.md', '{packages,examples}/*/*.md'],
+      {
+        cwd: repository,
+      },
+    )
     expect(documents.length).toBeGreaterThan(12)
     expect(documents.flatMap(deadLinks)).toEqual([])
   })

@@ -5,7 +5,13 @@ import { BANNED_PHRASES } from './support/banned-phrases.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const DOCUMENTS = [
-  ...['*.md', '.changeset/*.md', '{contracts,docker,docs}/**/*.md', 'bench/README.md', 'packages/*/README.md'],
+  ...[
+    '*.md',
+    '.changeset/*.md',
+    '{contracts,docker,docs}/**/*.md',
+    'bench/README.md',
+    '{packages,examples}/*/README.md',
+  ],
   ...['.github/**/*.{md,yml}', 'docker/**/*.yaml', 'docker/Dockerfile', 'docker/compose/nginx.conf'],
 ]
 
@@ -87,7 +93,7 @@ describe('the comments and test titles', () => {
     ['packages/{webhooks,cli}/src/**/*.ts', []],
     ['packages/{gateway,fulfilment}/src/**/*.ts', []],
     ['packages/{kernel,simulator,console,handler}/src/**/*.ts', []],
-    ['{test,bench,contracts}/**/*.ts', ['**/node_modules/**']],
+    ['{test,bench,contracts,examples}/**/*.ts', ['**/node_modules/**']],
     ['scripts/**/*.{ts,mjs}', []],
   ])('of %s use no banned phrase', (sources, exclude) => {
     const files = globSync(sources, { cwd: repository, exclude })

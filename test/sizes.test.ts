@@ -13,7 +13,7 @@ const MAX_FILES_OF_THE_WAY = 14
 const MAX_LINES_OF_THE_WAY = 1_400
 
 const isTest = (file: string): boolean => /\.test\.[cm]?tsx?$/.test(file)
-const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,tsx,mjs,cjs}', {
+const files = globSync('{packages,scripts,test,bench,contracts,docker,examples}/**/*.{ts,tsx,mjs,cjs}', {
   cwd: repository,
   exclude: ['**/node_modules/**', '**/dist/**'],
 })

@@ -14,6 +14,7 @@ const COPIED = [
   'scripts',
   'test',
   'bench',
+  'examples',
 ]
 const PLANTED = {
   cli: 'output.ts',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { DataFolder } from './data-folder.ts'
 import { isSet, type SystemSettings } from './service-environments.ts'
 
 /** What a start prints about the running system. */
@@ -16,6 +17,8 @@ export interface FoundParts {
   readonly mongo: string
   /** The link that signs in once. Null if the gateway made none. */
   readonly link: string | null
+  /** What an example prints instead of the line to paste. */
+  readonly next?: readonly string[] | undefined
 }
 
 /**
@@ -32,6 +35,7 @@ export function describeSystem({ env, data, addresses }: SystemSettings, found: 
     receiptsFile: receipts,
     pid: process.pid,
   }
+  const terminal = otherTerminal(env, data)
   const lines = [
     '',
     `  Public API    ${gateway.url}`,
@@ -43,13 +47,20 @@ export function describeSystem({ env, data, addresses }: SystemSettings, found: 
     `  Secrets       ${data.secrets} (made for this machine at the first start)`,
     `  Logs          ${data.logs}`,
     '',
-    `Paste this line into another terminal${env.ONCEHOOK_DATA ? ` where ONCEHOOK_DATA=${data.path} is set` : ''}: it makes an order and delivers its signed payment`,
-    '',
-    pastedLine(),
+    ...(found.next ?? [
+      `Paste this line into ${terminal}: it makes an order and delivers its signed payment`,
+      '',
+      pastedLine(),
+    ]),
     '',
     `Ready after ${(performance.now() / 1_000).toFixed(1)} s; Ctrl-C stops everything`,
   ]
   return { running, lines }
+}
+
+/** The terminal in which the command line finds this system. */
+export function otherTerminal(env: NodeJS.ProcessEnv, { path }: Pick<DataFolder, 'path'>): string {
+  return `another terminal${env.ONCEHOOK_DATA ? ` where ONCEHOOK_DATA=${path} is set` : ''}`
 }
 
 function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv): string {

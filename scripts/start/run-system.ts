@@ -29,21 +29,49 @@ export interface SystemOptions {
   readonly signals: StopSignals
   /** Paths of the programs of the two services. */
   readonly programs: { readonly gateway: string; readonly fulfilment: string }
+  /** Starts the parts of an example. */
+  readonly example?: StartExample
 }
 
+/** A part of the system that runs. */
 interface Part {
   readonly name: string
+  /** Aborted with a reason when the part ends. */
   readonly ended: AbortSignal
+  /** Ends it in order, or kills it after `graceMs`. Returns whether it was not killed. */
   readonly stop: (graceMs: number, hurry: AbortSignal) => Promise<boolean>
 }
 
+/** What an example gets from the system in which it runs. */
+export interface ExampleSurroundings {
+  readonly data: DataFolder
+  readonly mongoUri: string
+  readonly say: Say
+  /** Aborted when the system is asked to stop. */
+  readonly signal: AbortSignal
+  /** Adds a part as soon as it runs, so that it is stopped even if the next one cannot start. */
+  readonly add: (part: Part) => void
+}
+
+/**
+ * Starts an example when MongoDB runs, before the services. Returns the lines that say what to do next, instead of those about
+ * a payment.
+ */
+type StartExample = (surroundings: ExampleSurroundings) => Promise<readonly string[]>
+
 // When each part must have ended, in milliseconds after the request to stop. The parts stop in this order, all within
 // ten seconds.
-const GONE_BY_MS: Readonly<Record<string, number>> = { 'the gateway': 5_000, fulfilment: 7_000, MongoDB: 9_500 }
+const GONE_BY_MS: Readonly<Record<string, number>> = {
+  'the gateway': 5_000,
+  fulfilment: 7_000,
+  'the example': 8_000,
+  PostgreSQL: 9_000,
+  MongoDB: 9_500,
+}
 
 /**
  * Runs the whole system until it is asked to stop or a part of it ends. Then stops what it started, in this order:
- * gateway, fulfilment, MongoDB. Returns the exit code: 0 if it was asked to stop and every part stopped in order.
+ * gateway, fulfilment, example, MongoDB. Returns the exit code: 0 if it was asked to stop and every part stopped in order.
  */
 export async function runSystem(options: SystemOptions): Promise<number> {
   const { say, signals } = options
@@ -78,6 +106,8 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
   if (!existsSync(data.providers)) writePrivateFile(data.providers, toProvidersFile(secrets))
   const database = await openDatabase(data, { env, say, signal: signals.stop })
   parts.push({ name: 'MongoDB', ...database })
+  const surroundings = { data, mongoUri: database.uri, say, signal: signals.stop }
+  const next = await options.example?.({ ...surroundings, add: (part) => void parts.push(part) })
   const settings: SystemSettings = { env, secrets, data, addresses, mongoUri: database.uri }
   const services = [
     {
@@ -96,7 +126,7 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
   }
   const token = isSet(env, 'OPERATOR_TOKENS') ? undefined : Object.values(secrets.operatorTokens)[0]
   const link = token === undefined ? null : await createSignInLink({ adminUrl: addresses.admin.url, token, fetch })
-  const description = describeSystem(settings, { mongo: database.shown, link })
+  const description = describeSystem(settings, { mongo: database.shown, link, next })
   writePrivateFile(data.running, description.running)
   for (const line of description.lines) say(line)
 }

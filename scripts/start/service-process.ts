@@ -17,6 +17,7 @@ export interface ServiceOptions {
   readonly name: string
   /** Path of its `main.ts`. */
   readonly script: string
+  readonly args?: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly logFile: string
   /** Answers 200 once the service is ready. */
@@ -42,9 +43,9 @@ const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-pa
  * stops automatically when this process dies.
  */
 export function startService(options: ServiceOptions): ServiceProcess {
-  const { name, script, env, logFile, say } = options
+  const { name, script, args = [], env, logFile, say } = options
   const log = new ServiceLog({ service: basename(logFile, '.log'), path: logFile, say })
-  const child = spawn(process.execPath, [...SERVICE_FLAGS, '--import', LEAVE_WITH_PARENT, script], {
+  const child = spawn(process.execPath, [...SERVICE_FLAGS, '--import', LEAVE_WITH_PARENT, script, ...args], {
     detached: true,
     env,
     stdio: ['ignore', log.fd, log.fd, 'ipc'],

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const repository = resolve(import.meta.dirname, '../../..')
+
+/** An example that runs by its one command. */
+export interface RunningExample extends AsyncDisposable {
+  /** What the command printed until it was ready. */
+  readonly lines: readonly string[]
+  /** Delivers an event as Stripe does. Returns the status. */
+  deliver(event: object): Promise<number>
+  /** Kills the process of the example, and waits until the command has stopped the rest. */
+  kill(): Promise<void>
+  /** Stops the command as Ctrl-C does. Returns its exit code. */
+  stop(): Promise<number | null>
+}
+
+/** Starts an example with `npm run example`, as a new user does, with its data in a folder. */
+export async function startExample(name: string, data: string): Promise<RunningExample> {
+  const { MONGODB_URI: _, DATABASE_URL: __, ...inherited } = process.env
+  const ports = { GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0', EXAMPLE_PORT: '0' }
+  const child = spawn(process.execPath, ['scripts/bootstrap.mjs', 'scripts/example.ts', name], {
+    cwd: repository,
+    env: { ...inherited, ...ports, ONCEHOOK_DATA: data },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exit = once(child, 'exit').then(([code]) => code as number | null)
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (line.startsWith('Ready')) break
+  }
+  child.stdout.resume()
+  if (!lines.at(-1)?.startsWith('Ready')) throw new Error(`It did not start:\n${lines.join('\n')}`)
+  const json = async (file: string) => JSON.parse(await readFile(join(data, file), 'utf8'))
+  const [running, secrets] = await Promise.all([json('running.json'), json('secrets.json')])
+  const stop = async () => {
+    child.kill('SIGINT')
+    return exit
+  }
+  return {
+    ...{ lines, stop },
+    deliver: (event) => deliver(running.gatewayUrl, secrets.providers.stripe.secrets[0].value, event),
+    async kill() {
+      for (const pid of findProcesses(`examples/${name}/`, data)) process.kill(pid, 'SIGKILL')
+      await exit
+    },
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  }
+}
+
+async function deliver(gatewayUrl: string, secret: string, event: object): Promise<number> {
+  const body = JSON.stringify(event)
+  const at = Math.floor(Date.now() / 1000)
+  const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
+  const headers = { 'content-type': 'application/json', 'stripe-signature': `t=${at},v1=${signature}` }
+  const { status } = await fetch(`${gatewayUrl}/api/webhooks/stripe`, { method: 'POST', headers, body })
+  return status
+}
+
+/** The processes whose command line has a part, and that belong to a data folder. */
+function findProcesses(part: string, data: string): number[] {
+  const read = (pid: string, file: string): string => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+    } catch {
+      return '' // it has ended meanwhile
+    }
+  }
+  const isOne = (pid: string): boolean =>
+    read(pid, 'cmdline').includes(part) && read(pid, 'environ').includes(`ONCEHOOK_DATA=${data}\0`)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isOne(name))
+    .map(Number)
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, it } from 'vitest'
+import { type RunningExample, startExample } from '../support/examples/running-example.ts'
+import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
+
+const PATIENCE = { timeout: 60_000, interval: 100 }
+const FIRST_SECOND = 1_764_151_200
+
+async function dataFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'oncehook-example-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** All that an example has printed, in this run and in the one before. */
+async function logOf(data: string): Promise<string> {
+  const files = globSync(join(data, 'logs/example.log*'))
+  return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n')
+}
+
+async function deliverAll(example: RunningExample, events: readonly object[]): Promise<void> {
+  const statuses = await Promise.all(events.map((event) => example.deliver(event)))
+  expect(new Set(statuses)).toEqual(new Set([200]))
+}
+
+const STEPS = ['created', 'updated', 'deleted'] as const
+const STATUSES = { created: 'active', updated: 'past_due', deleted: 'canceled' }
+
+/** The events about one subscription, in the order in which they happened. */
+function eventsAbout(id: string, customer: string): object[] {
+  return STEPS.map((step, index) => ({
+    ...{ id: `evt_${randomUUID()}`, type: `customer.subscription.${step}`, livemode: false },
+    created: FIRST_SECOND + index,
+    data: { object: { id, customer, status: STATUSES[step] } },
+  }))
+}
+
+it('subscriptions-postgres counts each event once, in any order, even if it is killed', {
+  timeout: 240_000,
+}, async ({ skip }) => {
+  if (findPostgres(process.env) === null) skip(NO_POSTGRES)
+  await using data = await dataFolder()
+  await using first = await startExample('subscriptions-postgres', data.path)
+  const ids = Array.from({ length: 30 }, () => `sub_${randomUUID()}`)
+  const events = ids.flatMap((id) => eventsAbout(id, `cus of ${id}`).toReversed())
+  await deliverAll(first, [...events, ...events])
+  const inDatabase = async (example: RunningExample, text: string) => {
+    const [, connectionString = ''] = /'(postgres:[^']+)'/.exec(example.lines.join('\n')) ?? []
+    await using client = Object.assign(new pg.Client({ connectionString }), {
+      [Symbol.asyncDispose]: () => client.end(),
+    })
+    await client.connect()
+    return (await client.query(text)).rows
+  }
+  const changes = 'select subscription, type from subscription_changes'
+  await expect.poll(() => inDatabase(first, changes), PATIENCE).not.toEqual([])
+  await first.kill()
+
+  await using second = await startExample('subscriptions-postgres', data.path)
+  await deliverAll(second, events)
+  await expect.poll(() => inDatabase(second, changes), PATIENCE).toHaveLength(events.length)
+  const counted = await inDatabase(second, 'select distinct subscription, type from subscription_changes')
+  expect(counted).toHaveLength(events.length)
+  const states = await inDatabase(second, 'select id, customer, status from subscriptions')
+  const wanted = ids.map((id) => ({ id, customer: `cus of ${id}`, status: 'canceled' }))
+  expect(states.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual(
+    wanted.toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+  )
+  const mailed = async () =>
+    new Set(Array.from((await logOf(data.path)).matchAll(/Mail to (cus of sub_\S+): /g), ([, customer]) => customer))
+  await expect.poll(mailed, PATIENCE).toEqual(new Set(wanted.map(({ customer }) => customer)))
+  expect(await second.stop()).toBe(0)
+})
