@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { setUpPostgres } from '../../packages/handler/src/postgres/set-up-postgres.ts'
+import { installOnce } from '../python-tools/install-python-tool.ts'
 import type { ExampleSurroundings } from '../start/run-system.ts'
 import { openPostgres } from './open-postgres.ts'
 
@@ -41,5 +42,25 @@ const subscriptions: Example = {
   },
 }
 
+const fastapi: Example = {
+  events: ['first', 'second'],
+  async prepare({ folder, env, data, say }) {
+    const packages = { name: 'python-fastapi', requirements: join(folder, 'requirements.txt') }
+    const database = join(data.path, 'credits.sqlite')
+    const read = `import sqlite3; print(*sqlite3.connect('${database}').execute('select * from credits'), sep='\\n')`
+    return {
+      program: [RUN_PROGRAM, 'python3', '-m', 'uvicorn', 'main:app', '--app-dir', `${folder}/`, ...UVICORN],
+      settings: { PYTHONPATH: await installOnce(packages, env, say), DATABASE: database },
+      look: `python3 -c "${read}"`,
+    }
+  },
+}
+
+const RUN_PROGRAM = join(import.meta.dirname, 'run-program.mjs')
+const UVICORN = ['--no-access-log', '--log-level', 'warning', '--timeout-graceful-shutdown', '5']
+
 /** The examples, by the names of their folders. */
-export const EXAMPLES: ReadonlyMap<string, Example> = new Map([['subscriptions-postgres', subscriptions]])
+export const EXAMPLES: ReadonlyMap<string, Example> = new Map([
+  ['subscriptions-postgres', subscriptions],
+  ['python-fastapi', fastapi],
+])

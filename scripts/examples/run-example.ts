@@ -74,7 +74,7 @@ async function startExample(example: Example, place: ExamplePlace): Promise<read
   const logFile = join(data.logs, 'example.log')
   const service = startService({
     ...{ name: 'the example', script: program[0] ?? '', args: program.slice(1) },
-    ...{ env: { ...env, ...settings, PORT: String(port), WEBHOOK_SECRET: secret } },
+    ...{ env: { ...env, ...settings, PORT: String(port), UVICORN_PORT: String(port), WEBHOOK_SECRET: secret } },
     ...{ logFile, readyUrl: `${url}/readyz`, say },
   })
   add({ name: 'the example', ...service })

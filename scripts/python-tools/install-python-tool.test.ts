@@ -1,14 +1,15 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { installFrom } from './install-python-tool.ts'
 
-const pinned = globSync('*.txt', { cwd: import.meta.dirname })
+const repository = resolve(import.meta.dirname, '../..')
+const pinned = globSync(['scripts/python-tools/*.txt', 'examples/*/requirements.txt'], { cwd: repository })
 
 it.each(pinned)('%s pins each package exactly, with its hashes', (name) => {
-  const entries = readFileSync(join(import.meta.dirname, name), 'utf8')
+  const entries = readFileSync(join(repository, name), 'utf8')
     .trim()
     .split(/\n(?! )/)
   expect(entries.length).toBeGreaterThan(5)

@@ -29,12 +29,24 @@ export interface InstalledTool {
  * package.
  */
 export async function installPythonTool(tool: PythonTool, env: NodeJS.ProcessEnv, say: Say): Promise<InstalledTool> {
-  const requirements = join(import.meta.dirname, `${tool.name}.txt`)
+  const { name, command } = tool
+  const target = await installOnce({ name, requirements: join(import.meta.dirname, `${name}.txt`) }, env, say)
+  return { command: join(target, 'bin', command), env: { ...env, PYTHONPATH: target } }
+}
+
+/** A requirements file, and the name of what it pins. */
+export interface PinnedPackages {
+  readonly name: string
+  readonly requirements: string
+}
+
+/** Installs packages into a folder of our cache if they are not there yet. Returns the folder, for `PYTHONPATH`. */
+export async function installOnce(packages: PinnedPackages, env: NodeJS.ProcessEnv, say: Say): Promise<string> {
+  const { name, requirements } = packages
   const pinned = hash('sha256', readFileSync(requirements)).slice(0, 12)
-  const target = join(cacheFolder(env), `${tool.name}-${pinned}`)
-  const installed = existsSync(target)
-  if (!installed) await withProgress(say, `Installing ${tool.name}`, installFrom(requirements, target))
-  return { command: join(target, 'bin', tool.command), env: { ...env, PYTHONPATH: target } }
+  const target = join(cacheFolder(env), `${name}-${pinned}`)
+  if (!existsSync(target)) await withProgress(say, `Installing ${name}`, installFrom(requirements, target))
+  return target
 }
 
 /**

@@ -3,10 +3,12 @@ import { globSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { type RunningExample, startExample } from '../support/examples/running-example.ts'
 import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
+import { findPythonPackages, NO_PYTHON_PACKAGES } from '../support/python/python-packages.ts'
 
 const PATIENCE = { timeout: 60_000, interval: 100 }
 const FIRST_SECOND = 1_764_151_200
@@ -73,5 +75,41 @@ it('subscriptions-postgres counts each event once, in any order, even if it is k
   const mailed = async () =>
     new Set(Array.from((await logOf(data.path)).matchAll(/Mail to (cus of sub_\S+): /g), ([, customer]) => customer))
   await expect.poll(mailed, PATIENCE).toEqual(new Set(wanted.map(({ customer }) => customer)))
+  expect(await second.stop()).toBe(0)
+})
+
+it('python-fastapi adds each invoice to the credit once, even if it is killed', { timeout: 240_000 }, async ({
+  skip,
+}) => {
+  if ((await findPythonPackages(process.env)) === null) skip(NO_PYTHON_PACKAGES)
+  await using data = await dataFolder()
+  await using first = await startExample('python-fastapi', data.path)
+  const customers = ['cus_1', 'cus_ö', 'cus_3']
+  const invoices = Array.from({ length: 60 }, (_, index) => ({
+    ...{ id: `evt ä ${randomUUID()}`, type: 'invoice.paid', created: FIRST_SECOND, livemode: false },
+    data: { object: { id: `in_${index}`, customer: customers[index % 3], currency: 'eur', amount_paid: 100 + index } },
+  }))
+  await deliverAll(first, [...invoices, ...invoices])
+  const inDatabase = (text: string): unknown[] => {
+    const database = new DatabaseSync(join(data.path, 'credits.sqlite'), { readOnly: true })
+    try {
+      return database.prepare(text).all()
+    } finally {
+      database.close()
+    }
+  }
+  await expect.poll(() => inDatabase('select key from keys'), PATIENCE).not.toEqual([])
+  await first.kill()
+
+  await using second = await startExample('python-fastapi', data.path)
+  await deliverAll(second, [...invoices.toReversed(), ...invoices])
+  await expect.poll(() => inDatabase('select key from keys'), PATIENCE).toHaveLength(invoices.length)
+  const wanted = customers.map((customer, rest) => ({
+    customer,
+    amount: invoices
+      .filter((_, index) => index % 3 === rest)
+      .reduce((sum, { data: { object } }) => sum + object.amount_paid, 0),
+  }))
+  expect(inDatabase('select customer, amount from credits order by amount')).toEqual(wanted)
   expect(await second.stop()).toBe(0)
 })
