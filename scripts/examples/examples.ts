@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 import { setUpPostgres } from '../../packages/handler/src/postgres/set-up-postgres.ts'
 import { installOnce } from '../python-tools/install-python-tool.ts'
 import type { ExampleSurroundings } from '../start/run-system.ts'
@@ -56,11 +58,35 @@ const fastapi: Example = {
   },
 }
 
+const orders: Example = {
+  events: ['paid', 'again', 'too-little'],
+  async prepare({ folder, mongoUri }) {
+    // It may name several hosts, which no URL can.
+    const url = mongoUri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, '$1/shop')
+    await setUpMongo(url)
+    await createOpenOrder(url)
+    return {
+      program: [join(folder, 'src/main.ts')],
+      settings: { MONGODB_URI: url },
+      look: `node examples/shop-orders-mongo/show-orders.mjs '${url}'`,
+    }
+  },
+}
+
+/** The order that the events of the example pay. */
+async function createOpenOrder(url: string): Promise<void> {
+  await using client = new MongoClient(url)
+  const order = { email: 'ann@shop.example', total: 4_900, currency: 'eur', status: 'open' }
+  const orders = client.db().collection<{ _id: string } & typeof order>('orders')
+  await orders.updateOne({ _id: 'order-1001' }, { $setOnInsert: order }, { upsert: true })
+}
+
 const RUN_PROGRAM = join(import.meta.dirname, 'run-program.mjs')
 const UVICORN = ['--no-access-log', '--log-level', 'warning', '--timeout-graceful-shutdown', '5']
 
 /** The examples, by the names of their folders. */
 export const EXAMPLES: ReadonlyMap<string, Example> = new Map([
   ['subscriptions-postgres', subscriptions],
+  ['shop-orders-mongo', orders],
   ['python-fastapi', fastapi],
 ])

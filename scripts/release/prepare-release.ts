@@ -15,6 +15,7 @@ export const FILES_WITH_VERSION: readonly string[] = [
   'docker/kubernetes/gateway.yaml',
   'docker/kubernetes/kustomization.yaml',
   'docs/deployment.md',
+  'examples/shop-orders-mongo/package.json',
   'examples/subscriptions-postgres/package.json',
 ]
 

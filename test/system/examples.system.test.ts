@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { type RunningExample, startExample } from '../support/examples/running-example.ts'
@@ -113,3 +114,50 @@ it('python-fastapi adds each invoice to the credit once, even if it is killed', 
   expect(inDatabase('select customer, amount from credits order by amount')).toEqual(wanted)
   expect(await second.stop()).toBe(0)
 })
+
+it('shop-orders-mongo marks an order as paid once, by the first payment, even if it is killed', {
+  timeout: 240_000,
+}, async () => {
+  await using data = await dataFolder()
+  await using first = await startExample('shop-orders-mongo', data.path)
+  const ordersOf = async (example: RunningExample) => {
+    const [, uri = ''] = /'(mongodb:[^']+)'/.exec(example.lines.join('\n')) ?? []
+    const client = new MongoClient(uri)
+    return Object.assign(client.db().collection<{ _id: string }>('orders'), {
+      [Symbol.asyncDispose]: () => client.close(),
+    })
+  }
+  const ids = Array.from({ length: 30 }, () => `order-${randomUUID()}`)
+  const payments = ids.flatMap((order) => [payment(order, 4_900), payment(order, 4_900)])
+  // Some payments arrive before the shop has written their orders.
+  await deliverAll(first, [...payments, ...payments, payment('order-1001', 100)])
+  {
+    await using orders = await ordersOf(first)
+    const open = { email: 'ann@shop.example', total: 4_900, currency: 'eur', status: 'open' }
+    await orders.insertMany(ids.map((_id) => ({ _id, ...open })))
+    await expect.poll(() => orders.countDocuments({ status: 'paid' }), PATIENCE).toBeGreaterThan(0)
+  }
+  await first.kill()
+
+  await using second = await startExample('shop-orders-mongo', data.path)
+  await using orders = await ordersOf(second)
+  await deliverAll(second, payments)
+  const settled = { status: 'paid', surplus: { $size: 1 } }
+  await expect.poll(() => orders.countDocuments(settled), PATIENCE).toBe(ids.length)
+  const paid = await orders.find<{ payment: { id: string }; surplus: string[] }>(settled).toArray()
+  const used = paid.flatMap(({ payment: { id }, surplus }) => [id, ...surplus])
+  expect(used.toSorted()).toEqual(payments.map(({ data: { object } }) => object.id).toSorted())
+  expect(await orders.findOne({ _id: 'order-1001' })).toMatchObject({ status: 'open' })
+  const mailed = async () =>
+    new Set(Array.from((await logOf(data.path)).matchAll(/: (order-\S+) is paid/g), ([, id]) => id))
+  await expect.poll(mailed, PATIENCE).toEqual(new Set(ids))
+  expect(await second.stop()).toBe(0)
+})
+
+function payment(order: string, amount: number) {
+  const object = { id: `pi_${randomUUID()}`, amount_received: amount, currency: 'eur', metadata: { order_id: order } }
+  return {
+    ...{ id: `evt_${randomUUID()}`, type: 'payment_intent.succeeded', created: FIRST_SECOND, livemode: false },
+    data: { object },
+  }
+}
