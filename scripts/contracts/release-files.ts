@@ -9,7 +9,7 @@ const DESCRIPTION = 'fulfilment.json'
 
 /** The file names of the contracts in a folder. */
 export function contractNames(folder: string): string[] {
-  return globSync('*-{gateway,fulfilment}.json', { cwd: folder }).toSorted()
+  return globSync('*-{gateway,fulfilment,https-handler,trpc-handler}.json', { cwd: folder }).toSorted()
 }
 
 /** The names of the recorded releases. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PactV3, type V3Interaction } from '@pact-foundation/pact'
+import { PactV3, SpecificationVersion, type V3Interaction } from '@pact-foundation/pact'
 import { expect } from 'vitest'
 import { CONTRACTS, commitPact, readPact } from './pact-files.ts'
 
@@ -25,7 +25,7 @@ export interface Exchange {
     readonly body?: Body
   }
   readonly answer: {
-    readonly status: number
+    readonly status: V3Interaction['willRespondWith']['status']
     readonly headers?: V3Interaction['willRespondWith']['headers']
     readonly body?: Body
   }
@@ -46,16 +46,33 @@ export interface ConsumerContract extends AsyncDisposable {
  * Opens the contract of a consumer with a provider. If several files write it, each opens its part: the requests to the
  * paths for which `isOfPart` returns true. Each path must belong to one part.
  */
-export async function openConsumerContract(
+export function openConsumerContract(
   consumer: string,
   provider: string,
   isOfPart: (path: string) => boolean = () => true,
 ): Promise<ConsumerContract> {
+  return openContract({ consumer, provider, isOfPart, spec: SpecificationVersion.SPECIFICATION_VERSION_V3 })
+}
+
+/** Opens a contract in which an answer can have any status of a class. It is a Pact of version 4. */
+export function openContractOfClasses(consumer: string, provider: string): Promise<ConsumerContract> {
+  const spec = SpecificationVersion.SPECIFICATION_VERSION_V4
+  return openContract({ consumer, provider, isOfPart: () => true, spec })
+}
+
+interface Contract {
+  readonly consumer: string
+  readonly provider: string
+  readonly isOfPart: (path: string) => boolean
+  readonly spec: SpecificationVersion
+}
+
+async function openContract({ consumer, provider, isOfPart, spec }: Contract): Promise<ConsumerContract> {
   const folder = await mkdtemp(join(tmpdir(), 'pacts-'))
   const name = `${consumer}-${provider}.json`
   return {
     async expectExchange({ does, states, request, answer }, ask) {
-      const pact = new PactV3({ consumer, provider, dir: folder, logLevel: 'error' })
+      const pact = new PactV3({ consumer, provider, dir: folder, logLevel: 'error', spec })
       pact.addInteraction({
         states: states.map(({ description, parameters }) => ({ description, ...(parameters && { parameters }) })),
         uponReceiving: does,

@@ -16,6 +16,7 @@ interface Interaction {
   readonly description: string
   readonly providerStates?: readonly ProviderState[]
   readonly request: { readonly path: string }
+  readonly response?: { readonly status: number }
 }
 
 /** The interactions of one consumer with one provider. */
@@ -39,6 +40,10 @@ function byDescription(a: Interaction, b: Interaction): number {
   return a.description < b.description ? -1 : 1
 }
 
+interface Written {
+  readonly metadata: { readonly pactSpecification: { readonly version: string } }
+}
+
 /** Makes a generated pact the committed one. If it is a part, the other interactions of the committed one remain. */
 export async function commitPact(file: string, isOfPart: (path: string) => boolean): Promise<void> {
   const { consumer, provider, interactions } = await readPact(file)
@@ -46,8 +51,11 @@ export async function commitPact(file: string, isOfPart: (path: string) => boole
   const committed = existsSync(target) ? (await readPact(target)).interactions : []
   const others = committed.filter(({ request }) => !isOfPart(request.path))
   const all = [...others, ...interactions].toSorted(byDescription)
-  const metadata = { pactSpecification: { version: '3.0.0' } }
-  await writeFile(target, `${JSON.stringify({ consumer, provider, interactions: all, metadata }, null, 2)}\n`)
+  const { metadata } = JSON.parse(await readFile(file, 'utf8')) as Written
+  // The versions of tools are left out.
+  const { version } = metadata.pactSpecification
+  const pact = { consumer, provider, interactions: all, metadata: { pactSpecification: { version } } }
+  await writeFile(target, `${JSON.stringify(pact, null, 2)}\n`)
 }
 
 /** A contract to verify: the current one, or that of a release whose consumers may still be running. */

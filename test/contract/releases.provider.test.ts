@@ -17,7 +17,8 @@ describe('fulfilment', () => {
 
 it('verifies the providers against the consumers of every release', () => {
   expect(releases.length).toBeGreaterThan(0)
-  const verified = ['gateway', 'fulfilment'].flatMap((provider) => contractsOf(provider).map(({ name }) => name))
+  const providers = ['gateway', 'fulfilment', 'https-handler', 'trpc-handler']
+  const verified = providers.flatMap((provider) => contractsOf(provider).map(({ name }) => name))
   for (const version of releases) {
     const names = contractNames(`${CONTRACTS}/releases/${version}`).map((name) => `releases/${version}/${name}`)
     expect(names.length).toBeGreaterThan(1)

@@ -1,6 +1,7 @@
 import { Verifier } from '@pact-foundation/pact'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { type ContractFile, type ProviderState, readPact } from './pact-files.ts'
+import { demandPublished } from './published-states.ts'
 
 /** A request of a contract on its way to the provider; a filter may change it. */
 export interface FilteredRequest {
@@ -33,6 +34,7 @@ export async function verifyContract({ contract, url, states, filter }: Verified
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
   const unknown = needed.filter(({ name }) => states[name] === undefined)
   if (unknown.length > 0) throw new Error(`Nobody brings about for ${who}: ${namesOf(unknown)}`)
+  demandPublished(provider.name, Object.keys(states))
   const entered: string[] = []
   const failed: string[] = []
   const tried = new Verifier({

@@ -1,0 +1,185 @@
+import { lookup } from 'node:dns/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { MatchersV3 } from '@pact-foundation/pact'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { TaskAnswer } from '../../packages/gateway/src/handlers/calls/call-handler.ts'
+import { createGuardedFetch } from '../../packages/gateway/src/handlers/calls/guarded-fetch.ts'
+import { createHttpsCall } from '../../packages/gateway/src/handlers/calls/https-call.ts'
+import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+import { type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
+import { sampleTask } from './sample-task.ts'
+
+const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
+const KEYS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(keyOf)
+const JSON_TYPE = 'application/json'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const contract = stack.use(await openContractOfClasses('gateway', 'https-handler'))
+
+function keyOf(text: string) {
+  const key = readWebhookKey(`whsec_${Buffer.from(text).toString('base64')}`)
+  if (key === null) throw new Error('The secret of a test is invalid')
+  return { key, notAfter: null }
+}
+
+/** Sends a task as the gateway does, and resolves to what the answer means to it. */
+async function handOn(url: string, task: TaskEvent, keys: number): Promise<TaskAnswer | undefined> {
+  const call = createHttpsCall({
+    place: { by: 'https', url: new URL('/webhooks', url), keys: KEYS.slice(0, keys), mayBePrivate: true },
+    fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
+    ...{ clock: systemClock, timeoutMs: 10_000 },
+  })
+  return (await call([task]))[0]
+}
+
+interface Case {
+  readonly does: string
+  readonly state: NeededState
+  readonly task: TaskEvent
+  /** How many secrets sign. Default: 1. */
+  readonly keys?: number
+  readonly answer: Exchange['answer']
+  readonly means: object
+}
+
+/** Any status of 2xx. */
+const done = { status: matchStatus(200, HTTPResponseStatusClass.Success) }
+/** Any status of 4xx. */
+const refused = { status: matchStatus(401, HTTPResponseStatusClass.ClientError) }
+const isDone = { done: true }
+const isFailed = { refused: 'handler_failed', retry: 'later' }
+const isBusy = { refused: 'handler_busy', retry: 'later', afterMs: 7_000, isBusy: true }
+const isNever = { refused: 'handler_refused', retry: 'never' }
+
+const isNew: NeededState = { description: 'the task is new' }
+const WAIT = { 'Retry-After': regex(/^\d{1,10}$/, '7') }
+
+function answers(status: number, more: { retryAfter?: number } = {}): NeededState {
+  return { description: 'the handler answers with a status', parameters: { status, ...more } }
+}
+
+const CASES: readonly Case[] = [
+  { does: 'hands on a task', state: isNew, task: sampleTask({ eventId: 'new' }), answer: done, means: isDone },
+  {
+    does: 'hands on a task again, because the first answer was lost',
+    state: { description: 'the task was handed on before' },
+    task: sampleTask({ eventId: 'again', attempt: 2 }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a task for the second time, of which the first did not arrive',
+    state: isNew,
+    task: sampleTask({ eventId: 'second', attempt: 2 }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a delivery that is not JSON',
+    state: isNew,
+    task: sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a task whose body was written with spaces',
+    state: { description: 'the provider writes JSON with spaces and escapes' },
+    task: sampleTask({ eventId: 'spaces' }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a large body',
+    state: { description: 'the body is large', parameters: { bytes: 262_144 } },
+    task: sampleTask({ eventId: 'large' }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a task with a property that the handler does not know',
+    state: isNew,
+    task: sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } }),
+    ...{ answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a task while its secrets change',
+    state: { description: 'the sender signs with a new and an old secret' },
+    task: sampleTask({ eventId: 'rotation' }),
+    ...{ keys: 2, answer: done, means: isDone },
+  },
+  {
+    does: 'hands on a task of a type that the handler does not know',
+    state: { description: 'the handler does not know the type' },
+    task: sampleTask({ eventId: 'unknown', type: 'contract.unknown' }),
+    answer: { status: matchStatus(200, [200, 201, 202, 204, 410, 422]) },
+    means: isDone,
+  },
+  {
+    does: 'hands on a task signed with a secret that the handler does not know',
+    state: { description: 'the sender has another secret' },
+    task: sampleTask({ eventId: 'forged' }),
+    ...{ answer: refused, means: isFailed },
+  },
+  {
+    does: 'hands on a task that was signed an hour ago',
+    state: { description: 'the sender signed an hour ago' },
+    task: sampleTask({ eventId: 'old' }),
+    ...{ answer: refused, means: isFailed },
+  },
+  {
+    does: 'is told that the task is refused for good',
+    state: answers(422),
+    task: sampleTask({ eventId: 'refused' }),
+    ...{ answer: { status: 422 }, means: isNever },
+  },
+  {
+    does: 'is told that the handler no longer exists',
+    state: answers(410),
+    task: sampleTask({ eventId: 'gone' }),
+    ...{ answer: { status: 410 }, means: isNever },
+  },
+  {
+    does: 'is told to wait because of too many calls',
+    state: answers(429, { retryAfter: 7 }),
+    task: sampleTask({ eventId: 'many' }),
+    ...{ answer: { status: 429, headers: WAIT }, means: isBusy },
+  },
+  {
+    does: 'is told to wait because the handler is unavailable',
+    state: answers(503, { retryAfter: 7 }),
+    task: sampleTask({ eventId: 'away' }),
+    ...{ answer: { status: 503, headers: WAIT }, means: isBusy },
+  },
+  {
+    does: 'is told of a conflict',
+    state: answers(409),
+    task: sampleTask({ eventId: 'conflict' }),
+    ...{ answer: { status: 409 }, means: isFailed },
+  },
+  {
+    does: 'is told of a failure',
+    state: answers(500),
+    task: sampleTask({ eventId: 'failed' }),
+    ...{ answer: { status: 500 }, means: isFailed },
+  },
+]
+
+describe('the gateway as a caller of handlers by https', () => {
+  it.each(CASES)('$does', async ({ does, state, task, keys = 1, answer, means }) => {
+    const signature = 'v1,[A-Za-z0-9+/]{43}='
+    const headers = {
+      'content-type': JSON_TYPE,
+      // The key, as in the body. Only the attempt differs from call to call.
+      'webhook-id': task.key,
+      'webhook-timestamp': regex(/^\d{10}$/, '1764151200'),
+      'webhook-signature': regex(
+        `^${Array.from({ length: keys }, () => signature).join(' ')}$`,
+        Array.from({ length: keys }, () => `v1,${'A'.repeat(43)}=`).join(' '),
+      ),
+      'oncehook-attempt': String(task.attempt),
+    }
+    const request = { method: 'POST', path: '/webhooks', headers, body: JSON.parse(task.json) }
+    await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
+      expect(await handOn(url, task, keys)).toMatchObject(means)
+    })
+  })
+
+  it('sends what the committed contract says', () => contract.compareWithCommitted(process.env))
+})

@@ -1,0 +1,158 @@
+import { lookup } from 'node:dns/promises'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { Secret } from '@oncehook/kernel/secret'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { MatchersV3 } from '@pact-foundation/pact'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { CallHandler } from '../../packages/gateway/src/handlers/calls/call-handler.ts'
+import { createGuardedFetch } from '../../packages/gateway/src/handlers/calls/guarded-fetch.ts'
+import { createTrpcCall } from '../../packages/gateway/src/handlers/calls/trpc-call.ts'
+import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+import { type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
+import { HANDLER, sampleTask } from './sample-task.ts'
+
+const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
+const JSON_TYPE = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') }
+const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const contract = stack.use(await openContractOfClasses('gateway', 'trpc-handler'))
+
+/** What calls a handler as the gateway does. */
+function callerOf(url: string): CallHandler {
+  const secret = new Secret('a-secret-that-signs-nothing-that-counts')
+  return createTrpcCall({
+    ...{ handler: HANDLER, url: new URL('/trpc', url), timeoutMs: 10_000, now: () => performance.now() },
+    tokens: testServiceTokens(secret, { audience: HANDLER }),
+    fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
+  })
+}
+
+interface Case {
+  readonly does: string
+  readonly state: NeededState
+  readonly tasks: readonly TaskEvent[]
+  readonly answer: Exchange['answer']
+  /** What the answers mean to the gateway. Null: that the handler could not be called, which blames no task. */
+  readonly means: readonly object[] | null
+}
+
+const isNew: NeededState = { description: 'the task is new' }
+const DONE = { done: true }
+const unreadable = { refused: 'handler_unreadable', retry: 'later' }
+const failed = { refused: 'handler_failed', retry: 'later' }
+
+/** The answer with one result for each task. A handler may add properties. */
+function results(given: readonly object[]): Exchange['answer'] {
+  const status = matchStatus(200, HTTPResponseStatusClass.Success)
+  return { status, headers: JSON_TYPE, body: { result: { data: { results: given } } } } as Exchange['answer']
+}
+
+function refusal(retry: string) {
+  return { refused: regex('^[\\w.:-]{1,64}$', 'not_yet'), retry }
+}
+
+function answers(status: number): NeededState {
+  return { description: 'the handler answers with a status', parameters: { status } }
+}
+
+function sample(...eventIds: readonly string[]): readonly TaskEvent[] {
+  return eventIds.map((eventId) => sampleTask({ eventId }))
+}
+
+const CASES: readonly Case[] = [
+  {
+    does: 'hands on two tasks',
+    state: isNew,
+    tasks: sample('one', 'two'),
+    ...{ answer: results([DONE, DONE]), means: [DONE, DONE] },
+  },
+  {
+    does: 'hands on a task again, because the first answer was lost',
+    state: { description: 'the task was handed on before' },
+    tasks: [sampleTask({ eventId: 'again', attempt: 2 })],
+    ...{ answer: results([DONE]), means: [DONE] },
+  },
+  {
+    does: 'hands on a task for the second time, of which the first did not arrive',
+    state: isNew,
+    tasks: [sampleTask({ eventId: 'second', attempt: 2 })],
+    ...{ answer: results([DONE]), means: [DONE] },
+  },
+  {
+    does: 'hands on a delivery that is not JSON',
+    state: isNew,
+    tasks: [sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') })],
+    ...{ answer: results([DONE]), means: [DONE] },
+  },
+  {
+    does: 'hands on a large body',
+    state: { description: 'the body is large', parameters: { bytes: 262_144 } },
+    tasks: sample('large'),
+    ...{ answer: results([DONE]), means: [DONE] },
+  },
+  {
+    does: 'hands on a task with a property that the handler does not know',
+    state: isNew,
+    tasks: [sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } })],
+    ...{ answer: results([DONE]), means: [DONE] },
+  },
+  {
+    does: 'is told for each task when to try again',
+    state: {
+      description: 'the handler answers with results',
+      parameters: { results: ['now', 'done', 'later', 'never'] },
+    },
+    tasks: sample('race', 'fine', 'early', 'wrong'),
+    answer: results([refusal('now'), DONE, refusal('later'), refusal('never')]),
+    means: [{ refused: 'not_yet', retry: 'now' }, DONE, { retry: 'later' }, { retry: 'never' }],
+  },
+  {
+    does: 'is told that the input is invalid',
+    state: answers(400),
+    tasks: sample('invalid'),
+    ...{ answer: { status: 400 }, means: [unreadable] },
+  },
+  {
+    does: 'is told that the input is too large',
+    state: answers(413),
+    tasks: sample('too-large'),
+    ...{ answer: { status: 413 }, means: [unreadable] },
+  },
+  {
+    does: 'is told of a failure',
+    state: answers(500),
+    tasks: sample('failed'),
+    ...{ answer: { status: 500 }, means: [failed] },
+  },
+  {
+    does: 'is told that the handler is unavailable',
+    state: answers(503),
+    tasks: sample('away'),
+    ...{ answer: { status: 503 }, means: null },
+  },
+  ...['the sender has another secret', 'the token is for another service', 'the sender signed an hour ago'].map(
+    (description) => ({
+      does: `hands on a task although ${description}`,
+      state: { description },
+      tasks: sample('forged'),
+      ...{ answer: { status: 401 }, means: null },
+    }),
+  ),
+]
+
+describe('the gateway as a caller of handlers by tRPC', () => {
+  it.each(CASES)('$does', async ({ does, state, tasks, answer, means }) => {
+    const events = tasks.map(({ attempt, json }) => ({ attempt, ...JSON.parse(json) }))
+    const headers = { 'content-type': 'application/json', authorization: BEARER }
+    const request = { method: 'POST', path: '/trpc/events.handle', headers, body: { handler: HANDLER, events } }
+    await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
+      const answered = callerOf(url)(tasks)
+      if (means === null) await expect(answered).rejects.toSatisfy(unavailable.is)
+      else expect(await answered).toMatchObject(means)
+    })
+  })
+
+  it('sends what the committed contract says', () => contract.compareWithCommitted(process.env))
+})

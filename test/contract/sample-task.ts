@@ -1,0 +1,34 @@
+import { ObjectId } from 'mongodb'
+import { type TaskEvent, writeTaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+
+/** The handler of the contracts. */
+export const HANDLER = 'billing'
+/** A type that the handler of the contracts acts on. */
+export const TYPE = 'customer.subscription.deleted'
+
+/** What a contract chooses about a task. */
+interface SampleTask {
+  readonly eventId: string
+  readonly type?: string
+  /** Default: 1. */
+  readonly attempt?: number
+  /** The body of the delivery, if it is not that of the event. */
+  readonly raw?: Buffer
+  /** Properties that a later gateway may add. */
+  readonly added?: Readonly<Record<string, string>>
+}
+
+/** A task as the gateway writes it, of an event with this id. */
+export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, added }: SampleTask): TaskEvent {
+  const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
+  const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z' }
+  const claim = {
+    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    event: { id: eventId, type, objectId: `sub_of_${eventId}`, facts },
+  }
+  const receivedAt = new Date('2026-11-26T10:00:01.000Z')
+  const task = writeTaskEvent(claim, HANDLER, { receivedAt, attempt, raw: raw ?? Buffer.from(JSON.stringify(body)) })
+  if (added === undefined) return task
+  return { ...task, json: `${JSON.stringify(added).slice(0, -1)},${task.json.slice(1)}` }
+}
