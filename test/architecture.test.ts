@@ -37,7 +37,7 @@ describe('packages', () => {
     [
       'cli',
       [
-        ...['kernel/currencies', 'kernel/mongo', 'simulator', 'webhooks'],
+        ...['kernel/currencies', 'kernel/mongo', 'kernel/read', 'simulator', 'webhooks'],
         ...['gateway/providers', 'gateway/handlers', 'gateway/inbox'],
       ],
       ['gateway'],

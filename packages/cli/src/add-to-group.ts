@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 
 const GROUPS = {
   audit: 'Inspect the audit log.',
+  contract: 'Check your handler or your consumer against the published contracts.',
   encryption: 'Manage encryption at rest.',
   events: 'Inspect events and replay failed ones.',
   handlers: 'Inspect, pause and resume your own handlers.',

@@ -1,6 +1,8 @@
 import type { AddCommand } from './command.ts'
 import { addAuditListCommand } from './commands/audit-list.ts'
 import { addAuditVerifyCommand } from './commands/audit-verify.ts'
+import { addContractShowCommand } from './commands/contract/contract-show.ts'
+import { addContractVerifyCommand } from './commands/contract/contract-verify.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEncryptionRotateCommand } from './commands/encryption-rotate.ts'
 import { addEraseCommand } from './commands/erase.ts'
@@ -65,5 +67,7 @@ export const commandTable: readonly AddCommand[] = [
   addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,
+  addContractVerifyCommand,
+  addContractShowCommand,
   addShardCommand,
 ]

@@ -1,0 +1,93 @@
+import { SigningError } from '@oncehook/webhooks/signing/signer'
+import { CommandFailure } from '../exit-code.ts'
+import { describeStatus, matchAnswer } from './match-answer.ts'
+import { type Interaction, type PublishedState, readCatalogue, readHandlerContract } from './published-contracts.ts'
+import { type CallTarget, sendInteraction } from './send-interaction.ts'
+
+/** Which handler is checked, and how. */
+export interface HandlerCheck extends CallTarget {
+  /** Where a POST makes the handler create a state. Null: interactions with such states are left out. */
+  readonly statesUrl: string | null
+}
+
+/** What became of one interaction. */
+export interface CheckedInteraction {
+  readonly sent: string
+  readonly expected: string
+  /** The status; null if there was no answer or nothing was sent. */
+  readonly got: number | null
+  readonly result: 'ok' | 'failed' | 'left out'
+  /** Why it failed or was left out. */
+  readonly problems: readonly string[]
+  /** How a handler keeps this part of the contract. Null: there is no advice. */
+  readonly advice: string | null
+}
+
+/**
+ * Sends every call of the contract to a handler, one after the other.
+ * @throws CommandFailure if the handler gives no answer to the first call
+ */
+export async function verifyHandler(check: HandlerCheck): Promise<readonly CheckedInteraction[]> {
+  const states = new Map(
+    readCatalogue()
+      .filter(({ provider }) => provider === `${check.by}-handler`)
+      .map((state) => [state.name, state]),
+  )
+  const checked: CheckedInteraction[] = []
+  // The plain call comes first. Without its answer, the others would only repeat the problem.
+  for (const interaction of readHandlerContract(check.by).toSorted(plainFirst)) {
+    const one = await checkInteraction(check, interaction, states)
+    if (checked.length === 0 && one.result === 'failed' && one.got === null) {
+      throw new CommandFailure(`The handler gave no answer: ${one.problems.join('; ')}`)
+    }
+    checked.push(one)
+  }
+  return checked
+}
+
+const PLAIN = ['hands on a task', 'hands on two tasks']
+
+function plainFirst(a: Interaction, b: Interaction): number {
+  return Number(PLAIN.includes(b.description)) - Number(PLAIN.includes(a.description))
+}
+
+async function checkInteraction(
+  check: HandlerCheck,
+  interaction: Interaction,
+  states: ReadonlyMap<string, PublishedState>,
+): Promise<CheckedInteraction> {
+  const { description: sent, providerStates, response } = interaction
+  const advice = providerStates.map(({ name }) => states.get(name)?.advice).find((text) => text !== undefined) ?? null
+  const result = { sent, expected: describeStatus(response), got: null, advice }
+  const needed = providerStates.filter(({ name }) => states.get(name)?.by !== 'caller')
+  if (check.statesUrl === null && needed.length > 0) {
+    const names = needed.map(({ name }) => `"${name}"`).join(', ')
+    return { ...result, result: 'left out', problems: [`needs the state ${names} of the handler: see --states`] }
+  }
+  try {
+    for (const state of needed) await bringAbout(check, state)
+    const answer = await sendInteraction(check, interaction)
+    const problems = matchAnswer(response, answer)
+    return { ...result, got: answer.status, result: problems.length === 0 ? 'ok' : 'failed', problems }
+  } catch (error) {
+    if (error instanceof SigningError) throw error
+    return { ...result, result: 'failed', problems: [problemOf(error)] }
+  }
+}
+
+/** Makes the handler create a state, with the request of Pact's own verifiers. */
+async function bringAbout({ fetch, statesUrl, timeoutMs }: HandlerCheck, state: Interaction['providerStates'][number]) {
+  const { status } = await fetch(statesUrl ?? '', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ consumer: 'gateway', state: state.name, params: state.params, action: 'setup' }),
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  if (status < 200 || status > 299) throw new Error(`the state "${state.name}" could not be created: ${status}`)
+}
+
+function problemOf(error: unknown): string {
+  const { message, cause } = error as Error
+  const code = (cause as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? `${message} (${code})` : message
+}

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { type MongoTransaction, mongo } from '@oncehook/handler/mongo'
+import { systemClock } from '@oncehook/kernel/clock'
+import { unauthenticated } from '@oncehook/kernel/error-codes'
+import type { Secret } from '@oncehook/kernel/secret'
+import { keyOfSecret } from '@oncehook/kernel/service-keys'
+import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { z } from 'zod'
+import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
+import type { Store } from '../../packages/handler/src/store.ts'
+import { HANDLER } from './sample-task.ts'
+
+const inputSchema = z.object({
+  handler: z.literal(HANDLER),
+  events: z.array(z.object({ key: z.string(), type: z.string(), attempt: z.int().min(1) })),
+})
+
+type Event = z.output<typeof inputSchema>['events'][number]
+
+/** What the next call is answered with. `done` acts on the task. */
+interface NextAnswer {
+  readonly status?: number
+  readonly results?: readonly string[]
+}
+
+/** A handler of `events.handle` with its keys and effects in MongoDB. */
+export interface RunningTrpcHandler extends AsyncDisposable {
+  readonly url: string
+  answerNext(answer: NextAnswer): void
+  /** How often each key has had its effect. */
+  effects(): Promise<Readonly<Record<string, number>>>
+}
+
+/**
+ * Starts a handler that speaks the wire format of tRPC without a library of tRPC, as one in another language does. It
+ * needs no more than docs/handlers.md says.
+ */
+export async function startTrpcHandler(database: TestDatabase, secret: Secret): Promise<RunningTrpcHandler> {
+  const address = new URL(database.uri.reveal())
+  address.pathname = database.name
+  await setUpMongo(address.href)
+  const effects = await database.db.createCollection('effects')
+  const store = mongo(database.client, { database: database.name })
+  const verify = createServiceTokenVerifier({
+    ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: HANDLER },
+    ...{ clock: systemClock, binding: 'required' },
+  })
+  let next: NextAnswer = {}
+  const answer = async (request: IncomingMessage): Promise<{ status: number; json: object }> => {
+    const body = await buffer(request)
+    const token = await verify(request.headers.authorization)
+    token.checkProcedure(request.url?.replace(/^\/trpc\//, '') ?? '')
+    token.checkInput(body)
+    const { status = 200, results = [] } = next
+    next = {}
+    if (status !== 200) return { status, json: { error: {} } }
+    const { events } = inputSchema.parse(JSON.parse(body.toString('utf8')))
+    const asked = events.map((event, index) => handle(store, event, results[index]))
+    return { status, json: { result: { data: { results: await Promise.all(asked) } } } }
+  }
+  const server = createServer(async (request, response) => {
+    const { status, json } = await answer(request).catch((error: unknown) => {
+      return { status: unauthenticated.is(error) ? 401 : 400, json: { error: {} } }
+    })
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answerNext(given) {
+      next = given
+    },
+    async effects() {
+      const found = await effects.find().toArray()
+      const counts = Map.groupBy(found, ({ key }) => String(key))
+      return Object.fromEntries(Array.from(counts, ([key, all]) => [key, all.length]))
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+async function handle(store: Store<MongoTransaction>, { key, type }: Event, wanted = 'done'): Promise<object> {
+  if (wanted !== 'done') return { refused: 'not_yet', retry: wanted }
+  const result = await store.once({
+    ...{ handler: HANDLER, key, bodyHash: hash('sha256', type), keepMs: 3_600_000, waitMs: 5_000, timeoutMs: 10_000 },
+    laterNames: new Set(),
+    work: ({ db, session }) => db.collection('effects').insertOne({ key }, { session }),
+  })
+  return 'repeated' in result ? { done: true } : { refused: result.outcome, retry: 'later' }
+}
