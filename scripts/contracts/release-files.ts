@@ -7,9 +7,11 @@ import { readRecordedCalls } from './recorded-calls.ts'
 
 const DESCRIPTION = 'fulfilment.json'
 
-/** The file names of the contracts in a folder. */
+const PATTERNS = ['*-{gateway,fulfilment,https-handler,trpc-handler}.json', 'messages/*.json']
+
+/** The file names of the contracts in a folder, those of messages included. */
 export function contractNames(folder: string): string[] {
-  return globSync('*-{gateway,fulfilment,https-handler,trpc-handler}.json', { cwd: folder }).toSorted()
+  return globSync(PATTERNS, { cwd: folder }).toSorted()
 }
 
 /** The names of the recorded releases. */
@@ -33,7 +35,7 @@ export async function recordRelease(contracts: string, version: string): Promise
 export async function readRelease(contracts: string, version: string): Promise<Release> {
   const folder = join(contracts, 'releases', version)
   const description = (await readJson(join(folder, DESCRIPTION))) as FulfilmentDescription
-  const names = contractNames(folder).filter((name) => name.endsWith('-fulfilment.json'))
+  const names = contractNames(folder).filter((name) => /^[^/]+-fulfilment\.json$/.test(name))
   const pacts = await Promise.all(names.map((name) => readJson(join(folder, name))))
   return { version, description, consumers: pacts.map(readRecordedCalls) }
 }
