@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { MUTATIONS } from './contracts/mutations.ts'
+import { ALL_MUTATIONS as MUTATIONS } from './contracts/all-mutations.ts'
 import { type Attempt, tryMutations } from './contracts/try-mutations.ts'
 import { findMongod } from './mongod/find-mongod.ts'
 import { startThrowawayMongod } from './mongod/throwaway-mongod.ts'

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { MUTATIONS, mutate } from './mutations.ts'
+import { ALL_MUTATIONS as MUTATIONS } from './all-mutations.ts'
+import { mutate } from './mutations.ts'
 
 const REPOSITORY = join(import.meta.dirname, '..', '..')
 

@@ -44,12 +44,15 @@ interface TestReport {
   }[]
 }
 
-const ENOUGH_MS = 180_000
+const ENOUGH_MS = 300_000
 
 /** Ends vitest's workers together with vitest. Otherwise they would survive when a signal ends vitest. */
 const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`
 
-const CONTRACT_TESTS = ['gateway-fulfilment', 'webhook-gateway', 'releases'].map((name) => `test/contract/${name}`)
+const CONTRACT_TESTS = [
+  ...['gateway-fulfilment', 'gateway-https-handler', 'gateway-trpc-handler', 'https-handler-messages'],
+  ...['receipt-sink-messages', 'webhook-gateway', 'releases'],
+].map((name) => `test/contract/${name}`)
 
 /** Which mutations to try, in which repository, and how many at the same time. */
 export interface Trial {

@@ -25,7 +25,7 @@ function keyOf(text: string) {
 }
 
 /** Sends a task as the gateway does, and resolves to what the answer means to it. */
-async function handOn(url: string, task: TaskEvent, keys: number): Promise<TaskAnswer | undefined> {
+async function sendTask(url: string, task: TaskEvent, keys: number): Promise<TaskAnswer | undefined> {
   const call = createHttpsCall({
     place: { by: 'https', url: new URL('/webhooks', url), keys: KEYS.slice(0, keys), mayBePrivate: true },
     fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
@@ -61,100 +61,100 @@ function answers(status: number, more: { retryAfter?: number } = {}): NeededStat
 }
 
 const CASES: readonly Case[] = [
-  { does: 'hands on a task', state: isNew, task: sampleTask({ eventId: 'new' }), answer: done, means: isDone },
+  { does: 'sends a task', state: isNew, task: sampleTask({ eventId: 'new' }), answer: done, means: isDone },
   {
-    does: 'hands on a task again, because the first answer was lost',
-    state: { description: 'the task was handed on before' },
+    does: 'sends a task again, because the first answer was lost',
+    state: { description: 'the task was sent before' },
     task: sampleTask({ eventId: 'again', attempt: 2 }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a task for the second time, of which the first did not arrive',
+    does: 'sends a task for the second time, of which the first did not arrive',
     state: isNew,
     task: sampleTask({ eventId: 'second', attempt: 2 }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a delivery that is not JSON',
+    does: 'sends a delivery that is not JSON',
     state: isNew,
     task: sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a task whose body was written with spaces',
+    does: 'sends a task whose body was written with spaces',
     state: { description: 'the provider writes JSON with spaces and escapes' },
     task: sampleTask({ eventId: 'spaces' }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a large body',
+    does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
     task: sampleTask({ eventId: 'large' }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a task with a property that the handler does not know',
+    does: 'sends a task with a property that the handler does not know',
     state: isNew,
     task: sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } }),
     ...{ answer: done, means: isDone },
   },
   {
-    does: 'hands on a task while its secrets change',
+    does: 'sends a task while its secrets change',
     state: { description: 'the sender signs with a new and an old secret' },
     task: sampleTask({ eventId: 'rotation' }),
     ...{ keys: 2, answer: done, means: isDone },
   },
   {
-    does: 'hands on a task of a type that the handler does not know',
+    does: 'sends a task of a type that the handler does not know',
     state: { description: 'the handler does not know the type' },
     task: sampleTask({ eventId: 'unknown', type: 'contract.unknown' }),
     answer: { status: matchStatus(200, [200, 201, 202, 204, 410, 422]) },
     means: isDone,
   },
   {
-    does: 'hands on a task signed with a secret that the handler does not know',
+    does: 'sends a task signed with a secret that the handler does not know',
     state: { description: 'the sender has another secret' },
     task: sampleTask({ eventId: 'forged' }),
     ...{ answer: refused, means: isFailed },
   },
   {
-    does: 'hands on a task that was signed an hour ago',
+    does: 'sends a task that was signed an hour ago',
     state: { description: 'the sender signed an hour ago' },
     task: sampleTask({ eventId: 'old' }),
     ...{ answer: refused, means: isFailed },
   },
   {
-    does: 'is told that the task is refused for good',
+    does: 'learns that the task is refused for good',
     state: answers(422),
     task: sampleTask({ eventId: 'refused' }),
     ...{ answer: { status: 422 }, means: isNever },
   },
   {
-    does: 'is told that the handler no longer exists',
+    does: 'learns that the handler no longer exists',
     state: answers(410),
     task: sampleTask({ eventId: 'gone' }),
     ...{ answer: { status: 410 }, means: isNever },
   },
   {
-    does: 'is told to wait because of too many calls',
+    does: 'must wait because of too many calls',
     state: answers(429, { retryAfter: 7 }),
     task: sampleTask({ eventId: 'many' }),
     ...{ answer: { status: 429, headers: WAIT }, means: isBusy },
   },
   {
-    does: 'is told to wait because the handler is unavailable',
+    does: 'must wait because the handler is unavailable',
     state: answers(503, { retryAfter: 7 }),
     task: sampleTask({ eventId: 'away' }),
     ...{ answer: { status: 503, headers: WAIT }, means: isBusy },
   },
   {
-    does: 'is told of a conflict',
+    does: 'learns of a conflict',
     state: answers(409),
     task: sampleTask({ eventId: 'conflict' }),
     ...{ answer: { status: 409 }, means: isFailed },
   },
   {
-    does: 'is told of a failure',
+    does: 'learns of a failure',
     state: answers(500),
     task: sampleTask({ eventId: 'failed' }),
     ...{ answer: { status: 500 }, means: isFailed },
@@ -177,7 +177,7 @@ describe('the gateway as a caller of handlers by https', () => {
     }
     const request = { method: 'POST', path: '/webhooks', headers, body: JSON.parse(task.json) }
     await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
-      expect(await handOn(url, task, keys)).toMatchObject(means)
+      expect(await sendTask(url, task, keys)).toMatchObject(means)
     })
   })
 

@@ -63,43 +63,43 @@ function sample(...eventIds: readonly string[]): readonly TaskEvent[] {
 
 const CASES: readonly Case[] = [
   {
-    does: 'hands on two tasks',
+    does: 'sends two tasks',
     state: isNew,
     tasks: sample('one', 'two'),
     ...{ answer: results([DONE, DONE]), means: [DONE, DONE] },
   },
   {
-    does: 'hands on a task again, because the first answer was lost',
-    state: { description: 'the task was handed on before' },
+    does: 'sends a task again, because the first answer was lost',
+    state: { description: 'the task was sent before' },
     tasks: [sampleTask({ eventId: 'again', attempt: 2 })],
     ...{ answer: results([DONE]), means: [DONE] },
   },
   {
-    does: 'hands on a task for the second time, of which the first did not arrive',
+    does: 'sends a task for the second time, of which the first did not arrive',
     state: isNew,
     tasks: [sampleTask({ eventId: 'second', attempt: 2 })],
     ...{ answer: results([DONE]), means: [DONE] },
   },
   {
-    does: 'hands on a delivery that is not JSON',
+    does: 'sends a delivery that is not JSON',
     state: isNew,
     tasks: [sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') })],
     ...{ answer: results([DONE]), means: [DONE] },
   },
   {
-    does: 'hands on a large body',
+    does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
     tasks: sample('large'),
     ...{ answer: results([DONE]), means: [DONE] },
   },
   {
-    does: 'hands on a task with a property that the handler does not know',
+    does: 'sends a task with a property that the handler does not know',
     state: isNew,
     tasks: [sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } })],
     ...{ answer: results([DONE]), means: [DONE] },
   },
   {
-    does: 'is told for each task when to try again',
+    does: 'learns for each task when to try again',
     state: {
       description: 'the handler answers with results',
       parameters: { results: ['now', 'done', 'later', 'never'] },
@@ -109,32 +109,32 @@ const CASES: readonly Case[] = [
     means: [{ refused: 'not_yet', retry: 'now' }, DONE, { retry: 'later' }, { retry: 'never' }],
   },
   {
-    does: 'is told that the input is invalid',
+    does: 'learns that the input is invalid',
     state: answers(400),
     tasks: sample('invalid'),
     ...{ answer: { status: 400 }, means: [unreadable] },
   },
   {
-    does: 'is told that the input is too large',
+    does: 'learns that the input is too large',
     state: answers(413),
     tasks: sample('too-large'),
     ...{ answer: { status: 413 }, means: [unreadable] },
   },
   {
-    does: 'is told of a failure',
+    does: 'learns of a failure',
     state: answers(500),
     tasks: sample('failed'),
     ...{ answer: { status: 500 }, means: [failed] },
   },
   {
-    does: 'is told that the handler is unavailable',
+    does: 'learns that the handler is unavailable',
     state: answers(503),
     tasks: sample('away'),
     ...{ answer: { status: 503 }, means: null },
   },
   ...['the sender has another secret', 'the token is for another service', 'the sender signed an hour ago'].map(
     (description) => ({
-      does: `hands on a task although ${description}`,
+      does: `sends a task although ${description}`,
       state: { description },
       tasks: sample('forged'),
       ...{ answer: { status: 401 }, means: null },

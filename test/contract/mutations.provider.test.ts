@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { MUTATIONS } from '../../scripts/contracts/mutations.ts'
+import { ALL_MUTATIONS as MUTATIONS } from '../../scripts/contracts/all-mutations.ts'
 import { type Attempt, tryMutations } from '../../scripts/contracts/try-mutations.ts'
 
 const repository = join(import.meta.dirname, '..', '..')

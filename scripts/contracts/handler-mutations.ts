@@ -1,0 +1,93 @@
+import type { Mutation } from './mutations.ts'
+
+const CALLS = 'packages/gateway/src/handlers/calls'
+const HTTPS = { test: 'test/contract/gateway-https-handler.consumer.test.ts', consumers: ['gateway'] }
+const TRPC = { test: 'test/contract/gateway-trpc-handler.consumer.test.ts', consumers: ['gateway'] }
+const HANDLER = { test: 'test/contract/gateway-https-handler.provider.test.ts', consumers: ['gateway'] }
+const TASKS = { test: 'test/contract/https-handler-messages.provider.test.ts', consumers: ['https-handler'] }
+const RECEIPTS = { test: 'test/contract/receipt-sink-messages.provider.test.ts', consumers: ['receipt-sink'] }
+const SINK = 'packages/fulfilment/src/receipts/sinks/https-sink.ts'
+
+/** Changes that break the contracts of handlers and of the receivers of receipts. */
+export const HANDLER_MUTATIONS: readonly Mutation[] = [
+  {
+    ...HTTPS,
+    breaks: 'the header that counts the attempts is renamed',
+    tells: 'oncehook-attempt',
+    file: `${CALLS}/https-call.ts`,
+    find: "'oncehook-attempt': String(attempt)",
+    replace: "'oncehook-try': String(attempt)",
+  },
+  {
+    ...HTTPS,
+    breaks: 'a task that is refused for good is tried again',
+    tells: 'handler_refused',
+    file: `${CALLS}/read-verdict.ts`,
+    find: 'new Set([410, 422])',
+    replace: 'new Set([410])',
+  },
+  {
+    ...TRPC,
+    breaks: 'a batch names its handler by another property',
+    tells: 'called',
+    file: `${CALLS}/trpc-call.ts`,
+    find: '"handler":$',
+    replace: '"called":$',
+  },
+  {
+    ...TRPC,
+    breaks: 'a handler can no longer ask for a task to be tried again at once',
+    tells: 'learns for each task when to try again',
+    file: `${CALLS}/trpc-call.ts`,
+    find: "retry: z.enum(['now', 'later', 'never'])",
+    replace: "retry: z.enum(['later', 'never'])",
+  },
+  {
+    ...TASKS,
+    breaks: 'a task no longer says when it was received',
+    tells: 'receivedAt',
+    file: 'packages/gateway/src/handlers/events/task-event.ts',
+    find: 'receivedAt: receivedAt.toISOString(),',
+    replace: '',
+  },
+  {
+    ...TASKS,
+    breaks: 'a body that is not JSON is sent as text',
+    tells: 'raw',
+    file: 'packages/gateway/src/handlers/events/task-event.ts',
+    find: "raw.toString('base64')",
+    replace: "raw.toString('latin1')",
+  },
+  {
+    ...RECEIPTS,
+    breaks: 'a receipt is posted without its key as a header',
+    tells: 'idempotency-key',
+    file: SINK,
+    find: "'idempotency-key': receipt.key, ",
+    replace: '',
+  },
+  {
+    ...RECEIPTS,
+    breaks: 'the amount of a receipt becomes a text',
+    tells: 'amount',
+    file: SINK,
+    find: 'JSON.stringify(receipt)',
+    replace: 'JSON.stringify({ ...receipt, amount: String(receipt.amount) })',
+  },
+  {
+    ...HANDLER,
+    breaks: 'a handler refuses a task that it has done before',
+    tells: 'status code 409',
+    file: 'packages/handler/src/process-event.ts',
+    find: 'answerJson(200, { outcome, repeated })',
+    replace: 'answerJson(repeated ? 409 : 200, { outcome, repeated })',
+  },
+  {
+    ...HANDLER,
+    breaks: 'a handler no longer says when to try again',
+    tells: 'Retry-After',
+    file: 'packages/handler/src/http/answer.ts',
+    find: "{ 'retry-after': String(retryAfter) }",
+    replace: '{}',
+  },
+]
