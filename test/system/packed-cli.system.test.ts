@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, describe, expect, it } from 'vitest'
 import { buildCli } from '../../scripts/packages/build-cli.ts'
 import { installPackage } from '../support/install-package.ts'
@@ -13,6 +17,28 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { folder } = stack.use(await installPackage((built) => buildCli(repository, built)))
 const nodes = findNodeVersions(process.env)
+
+/** A handler that only verifies, with the official library. */
+async function serveHandler(secret: string) {
+  const webhook = new Webhook(secret)
+  const server = createServer(async (request, response) => {
+    const body = await text(request)
+    try {
+      webhook.verify(body, request.headers as Record<string, string>)
+      response.writeHead(204).end()
+    } catch {
+      response.writeHead(401).end()
+    }
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
 
 describe('the packed @oncehook/cli', () => {
   it('brings oncehook to npx', { timeout: 120_000 }, async () => {
@@ -43,4 +69,25 @@ describe('the packed @oncehook/cli', () => {
     await writeFile(join(folder, 'body.json'), '{"id":"evt_2"}')
     await expect(oncehook('verify', ...lines)).rejects.toMatchObject({ code: 1 })
   })
+
+  it.for([20, 22, 24])(
+    'checks a handler against the contract, on Node.js %i',
+    { timeout: 120_000 },
+    async (major, { skip }) => {
+      const node = nodes.get(major) ?? skip(noNode(major))
+      const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+      await writeFile(join(folder, 'secret'), secret)
+      await using handler = await serveHandler(secret)
+      const verify = (...more: string[]) => {
+        const args = ['node_modules/.bin/oncehook', 'contract', 'verify', '--secret-file', 'secret', '--json', ...more]
+        return run(node, args, { cwd: folder })
+      }
+      const { stdout } = await verify('--handler', handler.url)
+      const { result, interactions } = JSON.parse(stdout)
+      expect(result).toBe('kept')
+      expect(interactions.filter((one: { result: string }) => one.result === 'ok').length).toBeGreaterThan(10)
+      await writeFile(join(folder, 'secret'), `whsec_${Buffer.alloc(32, 8).toString('base64')}`)
+      await expect(verify('--handler', handler.url)).rejects.toMatchObject({ code: 1 })
+    },
+  )
 })

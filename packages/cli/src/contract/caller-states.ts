@@ -22,7 +22,7 @@ type Change = (call: PlannedCall, parameters: Readonly<Record<string, unknown>>)
 const CHANGES: Readonly<Record<string, Change>> = {
   'the task is new': (call) => call,
   'the handler does not know the type': (call) => call,
-  'the task was handed on before': (call) => ({ ...call, isRepeated: true }),
+  'the task was sent before': (call) => ({ ...call, isRepeated: true }),
   'the provider writes JSON with spaces and escapes': (call) => ({ ...call, hasSpaces: true }),
   'the body is large': (call, { bytes }) => ({ ...call, body: pad(call.body, Number(bytes)) }),
   'the sender signs with a new and an old secret': (call) => ({ ...call, secrets: [OTHER_SECRET, ...call.secrets] }),
@@ -31,7 +31,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'the token is for another service': (call) => ({ ...call, audience: 'another' }),
 }
 
-/** The states that whoever calls a handler creates: by how the call is written, signed or sent. */
+/** The states that the caller of a handler creates: by how the call is written, signed or sent. */
 export const CALLER_STATES: readonly string[] = Object.keys(CHANGES)
 
 /** A call as it is in a state. A state of the handler changes nothing. */

@@ -50,7 +50,7 @@ export function verifyConsumer(file: unknown): CheckedConsumer {
   return { ...result, problems: [...repeated(all), ...all.flatMap((one) => stateProblems(one, known))] }
 }
 
-/** Two interactions with one description and the same states could not be told apart. */
+/** Two interactions with one description and the same states would look alike. */
 function repeated(interactions: readonly Interaction[]): string[] {
   const names = interactions.map(({ description, providerStates = [] }) =>
     JSON.stringify([description, providerStates]),

@@ -45,7 +45,7 @@ export async function verifyHandler(check: HandlerCheck): Promise<readonly Check
   return checked
 }
 
-const PLAIN = ['hands on a task', 'hands on two tasks']
+const PLAIN = ['sends a task', 'sends two tasks']
 
 function plainFirst(a: Interaction, b: Interaction): number {
   return Number(PLAIN.includes(b.description)) - Number(PLAIN.includes(a.description))

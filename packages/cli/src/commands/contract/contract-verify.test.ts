@@ -61,9 +61,9 @@ describe('oncehook contract verify --handler', () => {
     await using handler = await serve((received) => (isAuthentic(received) ? 204 : 401))
     const { exitCode, stdout, stderr } = await verify(handler.url, '--name', 'search', '--type', 'product.updated')
     expect(stderr).toBe('')
-    expect(stdout).toContain('ok        hands on a task: expected 2xx, got 204\n')
+    expect(stdout).toContain('ok        sends a task: expected 2xx, got 204\n')
     expect(stdout).toContain('signed an hour ago: expected 4xx, got 401\n')
-    expect(stdout).toMatch(/left out {2}is told of a conflict\n.*needs the state "the handler answers with a status"/)
+    expect(stdout).toMatch(/left out {2}learns of a conflict\n.*needs the state "the handler answers with a status"/)
     expect(stdout).toMatch(/\n11 kept, 0 not kept, 6 left out\n$/)
     expect(exitCode).toBe(0)
     const tasks = handler.received.map(({ body }) => JSON.parse(body))
@@ -71,7 +71,7 @@ describe('oncehook contract verify --handler', () => {
     const keys = handler.received.map(({ headers }) => headers['webhook-id'])
     expect(keys).toEqual(tasks.map(({ key }) => key))
     expect(tasks.every(({ key, eventId }) => key === `stripe:${eventId}:search`)).toBe(true)
-    // Only the task that is handed on again has the key of another one.
+    // Only the task that is sent again has the key of another one.
     expect(keys.length - new Set(keys).size).toBe(1)
     expect(stdout).not.toContain(SECRET)
   })
@@ -106,7 +106,7 @@ describe('oncehook contract verify --handler', () => {
     {
       fault: 'takes small bodies only',
       answer: (received: Received) => (received.body.length > 100_000 ? 413 : isAuthentic(received) ? 200 : 401),
-      says: ['hands on a large body: expected 2xx, got 413'],
+      says: ['sends a large body: expected 2xx, got 413'],
       advice: 'Permit bodies as large',
     },
     {
@@ -119,7 +119,7 @@ describe('oncehook contract verify --handler', () => {
     {
       fault: 'redirects',
       answer: () => ({ status: 302, headers: { location: '/other' } }),
-      says: ['hands on a task: expected 2xx, got 302'],
+      says: ['sends a task: expected 2xx, got 302'],
       advice: 'Act on the task',
     },
   ])('exits with 1 for a handler that $fault', async ({ answer, says, advice }) => {
@@ -187,11 +187,9 @@ describe('oncehook contract verify --handler', () => {
     const { exitCode, stdout } = await verify(handler.url.replace('/webhooks', '/trpc'), '--by', 'trpc')
     expect(new Set(handler.received.map(({ path }) => path))).toEqual(new Set(['/trpc/events.handle']))
     expect(stdout).toContain('the length of $.result.data.results is 1 instead of 2')
-    expect(stdout).toContain(
-      'ok        hands on a task although the token is for another service: expected 401, got 401',
-    )
+    expect(stdout).toContain('ok        sends a task although the token is for another service: expected 401, got 401')
     // This handler does not verify signatures.
-    expect(stdout).toContain('failed    hands on a task although the sender has another secret: expected 401, got 200')
+    expect(stdout).toContain('failed    sends a task although the sender has another secret: expected 401, got 200')
     expect(exitCode).toBe(1)
   })
 
