@@ -8,7 +8,7 @@ import { CONTRACTS, readPact } from './pact-files.ts'
 type Template = Parameters<MessageConsumerPact['withContent']>[0]
 
 /** A message that a consumer receives: a POST, as its JSON and the headers that it relies on. */
-export interface ExpectedMessage {
+interface ExpectedMessage {
   readonly does: string
   readonly content: Template
   readonly headers: Parameters<MessageConsumerPact['withMetadata']>[0]
