@@ -7,9 +7,12 @@ import { readRecordedCalls } from './recorded-calls.ts'
 
 const DESCRIPTION = 'fulfilment.json'
 
-const PATTERNS = ['*-{gateway,fulfilment,https-handler,trpc-handler}.json', 'messages/*.json']
+const PATTERNS = ['*-*.json', 'messages/*.json']
 
-/** The file names of the contracts in a folder, those of messages included. */
+/**
+ * The file names of the contracts in a folder, those of messages included, and of the recorded service tokens. The description
+ * has another form of name.
+ */
 export function contractNames(folder: string): string[] {
   return globSync(PATTERNS, { cwd: folder }).toSorted()
 }

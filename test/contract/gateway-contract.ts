@@ -110,14 +110,36 @@ function exchangeOf(call: Call): Exchange {
   }
   const body = input as NonNullable<Exchange['request']['body']>
   const request = isQuery
-    ? { method: 'GET', path, query: { input: exactly(JSON.stringify(input)) }, headers }
+    ? { method: 'GET', path, query: { input: jsonOf(input) }, headers }
     : { method: 'POST', path, headers, body }
   return { does, states, request, answer }
 }
 
-/** Pact parses a text that is JSON and writes it in its own order. As a pattern, the text stays unchanged. */
-function exactly(text: string) {
-  return regex(`^${text.replaceAll(/[[\]{}()*+?.\\^$|]/g, '\\$&')}$`, text)
+/**
+ * A text that is this JSON, with the members of its objects in any order. It is a pattern, because Pact would parse a
+ * text and write it in its own order.
+ */
+function jsonOf(value: object) {
+  return regex(`^${patternOf(value)}$`, JSON.stringify(value))
+}
+
+function patternOf(value: unknown): string {
+  if (Array.isArray(value)) return `\\[${value.map(patternOf).join(',')}\\]`
+  if (typeof value !== 'object' || value === null) return literally(JSON.stringify(value))
+  const members = Object.entries(value).map(
+    ([name, member]) => `${literally(JSON.stringify(name))}:${patternOf(member)}`,
+  )
+  const orders = permutationsOf(members).map((order) => order.join(','))
+  return orders.length === 1 ? `\\{${orders[0]}\\}` : `\\{(?:${orders.join('|')})\\}`
+}
+
+function permutationsOf(list: readonly string[]): string[][] {
+  if (list.length === 0) return [[]]
+  return list.flatMap((first, index) => permutationsOf(list.toSpliced(index, 1)).map((others) => [first, ...others]))
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[[\]{}()*+?.\\^$|]/g, '\\$&')
 }
 
 /** The answer of a procedure that succeeds. */

@@ -3,6 +3,7 @@ import { checkRelease } from '../../scripts/contracts/check-release.ts'
 import { describeFulfilment, inputProblem } from '../../scripts/contracts/describe-fulfilment.ts'
 import { contractNames, readRelease, releaseNames } from '../../scripts/contracts/release-files.ts'
 import { CONTRACTS, contractsOf } from './pact-files.ts'
+import { tokenFiles } from './recorded-tokens.ts'
 import { messageContractsOf } from './verify-messages.ts'
 
 const releases = await releaseNames(CONTRACTS)
@@ -18,9 +19,9 @@ describe('fulfilment', () => {
 
 it('verifies the providers against the consumers of every release', () => {
   expect(releases.length).toBeGreaterThan(0)
-  const providers = ['gateway', 'fulfilment', 'https-handler', 'trpc-handler']
-  const files = [...providers.flatMap(contractsOf), ...['gateway', 'fulfilment'].flatMap(messageContractsOf)]
-  const verified = files.map(({ name }) => name)
+  const providers = ['gateway', 'fulfilment', 'operator-api', 'orders-api', 'https-handler', 'trpc-handler']
+  const pacts = [...providers.flatMap(contractsOf), ...['gateway', 'fulfilment'].flatMap(messageContractsOf)]
+  const verified = [...pacts.map(({ name }) => name), ...tokenFiles()]
   for (const version of releases) {
     const names = contractNames(`${CONTRACTS}/releases/${version}`).map((name) => `releases/${version}/${name}`)
     expect(names.length).toBeGreaterThan(1)

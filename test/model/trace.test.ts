@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest'
-import { copySources } from '../../scripts/contracts/mutated-copy.ts'
+import { copySources } from '../../scripts/contracts/mutations/mutated-copy.ts'
 import { checkTrace, type Trace } from '../../scripts/model/check-trace.ts'
 import { type ProvidedTlc, provideTlc } from '../../scripts/model/provide-tlc.ts'
 import { LOST_ANSWER } from '../support/model/lose-answers.ts'
@@ -161,7 +161,7 @@ describe('a wrong program', () => {
     },
   ])('is caught: $breaks', { timeout: LONGEST_MS }, async ({ run: act, tells, guard, ...mutation }, context) => {
     await using copy = await copySources(repository)
-    const trace = await copy.withMutation(mutation, async () => {
+    const trace = await copy.withChanges([mutation], async () => {
       await using run = await startRecordedRun({ sources: copy.folder, guard })
       await act(run)
       return (await run.finish()).trace

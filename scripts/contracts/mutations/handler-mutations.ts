@@ -1,4 +1,4 @@
-import type { Mutation } from './mutations.ts'
+import type { Mutation } from './mutation.ts'
 
 const CALLS = 'packages/gateway/src/handlers/calls'
 const HTTPS = { test: 'test/contract/gateway-https-handler.consumer.test.ts', consumers: ['gateway'] }

@@ -1,13 +1,13 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { mutate, type SourceChange } from './mutations.ts'
+import { mutate, type SourceChange } from './mutation.ts'
 
 /** A copy of the sources in a separate folder, which tests may break. */
 export interface SourceCopy extends AsyncDisposable {
   readonly folder: string
-  /** Breaks the copy during an attempt, and restores it afterwards. */
-  withMutation<T>(mutation: SourceChange, attempt: () => Promise<T>): Promise<T>
+  /** Changes the copy during an attempt, and restores it afterwards. Each change is of another part of the sources. */
+  withChanges<T>(changes: readonly SourceChange[], attempt: () => Promise<T>): Promise<T>
 }
 
 const COPIED = ['packages', 'contracts', 'scripts', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
@@ -21,14 +21,18 @@ export async function copySources(repository: string): Promise<SourceCopy> {
   await linkDependencies(repository, folder)
   return {
     folder,
-    async withMutation(mutation, attempt) {
-      const file = join(folder, mutation.file)
-      const source = await readFile(file, 'utf8')
-      await writeFile(file, mutate(source, mutation))
+    async withChanges(changes, attempt) {
+      const originals = new Map<string, string>()
       try {
+        for (const change of changes) {
+          const file = join(folder, change.file)
+          const source = await readFile(file, 'utf8')
+          if (!originals.has(file)) originals.set(file, source)
+          await writeFile(file, mutate(source, change))
+        }
         return await attempt()
       } finally {
-        await writeFile(file, source)
+        for (const [file, source] of originals) await writeFile(file, source)
       }
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest'
-import { born } from '../processes/process-lock.mjs'
+import { born } from '../../processes/process-lock.mjs'
 import { tryMutations } from './try-mutations.ts'
 
-const DEPENDENCIES = resolve(import.meta.dirname, '../../node_modules')
+const DEPENDENCIES = resolve(import.meta.dirname, '../../../node_modules')
 
 /** A test that runs until it is ended, and writes a file to show that it runs. */
 const ENDLESS = `
@@ -33,7 +33,7 @@ async function makeRepository(): Promise<string> {
     'contracts/one.json': '{}',
     'scripts/one.ts': '',
     'test/contract/gateway-fulfilment.test.ts': UNSOUND,
-    'test/contract/endless.test.ts': ENDLESS,
+    'test/endless.test.ts': ENDLESS,
     'package.json': '{ "type": "module" }',
     'tsconfig.json': '{}',
     'vitest.config.ts': 'export default {}\n',
@@ -53,7 +53,7 @@ const MUTATION = {
   file: 'packages/one/source.ts',
   find: 'one = 1',
   replace: 'one = 2',
-  test: 'test/contract/endless.test.ts',
+  test: 'test/endless.test.ts',
   consumers: ['nobody'],
 }
 
@@ -65,7 +65,10 @@ it('ends every run and leaves no copy behind when the tests fail without a mutat
   vi.stubEnv('TMPDIR', copies)
   onTestFinished(() => void vi.unstubAllEnvs())
   const env = { ...process.env, RUNS: join(repository, 'runs') }
-  const trial = tryMutations({ repository, mutations: [MUTATION], parallel: 2, env, tell: () => undefined })
+  const trial = tryMutations({
+    ...{ repository, mutations: [MUTATION], harmless: [], parallel: 2, env },
+    tell: () => undefined,
+  })
   await expect(trial).rejects.toThrow('unsound from the start')
   expect(await readdir(copies)).toEqual(['.keep'])
   const pid = Number(await readFile(env.RUNS, 'utf8'))

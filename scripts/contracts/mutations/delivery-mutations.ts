@@ -1,0 +1,79 @@
+import type { Change, Mutation } from './mutation.ts'
+
+const GATEWAY = 'packages/gateway/src'
+const SIGNING = 'packages/webhooks/src/signing'
+const SENDERS = ['standard-webhooks', 'stripe', 'github', 'hmac']
+// Skips the released contracts. They repeat the same checks while nothing differs, and would double the time.
+const PRESENT = 'answers as (?!releases)'
+
+/** Changes of the gateway as the receiver of deliveries from providers. */
+const ofReceiver: readonly Change[] = [
+  {
+    breaks: 'the answer to a delivery is renamed',
+    tells: 'missing the following keys: received',
+    file: `${GATEWAY}/http/webhooks/webhook-handler.ts`,
+    find: '{"received":true}',
+    replace: '{"accepted":true}',
+  },
+  {
+    breaks: 'a forged delivery is refused with another status',
+    tells: 'expected 401 but was 403',
+    file: `${GATEWAY}/errors.ts`,
+    find: "defineError('signature_invalid', {\n  status: 401,",
+    replace: "defineError('signature_invalid', {\n  status: 403,",
+  },
+  {
+    breaks: 'a forged delivery is refused without a challenge',
+    tells: "a header 'WWW-Authenticate'",
+    file: `${GATEWAY}/receive/confirm-events.ts`,
+    find: "{ 'WWW-Authenticate': 'Signature realm=\"webhooks\"' }",
+    replace: '{}',
+  },
+  {
+    breaks: 'a refused method is not told the right one',
+    tells: "a header 'Allow'",
+    file: `${GATEWAY}/http/webhooks/webhook-checks.ts`,
+    find: "{ Allow: methods.join(', ') }",
+    replace: '{}',
+  },
+  {
+    breaks: 'a delivery of long ago is taken',
+    tells: 'expected 401 but was 200',
+    file: 'packages/webhooks/src/signatures/signature.ts',
+    find: 'Math.abs(now',
+    replace: '0 * Math.abs(now',
+    consumers: ['standard-webhooks', 'stripe', 'hmac'],
+  },
+]
+
+/** Changes of the senders of deliveries. */
+const ofSenders: readonly Change[] = [
+  {
+    breaks: 'a sender renames the header of its signature',
+    tells: "a header 'stripe-signature'",
+    file: `${SIGNING}/payments/stripe.ts`,
+    find: "'stripe-signature'",
+    replace: "'x-stripe-signature'",
+    consumers: ['stripe'],
+  },
+  {
+    breaks: 'senders rename a member of their events',
+    tells: 'asks for other things',
+    file: `${SIGNING}/payment-event.ts`,
+    find: 'object: { id: paymentId, orderId,',
+    replace: 'object: { id: paymentId, order: orderId,',
+    consumers: ['standard-webhooks', 'hmac'],
+  },
+]
+
+/** The mutations of deliveries: the gateway as their receiver, and their senders. */
+export const DELIVERY_MUTATIONS: readonly Mutation[] = [
+  ...ofReceiver.map((change) => ({
+    ...{ test: 'test/contract/webhook-gateway.provider.test.ts', only: PRESENT, consumers: SENDERS },
+    ...change,
+  })),
+  ...ofSenders.map((change) => ({
+    ...{ test: 'test/contract/webhook-gateway.consumer.test.ts', consumers: SENDERS },
+    ...change,
+  })),
+]

@@ -1,0 +1,139 @@
+import type { Change, Mutation } from './mutation.ts'
+
+const FULFILMENT = 'packages/fulfilment/src'
+const KERNEL = 'packages/kernel/src'
+// Skips the released contracts. They repeat the same checks while nothing differs, and would double the time.
+const PRESENT = 'answers as (?!releases)'
+
+/** Changes of fulfilment, which the gateway calls. */
+const ofFulfilment: readonly Change[] = [
+  {
+    breaks: 'a member of an order is renamed',
+    tells: 'missing the following keys: amountDue',
+    file: `${FULFILMENT}/orders/stored/order-document.ts`,
+    find: 'amountDue: order.amountDue,',
+    replace: 'amountOwed: order.amountDue,',
+  },
+  {
+    breaks: 'a stale version is answered with another status',
+    tells: 'expected 412 but was 409',
+    file: `${KERNEL}/error-codes.ts`,
+    find: 'status: 412,',
+    replace: 'status: 409,',
+  },
+  {
+    breaks: 'a stale version is answered without the current one',
+    tells: 'missing the following keys: version',
+    file: `${KERNEL}/trpc/trpc-errors.ts`,
+    find: '...(known.status === 412 ? { version: version ?? null } : {}),',
+    replace: '',
+  },
+  {
+    breaks: 'a version becomes a text',
+    tells: "'1' (String) to be an integer",
+    file: `${FULFILMENT}/payments/read-versions.ts`,
+    find: '!Number.isSafeInteger(version) ? null : version',
+    replace: '!Number.isSafeInteger(version) ? null : String(version)',
+  },
+  {
+    breaks: 'an outcome is renamed',
+    tells: "'paid_before' (String)",
+    file: `${FULFILMENT}/payments/transitions.ts`,
+    find: "{ outcome: 'already_paid', state }",
+    replace: "{ outcome: 'paid_before', state }",
+  },
+  {
+    breaks: 'a procedure is removed',
+    tells: 'expected 200 but was 404',
+    file: `${FULFILMENT}/router.ts`,
+    find: 'versions: versionsProcedure,',
+    replace: '',
+  },
+  {
+    breaks: 'a code of refusal is renamed',
+    tells: "'no_such_order' (String)",
+    file: `${FULFILMENT}/errors.ts`,
+    find: "defineError('order_unknown'",
+    replace: "defineError('no_such_order'",
+  },
+  {
+    breaks: 'a refusal is to be retried for ever',
+    tells: "'later' (String) to be equal to 'never'",
+    file: `${FULFILMENT}/errors.ts`,
+    find: "defineError('amount_mismatch', {\n  status: 409,\n  retry: 'never',",
+    replace: "defineError('amount_mismatch', {\n  status: 409,\n  retry: 'later',",
+  },
+  {
+    breaks: 'no token is demanded',
+    tells: 'asks without a token: $',
+    file: `${FULFILMENT}/http/app.ts`,
+    find: 'const token = await verifyToken(request.headers.authorization)',
+    replace:
+      "const token = { issuer: 'anybody', subject: null, isBound: true, checkProcedure() {}, checkCondition() {}, checkInput() {} }",
+  },
+  {
+    breaks: 'the challenge of a refused token is missing',
+    tells: "a header 'WWW-Authenticate'",
+    file: `${KERNEL}/service-token.ts`,
+    find: "{ 'WWW-Authenticate': 'Bearer' }",
+    replace: '{}',
+  },
+  {
+    breaks: 'answers are of another media type',
+    tells: "but was 'text/plain'",
+    file: `${KERNEL}/trpc/handle-rpc.ts`,
+    find: "'content-type': 'application/json; charset=utf-8',",
+    replace: "'content-type': 'text/plain',",
+  },
+  {
+    breaks: 'a member that is null is left out',
+    tells: 'missing the following keys: payment',
+    file: `${FULFILMENT}/orders/stored/order-document.ts`,
+    find: 'payment === null\n        ? null',
+    replace: 'payment === null\n        ? undefined',
+  },
+  {
+    breaks: 'a deletion no longer looks at its If-Match',
+    tells: 'deletes a version of an order that is no more',
+    file: `${FULFILMENT}/orders/delete-order.ts`,
+    find: 'check(found.version)',
+    replace: '',
+  },
+  {
+    breaks: 'an optional member of an input becomes required',
+    tells: 'hands on a payment that names no money',
+    file: `${FULFILMENT}/payments/payment-event.ts`,
+    find: 'amount: z.number().optional(),',
+    replace: 'amount: z.number(),',
+  },
+]
+
+/** Changes of fulfilment that only a comparison with the previous release can find. */
+const sinceRelease: readonly Change[] = [
+  {
+    breaks: 'fewer events fit into a call than before',
+    tells: 'maxItems 100 is demanded now',
+    file: `${FULFILMENT}/payments/payment-procedures.ts`,
+    find: 'const MAX_EVENTS = 500',
+    replace: 'const MAX_EVENTS = 100',
+  },
+  {
+    breaks: 'an order can have a status that its readers do not know',
+    tells: 'widened enum: new to readers: "refunded"',
+    file: `${FULFILMENT}/orders/order-schemas.ts`,
+    find: "z.enum(['pending', 'payment_failed', 'paid'])",
+    replace: "z.enum(['pending', 'payment_failed', 'paid', 'refunded'])",
+  },
+]
+
+/** The mutations of fulfilment. */
+export const FULFILMENT_MUTATIONS: readonly Mutation[] = [
+  ...ofFulfilment.map((change) => ({
+    ...{ test: 'test/contract/gateway-fulfilment.provider.test.ts', only: PRESENT, consumers: ['gateway'] },
+    ...change,
+  })),
+  ...sinceRelease.map((change) => ({
+    ...{ test: 'test/contract/releases.provider.test.ts', consumers: ['gateway'] },
+    ...change,
+  })),
+]

@@ -1,0 +1,13 @@
+import { DELIVERY_MUTATIONS } from './delivery-mutations.ts'
+import { FULFILMENT_MUTATIONS } from './fulfilment-mutations.ts'
+import { GATEWAY_MUTATIONS } from './gateway-mutations.ts'
+import type { Mutation } from './mutation.ts'
+import { TOKEN_MUTATIONS } from './token-mutations.ts'
+
+/** All mutations that are tried. */
+export const MUTATIONS: readonly Mutation[] = [
+  ...TOKEN_MUTATIONS,
+  ...FULFILMENT_MUTATIONS,
+  ...GATEWAY_MUTATIONS,
+  ...DELIVERY_MUTATIONS,
+]

@@ -1,0 +1,140 @@
+import { createHmac, generateKeyPairSync, verify } from 'node:crypto'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { Secret } from '@oncehook/kernel/secret'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { demandPart } from './demand-part.ts'
+import { promisedParts, readToken, type TokenCall } from './hand-made-token.ts'
+import { commitTokens, type RecordedToken, readTokens, tokenFiles } from './recorded-tokens.ts'
+
+const SECRET = 'a-secret-of-the-recorded-service-tokens-only'
+const ISSUED_AT = Date.parse('2026-11-21T08:00:00.000Z')
+const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
+const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
+const ORDER = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
+const WHO = 'The consumer gateway breaks its promise to fulfilment'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+
+type Sent = Omit<RecordedToken, 'does'>
+
+/** What a gateway sends to fulfilment while it is called. Its clock stands still. */
+async function sendFrom(keys: { secret: Secret } | { serviceKeysFile: string }, call: SentBy): Promise<Sent> {
+  const sent: Sent[] = []
+  await using gateway = await startGateway({
+    ...{ database, ...keys, clock: { now: () => ISSUED_AT } },
+    settings: {
+      API_TOKENS: JSON.stringify({ shop: API_TOKEN }),
+      OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
+    },
+    async fetch(input, init) {
+      const { pathname, searchParams } = new URL(String(input))
+      const token = new Headers(init?.headers).get('authorization')?.replace(/^Bearer /, '') ?? ''
+      const text = init?.body instanceof Uint8Array ? Buffer.from(init.body).toString() : init?.body
+      const body = typeof text === 'string' ? text : (searchParams.get('input') ?? '')
+      sent.push({ method: init?.method ?? 'GET', procedure: pathname.replace('/trpc/', ''), input: body, token })
+      return new Response('{}', { status: 503, headers: { 'content-type': 'application/json' } })
+    },
+  })
+  await call(gateway)
+  const [first] = sent
+  if (first === undefined) throw new Error('The gateway did not call fulfilment')
+  return first
+}
+
+type SentBy = (gateway: { readonly url: string; readonly adminUrl: string }) => Promise<unknown>
+
+const put: SentBy = ({ url }) =>
+  fetch(`${url}/api/orders/ord_1`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${API_TOKEN}`, 'content-type': 'application/json', 'if-match': '"1"' },
+    body: JSON.stringify(ORDER),
+  })
+const get: SentBy = ({ url }) => fetch(`${url}/api/orders/ord_1`, { headers: { authorization: `Bearer ${API_TOKEN}` } })
+const list: SentBy = ({ adminUrl }) =>
+  fetch(`${adminUrl}/operator/receipts.list?input=${encodeURIComponent('{"limit":1}')}`, {
+    headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },
+  })
+
+const CALLS: readonly { does: string; by: SentBy; call: TokenCall }[] = [
+  {
+    does: 'puts an order for a shop',
+    by: put,
+    call: {
+      ...{ procedure: 'orders.put', subject: 'shop' },
+      input: JSON.stringify({ id: 'ord_1', order: ORDER, ifMatch: '"1"' }),
+    },
+  },
+  {
+    does: 'reads an order for a shop',
+    by: get,
+    call: { procedure: 'orders.get', subject: 'shop', input: JSON.stringify({ id: 'ord_1' }) },
+  },
+  {
+    does: 'lists receipts for itself',
+    by: list,
+    call: { procedure: 'receipts.list', input: JSON.stringify({ limit: 1 }) },
+  },
+]
+
+describe('the tokens of the gateway', () => {
+  const taken: RecordedToken[] = []
+
+  it.each(CALLS)('name the caller, the called and the call, end after a minute and are signed: $does', async (its) => {
+    const sent = await sendFrom({ secret: new Secret(SECRET) }, its.by)
+    taken.push({ does: its.does, ...sent })
+    const { header, claims, text, signature } = readToken(sent.token)
+    // Further claims do no harm.
+    const promised = promisedParts({ ...its.call, input: sent.input }, ISSUED_AT / 1_000)
+    demandPart(WHO, { header, claims }, promised)
+    expect(Object.keys(claims).includes('sub'), WHO).toBe('subject' in its.call)
+    expect(claims.jti, WHO).toMatch(/./)
+    expect(sent.procedure, WHO).toBe(its.call.procedure)
+    expect(signature, WHO).toBe(createHmac('sha256', SECRET).update(text).digest('base64url'))
+  })
+
+  it('are signed by Ed25519 where the gateway has such a key', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'keys-'))
+    const serviceKeysFile = join(folder.path, 'keys.json')
+    await writeFile(serviceKeysFile, JSON.stringify([pem]))
+    const { header, text, signature, claims } = readToken((await sendFrom({ serviceKeysFile }, get)).token)
+    demandPart(WHO, { header, claims }, { header: { alg: 'EdDSA' }, claims: { aud: 'fulfilment' } })
+    expect(verify(null, Buffer.from(text), publicKey, Buffer.from(signature, 'base64url')), WHO).toBe(true)
+  })
+
+  it('are those that the committed file contains', async () => {
+    const now = { consumer: 'gateway', provider: 'fulfilment', secret: SECRET, issuedAt: ISSUED_AT, bound: true }
+    if (process.env.UPDATE_CONTRACTS === '1') await commitTokens({ ...now, tokens: taken })
+    const { tokens, ...others } = await readTokens()
+    expect(others).toEqual(now)
+    demandPart(WHO, taken.map(lasting), tokens.map(lasting))
+  })
+
+  it.each(tokenFiles())('contain all that fulfilment found in %s', async (name) => {
+    const { tokens, issuedAt } = await readTokens(name)
+    expect(tokens.length).toBeGreaterThan(0)
+    for (const recorded of tokens) {
+      const now = taken.find(({ does }) => does === recorded.does)
+      const before = lasting(recorded)
+      if (now === undefined) throw new Error(`Nobody ${recorded.does} any more`)
+      const { header, claims } = readToken(now.token)
+      const times = { iat: Number(claims.iat) + (issuedAt - ISSUED_AT) / 1_000 }
+      const shifted = { ...claims, ...times, exp: times.iat + Number(claims.exp) - Number(claims.iat) }
+      demandPart(WHO, { header, claims: shifted }, { header: before.header, claims: before.claims })
+    }
+  })
+})
+
+/** What does not differ from call to call, or with the order of members. */
+function lasting({ token, input, ...sent }: RecordedToken) {
+  const { header, claims } = readToken(token)
+  const { jti: _, bsh: __, ...others } = claims
+  return { ...sent, input: JSON.parse(input) as unknown, header, claims: others }
+}

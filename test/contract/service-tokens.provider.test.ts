@@ -1,0 +1,128 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { fulfilmentRouter } from '@oncehook/fulfilment/router'
+import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import { Secret } from '@oncehook/kernel/secret'
+import { createServiceKeysSource } from '@oncehook/kernel/service-keys'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { digestOf, makeToken, promisedParts, type TokenParts } from './hand-made-token.ts'
+import { type RecordedToken, readTokens, tokenFiles } from './recorded-tokens.ts'
+
+const SECRET = 'a-secret-that-only-this-test-and-fulfilment-know'
+const NOW = Date.parse('2026-11-21T08:00:00.000Z')
+const IAT = NOW / 1_000
+const INPUT = JSON.stringify({ orderIds: ['ord_1'] })
+const CALL = { procedure: 'payments.versions', input: INPUT }
+const PROMISED = promisedParts(CALL, IAT)
+const SOUND: TokenParts = { ...PROMISED, claims: { ...PROMISED.claims, jti: 'a-token-of-this-test' } }
+const WHO = 'Fulfilment breaks what it owes to the consumer gateway (contracts/service-tokens.json): its token'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const clock = { now: () => NOW }
+const place = { uri: database.uri, database: database.name, clock }
+const fulfilment = stack.use(await startFulfilment({ ...place, secret: new Secret(SECRET) }))
+
+async function ask(
+  url: string,
+  { method = 'GET', procedure, input, token }: Partial<RecordedToken>,
+): Promise<Response> {
+  const query = method === 'GET' && input !== undefined ? `?input=${encodeURIComponent(input)}` : ''
+  const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return await fetch(`${url}/trpc/${procedure}${query}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...authorization },
+    ...(method === 'POST' && input !== undefined ? { body: input } : {}),
+  })
+}
+
+/** The token with other claims, or with another header. */
+function changed(claims: object, header: object = {}): TokenParts {
+  return { header: { ...SOUND.header, ...header }, claims: { ...SOUND.claims, ...claims } }
+}
+
+async function statusFor(parts: TokenParts, key = SECRET, url = fulfilment.url): Promise<number> {
+  return (await ask(url, { ...CALL, token: makeToken(parts, key) })).status
+}
+
+describe('fulfilment takes a token', () => {
+  it.each<{ whose: string; parts: TokenParts }>([
+    { whose: 'says what was agreed', parts: SOUND },
+    { whose: 'has a claim that is new', parts: changed({ new: 'claim' }) },
+    { whose: 'names a principal', parts: changed({ sub: 'shop' }) },
+    { whose: 'names several audiences', parts: changed({ aud: ['somebody', 'fulfilment'] }) },
+    { whose: 'was issued by a clock that is 29 s ahead', parts: changed({ iat: IAT + 29, exp: IAT + 89 }) },
+    { whose: 'ended 29 s ago', parts: changed({ iat: IAT - 89, exp: IAT - 29 }) },
+  ])('that $whose', async ({ whose, parts }) => {
+    expect(await statusFor(parts), `${WHO} ${whose}`).toBe(200)
+  })
+
+  it('that an Ed25519 key signed whose public half it has', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const pem = publicKey.export({ type: 'spki', format: 'pem' })
+    const keys = createServiceKeysSource({ SERVICE_TOKEN_SECRETS: JSON.stringify([pem]) }, 'verify')
+    await using other = await startFulfilment({ ...place, serviceKeys: keys })
+    const token = makeToken(changed({}, { alg: 'EdDSA' }), privateKey)
+    expect((await ask(other.url, { ...CALL, token })).status, `${WHO} is signed by Ed25519`).toBe(200)
+    expect(await statusFor(SOUND, String(pem), other.url), `${WHO} is signed with a public key`).toBe(401)
+  })
+})
+
+describe('fulfilment refuses a token', () => {
+  it.each<{ whose: string; parts: TokenParts; key?: string }>([
+    { whose: 'is for another service', parts: changed({ aud: 'somebody' }) },
+    { whose: 'is for nobody in particular', parts: changed({ aud: undefined }) },
+    { whose: 'is of another issuer', parts: changed({ iss: 'somebody' }) },
+    { whose: 'is of no issuer', parts: changed({ iss: undefined }) },
+    { whose: 'is valid for more than a minute', parts: changed({ exp: IAT + 61 }) },
+    { whose: 'never ends', parts: changed({ exp: undefined }) },
+    { whose: 'was issued at no time', parts: changed({ iat: undefined }) },
+    { whose: 'ended 31 s ago', parts: changed({ iat: IAT - 91, exp: IAT - 31 }) },
+    { whose: 'will be issued in 31 s', parts: changed({ iat: IAT + 31, exp: IAT + 91 }) },
+    { whose: 'has another secret', parts: SOUND, key: `${SECRET}-of-somebody-else` },
+    { whose: 'has another algorithm', parts: changed({}, { alg: 'HS512' }) },
+    { whose: 'has no signature', parts: changed({}, { alg: 'none' }) },
+    { whose: 'is of another type', parts: changed({}, { typ: 'JWT' }) },
+    { whose: 'has no id', parts: changed({ jti: undefined }) },
+    { whose: 'is for another procedure', parts: changed({ proc: 'payments.applyEvents' }) },
+    { whose: 'is for another input', parts: changed({ bsh: digestOf('another') }) },
+    { whose: 'is for another precondition', parts: changed({ imh: digestOf('"1"') }) },
+    {
+      whose: 'is for any call',
+      parts: changed({ proc: undefined, bsh: undefined, jti: undefined }, { typ: undefined }),
+    },
+  ])('that $whose', async ({ whose, parts, key }) => {
+    expect(await statusFor(parts, key), `${WHO} ${whose}`).toBe(401)
+  })
+
+  it.each(Object.keys(fulfilmentRouter._def.procedures))('that is missing: %s', async (procedure) => {
+    for (const method of ['GET', 'POST']) {
+      const answer = await ask(fulfilment.url, { procedure, method, ...(method === 'POST' ? { input: '{}' } : {}) })
+      expect([answer.status, answer.headers.get('www-authenticate')], `${WHO} is missing`).toEqual([401, 'Bearer'])
+      expect(await answer.json()).toMatchObject({
+        error: { data: { httpStatus: 401, reason: 'unauthenticated', retry: 'never' } },
+      })
+    }
+  })
+})
+
+describe('fulfilment and the recorded tokens', () => {
+  it.each(tokenFiles())('of %s get on', async (name) => {
+    const { secret, issuedAt, bound, tokens } = await readTokens(name)
+    let now = issuedAt
+    await using service = await startFulfilment({
+      ...{ ...place, clock: { now: () => now }, secret: new Secret(secret) },
+      binding: bound ? 'required' : 'accepted',
+    })
+    for (const recorded of tokens) {
+      const said = `${WHO} of ${name} ${recorded.does}`
+      now = issuedAt + 59_000
+      expect((await ask(service.url, recorded)).status, said).not.toBe(401)
+      const other = await ask(service.url, { ...recorded, procedure: 'payments.versions', input: INPUT, method: 'GET' })
+      expect(other.status, said).toBe(bound ? 401 : 200)
+      now = issuedAt + 91_000
+      expect((await ask(service.url, recorded)).status, said).toBe(401)
+    }
+  })
+})
