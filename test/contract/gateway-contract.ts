@@ -5,6 +5,8 @@ import { type Exchange, type NeededState, openConsumerContract } from './consume
 
 const { integer, regex, string } = MatchersV3
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
+/** A token for the orders of its own principal, `seller`. */
+export const OWN_TOKEN = 'the-token-of-a-seller-in-a-test-of-contracts'
 const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
@@ -55,7 +57,14 @@ export async function openGatewayContract(
     await startGateway({
       database,
       settings: {
-        API_TOKENS: JSON.stringify({ shop: API_TOKEN }),
+        API_TOKENS: JSON.stringify({
+          shop: API_TOKEN,
+          seller: {
+            tokens: [{ value: OWN_TOKEN }],
+            scopes: ['orders:read', 'orders:write', 'orders:delete'],
+            own: true,
+          },
+        }),
         OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
       },
       fetch: (input, init) => fetch(String(input).replace('http://127.0.0.1:1', fulfilmentUrl), init),
@@ -163,6 +172,8 @@ export function state(description: string, parameters: NonNullable<NeededState['
 export const pending = (name: string, version = 1) => state('there is an order', { orderId: `ord_${name}`, version })
 /** The condition that the order `ord_<name>` was paid. */
 export const paid = (name: string) => state('an order was paid', { name })
+/** The condition that the payment of the order `ord_<name>` failed. */
+export const failed = (name: string) => state('the payment of an order failed', { name })
 /** The condition that there is no order `ord_<name>`. */
 export const absent = (name: string) => state('there is no order', { orderId: `ord_${name}` })
 

@@ -5,6 +5,8 @@ import {
   absent,
   type Call,
   data,
+  failed,
+  OWN_TOKEN,
   openGatewayContract,
   paid,
   pending,
@@ -14,7 +16,7 @@ import {
   time,
 } from './gateway-contract.ts'
 
-const { regex, string } = MatchersV3
+const { regex, reify, string } = MatchersV3
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -37,6 +39,13 @@ const PAID = {
   ...{ status: 'paid', access: 'unlocked' },
   payment: { id: string('pay_1'), provider: 'acme', status: 'succeeded', at: time() },
 }
+
+const FAILED = {
+  status: 'payment_failed',
+  payment: { id: string('pay_1'), provider: 'acme', status: 'failed', at: time() },
+}
+const EVERY_MEMBER = { email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }
+const AS_SELLER = { authorization: `Bearer ${OWN_TOKEN}` }
 
 describe('the gateway as a client of orders', () => {
   const FINGERPRINT = '1kQrVWMl7nCF9gxomY2Cxc6qxsKEJtVBswohiHhVmcE='
@@ -116,6 +125,8 @@ describe('the gateway as a client of orders', () => {
     readonly expected: readonly [status: number, ...unknown[]]
     /** The ETag that the caller receives. */
     readonly etag?: string
+    /** The seconds after which the caller may try again. */
+    readonly retryAfter?: string
   }
 
   const stale = refusal(412, 'precondition_failed', { retry: 'now', version: 2 })
@@ -133,9 +144,7 @@ describe('the gateway as a client of orders', () => {
       does: 'reads an order with all that it can hold',
       states: [state('an order with every member was paid', { name: 'full' })],
       ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_full' } },
-      answer: data(
-        orderOf('ord_full', 2, { ...PAID, email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }),
-      ),
+      answer: data(orderOf('ord_full', 2, { ...PAID, ...EVERY_MEMBER })),
       ...{ request: ['GET', '/ord_full'], expected: [200], etag: '"2"' },
     },
     {
@@ -150,7 +159,7 @@ describe('the gateway as a client of orders', () => {
       states: [state('an order is encrypted by a key that is gone', { orderId: 'ord_encrypted' })],
       ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_encrypted' } },
       answer: refusal(503, 'key_unknown', { retry: 'later' }),
-      ...{ request: ['GET', '/ord_encrypted'], expected: [503, 'key_unknown'] },
+      ...{ request: ['GET', '/ord_encrypted'], expected: [503, 'key_unknown'], retryAfter: '1' },
     },
     {
       does: 'reads an order that is damaged',
@@ -158,6 +167,48 @@ describe('the gateway as a client of orders', () => {
       ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_torn' } },
       answer: refusal(409, 'order_unreadable'),
       ...{ request: ['GET', '/ord_torn'], expected: [409, 'order_unreadable'] },
+    },
+    {
+      does: 'reads an order whose payment failed',
+      states: [failed('declined')],
+      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_declined' } },
+      answer: data(orderOf('ord_declined', 2, FAILED)),
+      ...{ request: ['GET', '/ord_declined'], expected: [200], etag: '"2"' },
+    },
+    {
+      does: 'reads an order that was deleted',
+      states: [state('an order was deleted', { orderId: 'ord_read_deleted' })],
+      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_read_deleted' } },
+      answer: refusal(404, 'order_not_found'),
+      ...{ request: ['GET', '/ord_read_deleted'], expected: [404, 'order_not_found'] },
+    },
+    {
+      does: 'reads an order of somebody else with a token for its own orders',
+      states: [pending('foreign')],
+      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_foreign', owner: 'seller' } },
+      answer: refusal(404, 'order_not_found'),
+      ...{ request: ['GET', '/ord_foreign', { headers: AS_SELLER }], expected: [404, 'order_not_found'] },
+    },
+    {
+      does: 'reads the page after one, of those whose payment failed',
+      states: [failed('row_1'), failed('row_2')],
+      ...{ procedure: 'orders.list', kind: 'query' },
+      input: { limit: 1, after: '9999999999999.ord_z', status: 'payment_failed' },
+      answer: data({
+        items: [orderOf('ord_row_2', 2, FAILED)],
+        next: regex(/^\d{13}\.ord_row_2$/, '1760000000000.ord_row_2'),
+      }),
+      ...{ request: ['GET', '?limit=1&after=9999999999999.ord_z&status=payment_failed'], expected: [200] },
+    },
+    {
+      does: 'reads a page of orders with all that they can hold',
+      states: [paid('older_row'), state('an order with every member was paid', { name: 'full_row' })],
+      ...{ procedure: 'orders.list', kind: 'query', input: { limit: 1, status: 'paid' } },
+      answer: data({
+        items: [orderOf('ord_full_row', 2, { ...PAID, ...EVERY_MEMBER })],
+        next: regex(/^\d{13}\.ord_full_row$/, '1760000000000.ord_full_row'),
+      }),
+      ...{ request: ['GET', '?limit=1&status=paid'], expected: [200] },
     },
     {
       does: 'reads a page of orders',
@@ -217,6 +268,46 @@ describe('the gateway as a client of orders', () => {
       answer: refusal(412, 'precondition_failed', { retry: 'now', version: null }),
       request: ['PUT', '/ord_put_absent', { body: CONTENT, headers: { 'if-match': '*' } }],
       expected: [412, 'precondition_failed'],
+    },
+    {
+      does: 'puts an order in place of one of several versions',
+      states: [pending('put_listed', 2)],
+      ...{ procedure: 'orders.put', input: { id: 'ord_put_listed', order: note, ifMatch: 'W/"2", "2"' } },
+      answer: data({ order: orderOf('ord_put_listed', 3, { note: 'changed' }), created: false }),
+      request: ['PUT', '/ord_put_listed', { body: note, headers: { 'if-match': 'W/"2", "2"' } }],
+      ...{ expected: [200], etag: '"3"' },
+    },
+    {
+      does: 'puts an order in place of a weak version',
+      states: [pending('put_weak')],
+      ...{ procedure: 'orders.put', input: { id: 'ord_put_weak', order: note, ifMatch: 'W/"1"' } },
+      answer: refusal(412, 'precondition_failed', { retry: 'now', version: 1 }),
+      request: ['PUT', '/ord_put_weak', { body: note, headers: { 'if-match': 'W/"1"' } }],
+      ...{ expected: [412, 'precondition_failed'], etag: '"1"' },
+    },
+    {
+      does: 'puts an order unless it is of a version',
+      states: [pending('put_unless')],
+      ...{ procedure: 'orders.put', input: { id: 'ord_put_unless', order: note, ifNoneMatch: 'W/"1"' } },
+      answer: refusal(412, 'precondition_failed', { retry: 'now', version: 1 }),
+      request: ['PUT', '/ord_put_unless', { body: note, headers: { 'if-none-match': 'W/"1"' } }],
+      ...{ expected: [412, 'precondition_failed'], etag: '"1"' },
+    },
+    {
+      does: 'puts an order on a condition that is none',
+      states: [pending('put_unquoted')],
+      ...{ procedure: 'orders.put', input: { id: 'ord_put_unquoted', order: note, ifMatch: '1' } },
+      answer: refusal(400, 'invalid_request'),
+      request: ['PUT', '/ord_put_unquoted', { body: note, headers: { 'if-match': '1' } }],
+      expected: [400, 'invalid_request'],
+    },
+    {
+      does: 'puts an order with a token for its own orders',
+      states: [absent('put_owned')],
+      ...{ procedure: 'orders.put', input: { id: 'ord_put_owned', order: CONTENT, owner: 'seller' } },
+      answer: data({ order: orderOf('ord_put_owned'), created: true }),
+      request: ['PUT', '/ord_put_owned', { body: CONTENT, headers: AS_SELLER }],
+      ...{ expected: [201], etag: '"1"' },
     },
     {
       does: 'puts an order under an id that it does not name itself',
@@ -304,13 +395,20 @@ describe('the gateway as a client of orders', () => {
       request: ['DELETE', '/ord_delete_stale', { headers: { 'if-match': '"1"' } }],
       ...{ expected: [412, 'precondition_failed'], etag: '"2"' },
     },
-  ])('$does', async ({ does, states, procedure, kind = 'mutation', input, answer, request, expected, etag }) => {
-    await expectCall({ does, states, procedure, kind, input, answer }, async () => {
+  ])('$does', async ({ request, expected, etag = null, retryAfter = null, ...call }) => {
+    await expectCall({ kind: 'mutation', ...call }, async () => {
       const { status, headers, json } = await callApi(...request)
       expect([status, ...(status < 400 ? [] : [json.code])]).toEqual(expected)
-      expect(headers.get('etag')).toBe(etag ?? null)
+      expect([headers.get('etag'), headers.get('retry-after')]).toEqual([etag, retryAfter])
+      if (status < 400) expect(json).toEqual(shownOf(call.answer))
     })
   })
+
+  /** What the caller of the gateway reads after this answer of fulfilment: an order, a page of orders, or nothing. */
+  function shownOf({ body }: Exchange['answer']): unknown {
+    const answered = (reify(body as never) as { result: { data: Record<string, unknown> } }).result.data
+    return 'deleted' in answered ? {} : (answered.order ?? answered)
+  }
 })
 
 it('sends what the committed contract says about orders', () => gateway.compareWithCommitted(process.env))

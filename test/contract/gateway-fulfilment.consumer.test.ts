@@ -11,9 +11,20 @@ import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { NeededState } from './consumer-contract.ts'
-import { absent, data, openGatewayContract, paid, pending, refusal, state, TIME, time } from './gateway-contract.ts'
+import {
+  absent,
+  data,
+  failed,
+  openGatewayContract,
+  paid,
+  pending,
+  refusal,
+  state,
+  TIME,
+  time,
+} from './gateway-contract.ts'
 
-const { boolean, integer } = MatchersV3
+const { boolean, integer, regex, reify } = MatchersV3
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -155,6 +166,43 @@ describe('the gateway as a sender of payments', () => {
       ],
     },
     {
+      does: 'hands on a payment of an order whose payment failed before',
+      states: [failed('paid_at_last')],
+      events: [eventFor('paid_at_last', { ifMatch: '"2"' })],
+      results: [{ outcome: 'applied', version: 3 }],
+    },
+    {
+      does: 'hands on a failure of an order whose payment failed later',
+      states: [failed('failed_before')],
+      events: [
+        eventFor('failed_before', {
+          ...{ type: 'payment.failed', ifMatch: '"2"', occurredAt: '2020-01-01T00:00:00.000Z' },
+        }),
+      ],
+      results: [{ outcome: 'superseded', version: 2 }],
+    },
+    {
+      does: 'hands on two events of one order in one call',
+      states: [pending('both')],
+      events: [
+        eventFor('both', { eventId: 'evt_both_1', type: 'payment.failed' }),
+        eventFor('both', { eventId: 'evt_both_2' }),
+      ],
+      results: [
+        { outcome: 'applied', version: 2 },
+        { outcome: 'applied', version: 3 },
+      ],
+    },
+    {
+      does: 'hands on one event twice in one call',
+      states: [pending('repeated')],
+      events: [eventFor('repeated'), eventFor('repeated')],
+      results: [
+        { outcome: 'applied', version: 2 },
+        { outcome: 'duplicate', version: 2 },
+      ],
+    },
+    {
       does: 'hands on payments of two orders, one of which is damaged',
       states: [state('an order is damaged', { orderId: 'ord_damaged' }), pending('sound')],
       events: [eventFor('damaged', { ifMatch: '*' }), eventFor('sound')],
@@ -279,39 +327,95 @@ describe('the gateway as a reader of receipts', () => {
     ...{ paidAt: time(), state: 'parked', attempts: 2, sentAt: null },
     lastError: { code: 'receipt_refused', at: time() },
   }
+  const KEY = regex(/^rcpt_[0-9a-f]{32}$/, `rcpt_${'0'.repeat(32)}`)
+  const receiptOf = (name: string, members: object) => {
+    const named = { key: KEY, orderId: `ord_${name}`, paymentId: `pay_${name}` }
+    return { ...RECEIPT, ...named, lastError: null, ...members }
+  }
+  // As fulfilment writes the end of a page.
+  const cursor = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
 
-  it('lists receipts', async () => {
-    const input = { orderId: 'ord_parked', state: 'parked', limit: 1 }
-    const states = [state('a receipt is parked', { name: 'parked' })]
-    const call = { does: 'lists receipts', procedure: 'receipts.list', kind: 'query', input, states } as const
-    await expectCall({ ...call, answer: data({ items: [RECEIPT], next: null }) }, async () => {
+  it.each([
+    {
+      does: 'lists receipts',
+      states: [state('a receipt is parked', { name: 'parked' })],
+      input: { orderId: 'ord_parked', state: 'parked', limit: 1 },
+      page: { items: [RECEIPT], next: null },
+    },
+    {
+      does: 'lists a receipt that was sent',
+      states: [state('a receipt was sent', { name: 'sent' })],
+      input: { orderId: 'ord_sent', state: 'sent', limit: 20 },
+      page: { items: [receiptOf('sent', { state: 'sent', attempts: 1, sentAt: time() })], next: null },
+    },
+    {
+      does: 'lists a receipt that is owed',
+      states: [state('a receipt is owed', { name: 'owed' })],
+      input: { orderId: 'ord_owed', state: 'owed', limit: 20 },
+      page: { items: [receiptOf('owed', { state: 'owed', attempts: 0 })], next: null },
+    },
+    {
+      does: 'lists the first page of receipts',
+      states: [state('a receipt is parked', { name: 'page_1' }), state('a receipt is parked', { name: 'page_2' })],
+      input: { state: 'parked', limit: 1, after: cursor('ord_page_0', '') },
+      page: {
+        items: [{ ...RECEIPT, key: 'rcp_page_1', orderId: 'ord_page_1', paymentId: 'pay_page_1' }],
+        next: cursor('ord_page_1', 'rcp_page_1'),
+      },
+    },
+    {
+      does: 'lists the second page of receipts',
+      states: [state('a receipt is parked', { name: 'rest_1' }), state('a receipt is parked', { name: 'rest_2' })],
+      input: { orderId: 'ord_rest_2', limit: 1, after: cursor('ord_rest_1', 'rcp_rest_1') },
+      page: {
+        items: [{ ...RECEIPT, key: 'rcp_rest_2', orderId: 'ord_rest_2', paymentId: 'pay_rest_2' }],
+        next: null,
+      },
+    },
+  ])('$does', async ({ does, states, input, page }) => {
+    const call = { does, procedure: 'receipts.list', kind: 'query', input, states } as const
+    await expectCall({ ...call, answer: data(page) }, async () => {
       const { status, json } = await callOperator('GET', 'receipts.list', input)
-      expect(status).toBe(200)
-      expect(json).toMatchObject({ result: { data: { items: [{ key: 'rcp_parked', state: 'parked' }], next: null } } })
+      expect([status, json]).toEqual([200, { result: { data: reify(page as never) } }])
+    })
+  })
+
+  it('lists receipts after something that is no cursor', async () => {
+    const input = { limit: 20, after: 'x' }
+    const call = { does: 'lists receipts after something that is no cursor', procedure: 'receipts.list', input }
+    await expectCall({ ...call, kind: 'query', answer: refusal(400, 'invalid_request') }, async () => {
+      const { status, json } = await callOperator('GET', 'receipts.list', input)
+      expect([status, json]).toMatchObject([400, { error: { data: { reason: 'invalid_request' } } }])
     })
   })
 
   it('releases a receipt', async () => {
     const states = [state('a receipt is parked', { name: 'released' })]
     const input = { key: 'rcp_released' }
+    const released = { key: 'rcp_released', orderId: 'ord_released' }
     const call = { does: 'releases a receipt', procedure: 'receipts.release', kind: 'mutation', input, states } as const
-    await expectCall({ ...call, answer: data({ key: 'rcp_released', orderId: 'ord_released' }) }, async () => {
-      const { status } = await callOperator('POST', 'receipts.release', { ...input, reason: 'the customer asked' })
-      expect(status).toBe(200)
-    })
-  })
-
-  it('releases a receipt that is not parked', async () => {
-    const input = { key: 'rcp_of_nobody' }
-    const call = { does: 'releases a receipt that is not parked', procedure: 'receipts.release', input }
-    const answer = refusal(404, 'receipt_not_parked')
-    await expectCall({ ...call, kind: 'mutation', answer }, async () => {
+    await expectCall({ ...call, answer: data(released) }, async () => {
       const { status, json } = await callOperator('POST', 'receipts.release', {
         ...input,
         reason: 'the customer asked',
       })
-      expect(status).toBe(404)
-      expect(json).toMatchObject({ error: { data: { reason: 'receipt_not_parked' } } })
+      expect([status, json]).toEqual([200, { result: { data: released } }])
+    })
+  })
+
+  it.each([
+    { does: 'releases a receipt that is not parked', key: 'rcp_of_nobody', states: [] },
+    {
+      does: 'releases a receipt that was sent',
+      key: `rcpt_of_a_sent_one`,
+      states: [state('a receipt was sent', { name: 'sent_before', key: 'rcpt_of_a_sent_one' })],
+    },
+  ])('$does', async ({ does, key, states }) => {
+    const call = { does, procedure: 'receipts.release', kind: 'mutation', input: { key } } as const
+    const known = states.length === 0 ? {} : { states }
+    await expectCall({ ...call, ...known, answer: refusal(404, 'receipt_not_parked') }, async () => {
+      const { status, json } = await callOperator('POST', 'receipts.release', { key, reason: 'the customer asked' })
+      expect([status, json]).toMatchObject([404, { error: { data: { reason: 'receipt_not_parked' } } }])
     })
   })
 })

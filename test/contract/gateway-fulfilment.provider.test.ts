@@ -10,9 +10,12 @@ import type { ServiceCall, TokenBinding } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
+import type { Collection } from 'mongodb'
 import { describe, expect, it } from 'vitest'
+import { type ProcedureName, procedureOutputs } from '../../scripts/contracts/procedure-outputs.ts'
 import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
 import { untilEqual } from '../support/until.ts'
+import { type HeardAnswer, listenToAnswers } from './listen-to-answers.ts'
 import { contractsOf, CONTRACTS as FOLDER, readPact } from './pact-files.ts'
 import { type FilteredRequest, type StateHandler, verifyContract } from './verify-contract.ts'
 import { bytesOf } from './webhook-senders.ts'
@@ -51,6 +54,15 @@ function orderStates(fulfilment: RunningFulfilment) {
       await client.orders.put.mutate({ id, order: { ...CONTENT, customerId } })
     },
     'an order was paid': (named: Named) => pay(named),
+    'the payment of an order failed': async ({ name }: Named) => {
+      await client.orders.put.mutate({ id: `ord_${name}`, order: CONTENT })
+      const event = { provider: 'acme', eventId: `evt_${name}_failed`, type: 'payment.failed' as const }
+      const payment = { paymentId: `pay_${name}_failed`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR' }
+      const { results } = await client.payments.applyEvents.mutate({
+        events: [{ ...event, ...payment, ifMatch: '"1"' }],
+      })
+      expect(results).toEqual([{ outcome: 'applied', version: 2 }])
+    },
     'an order with every member was paid': (named: Named) => pay(named, EVERY_MEMBER),
     'an order was deleted': async ({ orderId: id }: { orderId: string }) => {
       await client.orders.put.mutate({ id, order: CONTENT })
@@ -71,14 +83,29 @@ function orderStates(fulfilment: RunningFulfilment) {
     },
     'a receipt is parked': async ({ name }: Named) => {
       await pay({ name })
-      const id = `ord_${name}`
-      await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': 'sent' }), 1)
       const lastError = { code: 'receipt_refused', at: new Date() }
       const parked = { state: 'parked', key: `rcp_${name}`, attempts: 2, dueAt: null, sentAt: null, lastError }
-      const set = Object.fromEntries(Object.entries(parked).map(([member, value]) => [`receipts.0.${member}`, value]))
-      expect((await orders.updateOne({ _id: id }, { $set: set })).modifiedCount).toBe(1)
+      await changeReceipt(orders, name, parked)
+    },
+    'a receipt was sent': async ({ name, key }: Named & { key?: string }) => {
+      await pay({ name })
+      await changeReceipt(orders, name, key === undefined ? {} : { key })
+    },
+    'a receipt is owed': async ({ name }: Named) => {
+      await pay({ name })
+      const inAnHour = new Date(Date.now() + 3_600_000)
+      await changeReceipt(orders, name, { state: 'owed', attempts: 0, sentAt: null, dueAt: inAnHour })
     },
   }
+}
+
+/** Waits until the receipt of a paid order was sent, and changes what is stored about it. */
+async function changeReceipt(orders: Collection<OrderDocument>, name: string, members: object): Promise<void> {
+  const id = `ord_${name}`
+  await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': 'sent' }), 1)
+  const set = Object.fromEntries(Object.entries(members).map(([member, value]) => [`receipts.0.${member}`, value]))
+  if (Object.keys(set).length === 0) return
+  expect((await orders.updateOne({ _id: id }, { $set: set })).matchedCount).toBe(1)
 }
 
 /** The states of idempotency keys. */
@@ -152,6 +179,15 @@ function tokenStates({ secret }: RunningFulfilment, makeToken: TokenMaker) {
   }
 }
 
+const WHO = 'Fulfilment breaks what it owes to the consumer gateway in calls that are too large for a contract'
+
+/** What the schema of a procedure does not allow in its answer. Members that are new do no harm. */
+function unpromisedIn({ procedure, data }: HeardAnswer): string[] {
+  const parsed = procedureOutputs[procedure as ProcedureName].safeParse(data)
+  const issues = parsed.error?.issues.filter(({ code }) => code !== 'unrecognized_keys') ?? []
+  return issues.map(({ path, message }) => `${procedure} answers $.${path.join('.')}: ${message}`)
+}
+
 describe('fulfilment', () => {
   it('has a contract with the gateway, about every procedure', async () => {
     const pact = await readPact(`${FOLDER}/gateway-fulfilment.json`)
@@ -173,9 +209,10 @@ describe('fulfilment', () => {
       ...keyStates(fulfilment),
       ...tokens.states,
     }
+    await using listened = await listenToAnswers(fulfilment.url)
     await verifyContract({
       contract,
-      url: fulfilment.url,
+      url: listened.url,
       states,
       filter: async (request) => {
         const token = await tokens.take(bindable(request))
@@ -183,5 +220,28 @@ describe('fulfilment', () => {
         else request.headers.authorization = `Bearer ${token}`
       },
     })
+    const unpromised = listened.answers.flatMap(unpromisedIn)
+    if (unpromised.length > 0) {
+      throw new Error(
+        `Fulfilment breaks what it owes to the consumer gateway (${contract.name}):\n${unpromised.join('\n')}`,
+      )
+    }
+  })
+
+  // No contract should contain as much as these calls.
+  it('refuses, for the consumer gateway , events of one order that are too many, and a call that is too large', async () => {
+    await using database = await testDatabase(process.env)
+    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name })
+    const client = fulfilmentClient(fulfilment)
+    await client.orders.put.mutate({ id: 'ord_busy', order: CONTENT })
+    const payment = { paymentId: 'pay_busy', orderId: 'ord_busy', amount: 1999, currency: 'EUR', ifMatch: '"1"' }
+    const event = { provider: 'acme', type: 'payment.failed' as const, ...payment }
+    const events = Array.from({ length: 201 }, (_, index) => ({ ...event, eventId: `evt_${index}` }))
+    const { results } = await client.payments.applyEvents.mutate({ events })
+    expect(results.at(-1), WHO).toEqual({ refused: 'version_conflict', retry: 'now' })
+    const large = { ...CONTENT, note: 'x'.repeat(1_048_576) }
+    const refused = client.orders.put.mutate({ id: 'ord_large', order: large })
+    const data = { httpStatus: 413, reason: 'payload_too_large', retry: 'never' }
+    await expect(refused, WHO).rejects.toMatchObject({ data })
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openConsumerContract } from './consumer-contract.ts'
 import { eventOf, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
-const { like, string } = MatchersV3
+const { like, reify, string } = MatchersV3
 const JSON_TYPE = 'application/json; charset=utf-8'
 const HOUR_MS = 3_600_000
 
@@ -21,6 +21,7 @@ interface Case {
   readonly method?: string
   readonly mediaType?: string
   readonly skewMs?: number
+  readonly isSigned?: boolean
   readonly only?: (sender: WebhookSender) => boolean
   readonly answer: { readonly status: number; readonly headers: Record<string, string>; readonly body: object }
 }
@@ -80,6 +81,55 @@ const CASES: readonly Case[] = [
     answer: refused(415, 'unsupported_media_type', { Accept: 'application/json' }),
   },
   {
+    id: 'evt_failed',
+    does: 'delivers an event about a payment that failed',
+    state: UNKNOWN,
+    type: () => 'payment.failed',
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_other_body',
+    does: 'delivers an event again with another body',
+    state: 'the event was delivered before',
+    change: { added: 'later' },
+    // GitHub names its deliveries, not its events: another body is another event.
+    only: ({ name }) => name !== 'github',
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_rotated',
+    does: 'delivers an event that the next secret signs',
+    state: 'the sender uses its next secret',
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_unsigned',
+    does: 'delivers an event without a signature',
+    state: 'the sender signs nothing',
+    isSigned: false,
+    answer: refused(401, 'signature_invalid', CHALLENGE),
+  },
+  {
+    id: 'evt_utf8',
+    does: 'delivers an event and names its charset',
+    state: UNKNOWN,
+    mediaType: 'application/json; charset=utf-8',
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_vendor',
+    does: 'delivers an event as a kind of JSON',
+    state: UNKNOWN,
+    mediaType: 'application/vnd.payments+json',
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_unstored',
+    does: 'delivers an event that cannot be stored',
+    state: 'the gateway cannot store events',
+    answer: refused(500, 'not_stored'),
+  },
+  {
     id: 'evt_put',
     does: 'puts an event instead of posting it',
     state: UNKNOWN,
@@ -100,13 +150,14 @@ describe.each(SENDERS)('the provider $name', (sender) => {
   const cases = CASES.filter(({ only = () => true }) => only(sender))
 
   it.each(cases)('$does', async ({ id, does, state, answer, ...sent }) => {
-    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change } = sent
+    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change, isSigned = true } = sent
     const event = eventOf(id, sent.type?.(sender) ?? 'payment.succeeded')
     const message = changed({ eventId: id, body: sender.signer.writeEvent(event) }, change)
     const path = sent.path?.(sender) ?? `/api/webhooks/${sender.name}`
     const text = Buffer.from(message.body).toString()
-    const body = mediaType === 'application/json' ? (JSON.parse(text) as Record<string, never>) : text
-    const headers = { 'Content-Type': mediaType, ...sender.headers(event) }
+    const body = mediaType.includes('json') ? (JSON.parse(text) as Record<string, never>) : text
+    const signature = isSigned ? sender.headers(event) : {}
+    const headers = { 'Content-Type': mediaType, ...signature }
     const states = [{ description: state, parameters: { eventId: id, type: event.type } }]
     const request = { method, path, headers, body }
     await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
@@ -114,11 +165,14 @@ describe.each(SENDERS)('the provider $name', (sender) => {
       const asTold: typeof fetch = (input, init) => {
         const sent = new Headers(init?.headers)
         sent.set('content-type', mediaType)
+        if (!isSigned) for (const name of Object.keys(sender.headers(event))) sent.delete(name)
         return fetch(input, { ...init, method, headers: sent })
       }
       const deps = { fetch: asTold, now: Date.now, sleep: async (ms: number) => sleep(ms) }
       const provider = createPaymentProvider(deps, { url: `${url}${path}`, signer, secret, settings, skewMs })
-      expect(await provider.deliver(message)).toMatchObject({ status: answer.status, failure: null })
+      const report = await provider.deliver(message)
+      expect(report).toMatchObject({ status: answer.status, failure: null })
+      expect(JSON.parse(report.body)).toEqual(reify(answer.body as never))
     })
   })
 

@@ -1,18 +1,30 @@
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Db } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type ContractFile, contractsOf, readPact } from './pact-files.ts'
 import { type FilteredRequest, verifyContract } from './verify-contract.ts'
 import { bytesOf, eventOf, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
 const OTHER_SECRET = `whsec_${Buffer.from('a secret of somebody else, 32 by').toString('base64')}`
+const NEXT_SECRET = `whsec_${Buffer.from('the next secret of every sender.').toString('base64')}`
 const HOUR_MS = 3_600_000
 const CONTRACTS = contractsOf('gateway')
 
 /** The settings of a gateway that knows every sender. */
 function providers(): object {
   const settings = SENDERS.map(({ name, provider, secret }) => {
-    return [name, { ...provider, maxBytes: MAX_BYTES, secrets: [{ id: 's1', value: secret }] }]
+    return [
+      name,
+      {
+        ...provider,
+        maxBytes: MAX_BYTES,
+        secrets: [
+          { id: 's1', value: secret },
+          { id: 's2', value: NEXT_SECRET },
+        ],
+      },
+    ]
   })
   return Object.fromEntries(settings)
 }
@@ -28,12 +40,13 @@ function sign(sender: WebhookSender, body: Buffer, { secret, now }: Signing): [s
   return lines.map(([name, value]) => [name, value])
 }
 
-function signWith(sender: WebhookSender, signing: () => Signing) {
+/** Signs a request, unless it has no signature in its contract. */
+function signWith(sender: WebhookSender, signing: (() => Signing) | null) {
   return (request: FilteredRequest): void => {
     const body = Buffer.isBuffer(request.body) ? request.body : bytesOf(request.body)
     request.body = body
     request.headers['content-length'] = String(body.length)
-    for (const [name, value] of sign(sender, body, signing())) request.headers[name] = value
+    if (signing !== null) for (const [name, value] of sign(sender, body, signing())) request.headers[name] = value
   }
 }
 
@@ -43,11 +56,18 @@ function senderOf(name: string): WebhookSender {
   return sender
 }
 
-/** Delivers as the sender does, and returns the status. */
-async function deliver(url: string, sender: WebhookSender, body: Buffer): Promise<Response> {
+type Delivered = [url: string, sender: WebhookSender, body: Buffer, mediaType?: string]
+
+/** Delivers as the sender does. */
+async function deliver(...[url, sender, body, mediaType = 'application/json']: Delivered): Promise<Response> {
   const signature = sign(sender, body, { secret: sender.secret, now: Date.now() })
-  const headers: [string, string][] = [['content-type', 'application/json'], ...signature]
+  const headers: [string, string][] = [['content-type', mediaType], ...signature]
   return await fetch(`${url}/api/webhooks/${sender.name}`, { method: 'POST', headers, body })
+}
+
+/** Has MongoDB refuse every new event, or no longer. */
+async function refuseToStore(db: Db, isRefused: boolean): Promise<void> {
+  await db.command({ collMod: 'events', validator: isRefused ? { eventId: { $exists: false } } : {} })
 }
 
 describe('the gateway', () => {
@@ -62,7 +82,7 @@ describe('the gateway', () => {
     await using gateway = await startGateway({ database, providers: providers() })
     const { consumer } = await readPact(contract.file)
     const sender = senderOf(consumer.name)
-    let signing: () => Signing
+    let signing: (() => Signing) | null
     const signsNow = () => ({ secret: sender.secret, now: Date.now() })
     await verifyContract({
       contract,
@@ -71,12 +91,25 @@ describe('the gateway', () => {
       states: {
         'the event is not known': async ({ eventId }: { eventId: string }) => {
           signing = signsNow
+          await refuseToStore(database.db, false)
           expect(await database.db.collection('events').countDocuments({ eventId })).toBe(0)
         },
         'the event was delivered before': async ({ eventId, type }: { eventId: string; type: string }) => {
           signing = signsNow
+          await refuseToStore(database.db, false)
           const written: unknown = JSON.parse(Buffer.from(sender.signer.writeEvent(eventOf(eventId, type))).toString())
           expect((await deliver(gateway.url, sender, bytesOf(written))).status).toBe(200)
+        },
+        'the gateway cannot store events': async () => {
+          signing = signsNow
+          await refuseToStore(database.db, true)
+        },
+        'the sender signs nothing': async () => {
+          signing = null
+        },
+        'the sender uses its next secret': async () => {
+          await refuseToStore(database.db, false)
+          signing = () => ({ secret: NEXT_SECRET, now: Date.now() })
         },
         'the sender has another secret': async () => {
           signing = () => ({ secret: OTHER_SECRET, now: Date.now() })
@@ -86,10 +119,30 @@ describe('the gateway', () => {
         },
       },
     })
-    const stored = await database.db.collection('events').find().toArray()
-    expect(stored.map(({ type }) => String(type)).toSorted()).toEqual(
-      ['payment.succeeded', 'payment.succeeded', sender.unhandled].toSorted(),
+    const accepted = (await readPact(contract.file)).interactions.filter(({ response }) => response.status === 200)
+    const ids = await database.db.collection('events').distinct('eventId')
+    expect(ids).toHaveLength(accepted.length)
+    expect(await database.db.collection('events').countDocuments()).toBe(accepted.length)
+  })
+
+  // The verifier of Pact understands no other charset.
+  it.each(SENDERS)('refuses a delivery of $name in another charset, and one too many', async (sender) => {
+    await using database = await testDatabase(process.env)
+    const settings = { RATE_LIMIT_PROVIDER: '1' }
+    await using gateway = await startGateway({ database, providers: providers(), settings })
+    const who = `The gateway breaks what it owes to the consumer ${sender.name} beside its contract`
+    const body = bytesOf(
+      JSON.parse(Buffer.from(sender.signer.writeEvent(eventOf('evt_many', 'payment.succeeded'))).toString()),
     )
+    const latin1 = await deliver(gateway.url, sender, body, 'application/json; charset=iso-8859-1')
+    expect([latin1.status, latin1.headers.get('accept')], who).toEqual([415, 'application/json'])
+    expect((await deliver(gateway.url, sender, body)).status, who).toBe(200)
+    const oneTooMany = await deliver(gateway.url, sender, body)
+    expect([oneTooMany.status, oneTooMany.headers.get('retry-after')], who).toEqual([
+      429,
+      expect.stringMatching(/^\d+$/),
+    ])
+    expect(await oneTooMany.json(), who).toMatchObject({ code: 'rate_limited' })
   })
 
   // No contract can contain a body that is not JSON.

@@ -64,6 +64,15 @@ const github: Signer = {
   },
 }
 
+/** Svix and its many customers send the headers of Standard Webhooks under their former names. */
+const svix: Signer = {
+  ...signerOf('standard-webhooks'),
+  sign: (request) =>
+    signerOf('standard-webhooks')
+      .sign(request)
+      .map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+}
+
 const HMAC_SETTINGS = {
   ...{ header: 'x-signature', algorithm: 'sha512', encoding: 'base64', prefix: 'v1=' },
   ...{ timestampHeader: 'x-timestamp', signedText: '{timestamp}.{body}' },
@@ -82,6 +91,20 @@ export const SENDERS: readonly WebhookSender[] = [
       'webhook-id': regex(/^[^.]{1,255}$/, id),
       'webhook-timestamp': regex(/^\d{10}$/, '1760000000'),
       'webhook-signature': regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
+    }),
+    unhandled: 'payment.refunded',
+  },
+  {
+    name: 'svix',
+    signer: svix,
+    secret: `whsec_${Buffer.from('the secret of a customer of svix').toString('base64')}`,
+    settings: {},
+    provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
+    signsTime: true,
+    headers: ({ id }) => ({
+      'svix-id': regex(/^[^.]{1,255}$/, id),
+      'svix-timestamp': regex(/^\d{10}$/, '1760000000'),
+      'svix-signature': regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
     }),
     unhandled: 'payment.refunded',
   },

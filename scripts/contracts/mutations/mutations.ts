@@ -1,6 +1,7 @@
 import { DELIVERY_MUTATIONS } from './delivery-mutations.ts'
 import { FULFILMENT_MUTATIONS } from './fulfilment-mutations.ts'
 import { GATEWAY_MUTATIONS } from './gateway-mutations.ts'
+import { HANDLER_MUTATIONS } from './handler-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { TOKEN_MUTATIONS } from './token-mutations.ts'
 
@@ -10,4 +11,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FULFILMENT_MUTATIONS,
   ...GATEWAY_MUTATIONS,
   ...DELIVERY_MUTATIONS,
+  ...HANDLER_MUTATIONS,
 ]
