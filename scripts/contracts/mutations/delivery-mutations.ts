@@ -1,8 +1,9 @@
 import type { Change, Mutation } from './mutation.ts'
 
 const GATEWAY = 'packages/gateway/src'
+const KERNEL = 'packages/kernel/src'
 const SIGNING = 'packages/webhooks/src/signing'
-const SENDERS = ['standard-webhooks', 'stripe', 'github', 'hmac']
+const SENDERS = ['standard-webhooks', 'svix', 'stripe', 'github', 'hmac']
 // Skips the released contracts. They repeat the same checks while nothing differs, and would double the time.
 const PRESENT = 'answers as (?!releases)'
 
@@ -42,7 +43,56 @@ const ofReceiver: readonly Change[] = [
     file: 'packages/webhooks/src/signatures/signature.ts',
     find: 'Math.abs(now',
     replace: '0 * Math.abs(now',
-    consumers: ['standard-webhooks', 'stripe', 'hmac'],
+    consumers: ['standard-webhooks', 'svix', 'stripe', 'hmac'],
+  },
+]
+
+/** Changes of the gateway that only less usual deliveries meet. */
+const ofUnusual: readonly Change[] = [
+  {
+    breaks: 'only the first of several secrets counts',
+    tells: 'that the next secret signs',
+    file: 'packages/webhooks/src/signatures/signature.ts',
+    find: 'for (const secret of secrets) {\n    if (!isLive',
+    replace: 'for (const secret of secrets.slice(0, 1)) {\n    if (!isLive',
+  },
+  {
+    breaks: 'the former names of the headers are no longer known',
+    tells: 'delivers an event for the first time',
+    file: 'packages/webhooks/src/schemes/generic/standard-webhooks.ts',
+    find: "length > 0 ? 'webhook' : 'svix'",
+    replace: "length >= 0 ? 'webhook' : 'svix'",
+    consumers: ['svix'],
+  },
+  {
+    breaks: 'a media type with a charset is refused',
+    tells: 'names its charset',
+    file: `${GATEWAY}/receive/media-type.ts`,
+    find: "new Set(['application/json', 'application/json; charset=utf-8'])",
+    replace: "new Set(['application/json'])",
+  },
+  {
+    breaks: 'other charsets are taken',
+    tells: 'beside its contract',
+    file: `${GATEWAY}/receive/media-type.ts`,
+    find: "&& (charset === undefined || charset === 'utf-8')",
+    replace: '&& charset !== null',
+    only: 'another charset',
+  },
+  {
+    breaks: 'an event that cannot be stored is answered with 200 or another status',
+    tells: 'that cannot be stored',
+    file: `${GATEWAY}/errors.ts`,
+    find: "defineError('not_stored', {\n  status: 500,",
+    replace: "defineError('not_stored', {\n  status: 503,",
+  },
+  {
+    breaks: 'deliveries that are too many get another status',
+    tells: 'beside its contract',
+    file: `${KERNEL}/error-codes.ts`,
+    find: "defineError('rate_limited', { status: 429,",
+    replace: "defineError('rate_limited', { status: 503,",
+    only: 'another charset',
   },
 ]
 
@@ -62,13 +112,13 @@ const ofSenders: readonly Change[] = [
     file: `${SIGNING}/payment-event.ts`,
     find: 'object: { id: paymentId, orderId,',
     replace: 'object: { id: paymentId, order: orderId,',
-    consumers: ['standard-webhooks', 'hmac'],
+    consumers: ['standard-webhooks', 'svix', 'hmac'],
   },
 ]
 
 /** The mutations of deliveries: the gateway as their receiver, and their senders. */
 export const DELIVERY_MUTATIONS: readonly Mutation[] = [
-  ...ofReceiver.map((change) => ({
+  ...[...ofReceiver, ...ofUnusual].map((change) => ({
     ...{ test: 'test/contract/webhook-gateway.provider.test.ts', only: PRESENT, consumers: SENDERS },
     ...change,
   })),

@@ -46,11 +46,64 @@ const ofOrders: readonly Change[] = [
     replace: '{}',
   },
   {
+    breaks: 'the gateway rewrites the If-Match of its caller',
+    tells: 'puts an order in place of one of several versions',
+    file: `${GATEWAY}/http/orders/order-requests.ts`,
+    find: '...(ifMatch === undefined ? {} : { ifMatch }),',
+    replace: "...(ifMatch === undefined ? {} : { ifMatch: ifMatch.replace(/W\\//g, '') }),",
+  },
+  {
+    breaks: 'the gateway adds a member to what a shop sends',
+    tells: 'puts an order that was not there',
+    file: `${GATEWAY}/http/orders/change-order.ts`,
+    find: 'orders.put.mutate({ id, order, ...conditionsOf(ctx)',
+    replace: "orders.put.mutate({ id, order, via: 'api', ...conditionsOf(ctx)",
+  },
+  {
+    breaks: 'a token for own orders gets those of all',
+    tells: 'with a token for its own orders',
+    file: `${GATEWAY}/http/orders/order-context.ts`,
+    find: 'return state.grant.own ? { owner: state.principal } : {}',
+    replace: 'return {}',
+  },
+  {
     breaks: 'all callers of the gateway share their keys',
     tells: '$.idempotency.principal',
     file: `${GATEWAY}/http/orders/create-order.ts`,
     find: 'principal: ctx.state.principal,',
     replace: "principal: 'anybody',",
+  },
+]
+
+/** Changes of what the dispatcher of the gateway sends to fulfilment. */
+const ofDispatcher: readonly Change[] = [
+  {
+    breaks: 'the gateway sends a member that nobody agreed on',
+    tells: 'expected [ ',
+    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    find: 'type, paymentId: event.objectId, orderId },',
+    replace: "type, paymentId: event.objectId, orderId, source: 'webhook' } as never,",
+  },
+  {
+    breaks: 'the gateway sends the version without its quotes',
+    tells: 'If-Match',
+    file: `${GATEWAY}/dispatch/apply-payments.ts`,
+    find: "? '*' : formatEntityTag(version)",
+    replace: "? '*' : String(version)",
+  },
+  {
+    breaks: 'the gateway leaves out the currency',
+    tells: 'currency',
+    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    find: '...(currency === undefined ? {} : { currency }),',
+    replace: '',
+  },
+  {
+    breaks: 'the gateway sends times in seconds',
+    tells: 'occurredAt',
+    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    find: 'occurredAt: at }',
+    replace: 'occurredAt: String(Date.parse(at)) }',
   },
 ]
 
@@ -62,6 +115,10 @@ export const GATEWAY_MUTATIONS: readonly Mutation[] = [
   })),
   ...ofOrders.map((change) => ({
     ...{ test: 'test/contract/gateway-fulfilment-orders.consumer.test.ts', consumers: ['gateway'] },
+    ...change,
+  })),
+  ...ofDispatcher.map((change) => ({
+    ...{ test: 'test/contract/gateway-dispatch.consumer.test.ts', consumers: ['gateway'] },
     ...change,
   })),
 ]

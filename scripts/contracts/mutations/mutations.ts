@@ -1,3 +1,4 @@
+import { API_MUTATIONS } from './api-mutations.ts'
 import { DELIVERY_MUTATIONS } from './delivery-mutations.ts'
 import { FULFILMENT_MUTATIONS } from './fulfilment-mutations.ts'
 import { GATEWAY_MUTATIONS } from './gateway-mutations.ts'
@@ -11,5 +12,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FULFILMENT_MUTATIONS,
   ...GATEWAY_MUTATIONS,
   ...DELIVERY_MUTATIONS,
+  ...API_MUTATIONS,
   ...HANDLER_MUTATIONS,
 ]

@@ -1,0 +1,117 @@
+import type { Change, Mutation } from './mutation.ts'
+
+const GATEWAY = 'packages/gateway/src'
+const KERNEL = 'packages/kernel/src'
+const BOTH = ['cli', 'console']
+
+/** Changes of the operator API, which the command line and the page call. */
+const ofApi: readonly Change[] = [
+  {
+    breaks: 'the overview renames the dead events',
+    tells: 'missing the following keys: deadByReason',
+    file: `${GATEWAY}/operator/overview-procedures.ts`,
+    find: '    deadByReason,\n    oldestUnsettledSeconds: old',
+    replace: '    deadBy: deadByReason,\n    oldestUnsettledSeconds: old',
+  },
+  {
+    breaks: 'a closed event has another state',
+    tells: "'done' (String)",
+    file: `${GATEWAY}/operator/events/event-change-procedures.ts`,
+    find: "state: 'closed' as const",
+    replace: "state: 'done' as const",
+  },
+  {
+    breaks: 'an operator needs another role to pause',
+    tells: 'pauses a provider with a token that may only read',
+    file: `${GATEWAY}/operator/operator-trpc.ts`,
+    find: "demandRole(ctx, 'operate')",
+    replace: "demandRole(ctx, 'read')",
+  },
+  {
+    breaks: 'a change of an operator no longer takes its reason',
+    tells: 'pauses a provider',
+    file: `${GATEWAY}/operator/pause-procedures.ts`,
+    find: 'provider: z.string().min(1).max(255), reason: reasonSchema',
+    replace: 'provider: z.string().min(1).max(255), why: reasonSchema',
+  },
+  {
+    breaks: 'an entry of the audit log has no time',
+    tells: 'at',
+    file: `${GATEWAY}/operator/audit/audit-procedures.ts`,
+    find: 'id: String(_id), at: at.toISOString(),',
+    replace: 'id: String(_id), when: at.toISOString(),',
+    consumers: ['cli'],
+  },
+]
+
+/** Changes of the clients of the operator API. */
+const ofClients: readonly (Change & Pick<Mutation, 'test' | 'consumers'>)[] = [
+  {
+    breaks: 'the command line sends no token',
+    tells: "header 'authorization'",
+    file: 'packages/cli/src/operator/operator-client.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
+    find: 'headers: { authorization: `Bearer ${token}` },',
+    replace: 'headers: {},',
+    ...{ test: 'test/contract/cli-operator-api.consumer.test.ts', consumers: ['cli'] },
+  },
+  {
+    breaks: 'the command line gives no reason',
+    tells: 'closes a dead event',
+    file: 'packages/cli/src/commands/events/events-close.ts',
+    find: 'client.events.close.mutate({ id, reason })',
+    replace: 'client.events.close.mutate({ id } as never)',
+    ...{ test: 'test/contract/cli-operator-api.consumer.test.ts', consumers: ['cli'] },
+  },
+  {
+    breaks: 'the page calls the operator API elsewhere',
+    tells: 'shows an overview',
+    file: 'packages/console/src/api/operator-client.ts',
+    find: "const URL_OF_API = '/operator'",
+    replace: "const URL_OF_API = '/api/operator'",
+    ...{ test: 'test/contract/console-operator-api.consumer.test.ts', consumers: ['console'] },
+  },
+]
+
+/** Changes of the API of orders, which shops call. */
+const ofShops: readonly Change[] = [
+  {
+    breaks: 'a shop gets no Location of an order that it made',
+    tells: "a header 'Location'",
+    file: `${GATEWAY}/http/orders/create-order.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
+    find: "ctx.set('Location', `${ORDERS_PATH}/${order.id}`)",
+    replace: '',
+  },
+  {
+    breaks: 'a shop gets no time to wait while fulfilment is away',
+    tells: "a header 'Retry-After'",
+    file: `${GATEWAY}/fulfilment/call-fulfilment.ts`,
+    find: "if (status === 503 || code === 'idempotency_in_progress')",
+    replace: "if (code === 'idempotency_in_progress')",
+  },
+  {
+    breaks: 'a shop that asks without a version gets another status',
+    tells: 'expected 428 but was 400',
+    file: `${KERNEL}/error-codes.ts`,
+    find: "defineError('precondition_required', {\n  status: 428,",
+    replace: "defineError('precondition_required', {\n  status: 400,",
+  },
+  {
+    breaks: 'a token that may only read may delete',
+    tells: 'expected 403 but was 204',
+    file: `${GATEWAY}/http/orders/order-routes.ts`,
+    find: "demand('orders:delete')]",
+    replace: "demand('orders:read')]",
+  },
+]
+
+/** The mutations of the APIs for operators and shops. */
+export const API_MUTATIONS: readonly Mutation[] = [
+  ...ofApi.map((change) => ({ test: 'test/contract/operator-api.provider.test.ts', consumers: BOTH, ...change })),
+  ...ofClients,
+  ...ofShops.map((change) => ({
+    ...{ test: 'test/contract/orders-api.provider.test.ts', consumers: ['shop'] },
+    ...change,
+  })),
+]

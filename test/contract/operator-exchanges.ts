@@ -1,0 +1,57 @@
+import { MatchersV3 } from '@pact-foundation/pact'
+import type { Exchange, NeededState } from './consumer-contract.ts'
+import { data, jsonOf, refusal } from './gateway-contract.ts'
+
+const { integer } = MatchersV3
+
+/** The token with which the operators of the contracts call. A provider test sets it to the token of its gateway. */
+export const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
+
+/** A call of the operator API, as its contract has it. */
+export interface OperatorCall {
+  readonly does: string
+  readonly states?: readonly NeededState[]
+  readonly procedure: string
+  readonly kind: 'query' | 'mutation'
+  /** Absent: the call has no input. */
+  readonly input?: object
+  readonly answer: Exchange['answer']
+}
+
+/** The exchange for a call. */
+export function operatorExchange({ does, states, procedure, kind, input, answer }: OperatorCall): Exchange {
+  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+  const path = `/operator/${procedure}`
+  const isQuery = kind === 'query'
+  const query = isQuery && input !== undefined ? { query: { input: jsonOf(input) } } : {}
+  const request = isQuery
+    ? { method: 'GET', path, headers, ...query }
+    : { method: 'POST', path, headers: { ...headers, 'content-type': 'application/json' }, body: input as never }
+  return { does, states: states ?? [{ description: 'nothing in particular' }], request, answer }
+}
+
+const counts = { pending: integer(0), processing: integer(0), done: integer(0), unhandled: integer(0) }
+
+/** What both clients show of all events. */
+export const OVERVIEW: Exchange['answer'] = data({
+  states: { ...counts, dead: integer(1), closed: integer(0) },
+  deadByReason: { order_unknown: integer(1) },
+  oldestUnsettledSeconds: 0,
+  pausedProviders: [],
+  receivedLastMinute: integer(1),
+})
+
+/** The condition that there is a dead event of this provider, whose record has this id. */
+export const dead = (id: string): NeededState => ({ description: 'an event is dead', parameters: { id } })
+
+/** The condition that the token of the operator is unknown. */
+export const STRANGER: NeededState = { description: 'the operator has another token' }
+
+/** What somebody without a valid token gets. */
+export const UNKNOWN: Exchange['answer'] = refusal(401, 'unauthenticated')
+
+/** The condition that the token of the operator may only read. */
+export const READER: NeededState = { description: 'the operator may only read' }
+
+/** What an operator gets who may not do that. */
+export const MAY_NOT: Exchange['answer'] = refusal(403, 'role_missing')
