@@ -20,9 +20,13 @@ function answered(status: number, body: unknown, headers: Record<string, unknown
 }
 
 function refused(status: number, code: string, headers: Record<string, unknown> = {}): Exchange['answer'] {
-  return answered(status, { error: string('A sentence'), code, requestId: like('a-request-id') }, {
-    ...{ 'Cache-Control': 'no-store', ...headers },
-  })
+  return answered(
+    status,
+    { error: string('A sentence'), code, requestId: like('a-request-id') },
+    {
+      ...{ 'Cache-Control': 'no-store', ...headers },
+    },
+  )
 }
 
 interface ShopCall {

@@ -29,7 +29,7 @@ const ofApi: readonly Change[] = [
   },
   {
     breaks: 'a change of an operator no longer takes its reason',
-    tells: 'pauses a provider',
+    tells: '400',
     file: `${GATEWAY}/operator/pause-procedures.ts`,
     find: 'provider: z.string().min(1).max(255), reason: reasonSchema',
     replace: 'provider: z.string().min(1).max(255), why: reasonSchema',

@@ -114,8 +114,8 @@ const beyondFirst: readonly Change[] = [
     breaks: 'a member that is absent becomes null',
     tells: 'email: ',
     file: `${FULFILMENT}/orders/stored/order-document.ts`,
-    find: "...(email === undefined ? {} : { email }),\n    ...(note",
-    replace: "...(email === undefined ? { email: null as never } : { email }),\n    ...(note",
+    find: '...(email === undefined ? {} : { email }),\n    ...(note',
+    replace: '...(email === undefined ? { email: null as never } : { email }),\n    ...(note',
   },
   {
     breaks: 'a failed payment shows another status',
@@ -152,7 +152,8 @@ const beyondFirst: readonly Change[] = [
     tells: 'reads an order that was deleted',
     file: `${FULFILMENT}/orders/order-procedures.ts`,
     find: 'if (!isLive(found) || isForeign(found, input.owner)) throw orderNotFound()\n    demandReadable(found)',
-    replace: 'if (found === null || isForeign(found, input.owner)) throw orderNotFound()\n    demandReadable(found as never)',
+    replace:
+      'if (found === null || isForeign(found, input.owner)) throw orderNotFound()\n    demandReadable(found as never)',
   },
   {
     breaks: 'orders of others are shown',

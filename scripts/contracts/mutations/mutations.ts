@@ -4,6 +4,7 @@ import { FULFILMENT_MUTATIONS } from './fulfilment-mutations.ts'
 import { GATEWAY_MUTATIONS } from './gateway-mutations.ts'
 import { HANDLER_MUTATIONS } from './handler-mutations.ts'
 import type { Mutation } from './mutation.ts'
+import { PROVIDER_MUTATIONS } from './provider-mutations.ts'
 import { TOKEN_MUTATIONS } from './token-mutations.ts'
 
 /** All mutations that are tried. */
@@ -13,5 +14,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...GATEWAY_MUTATIONS,
   ...DELIVERY_MUTATIONS,
   ...API_MUTATIONS,
+  ...PROVIDER_MUTATIONS,
   ...HANDLER_MUTATIONS,
 ]

@@ -44,7 +44,7 @@ interface TestReport {
   }[]
 }
 
-const ENOUGH_MS = 300_000
+const ENOUGH_MS = 600_000
 
 /** Ends vitest's workers together with vitest. Otherwise they would survive when a signal ends vitest. */
 const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`

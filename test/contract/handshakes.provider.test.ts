@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
+
+// Pact can neither sign a query nor send a form that is signed. The requests are written by hand from each provider's
+// documentation, with the code of this test only.
+const SECRET = 'a-secret-of-a-test-of-contracts-only'
+const PUBLIC_URL = 'https://shop.example.com/api/webhooks/twilio'
+const SECRETS = { secrets: [{ id: 's1', value: SECRET }] }
+const FORM = 'application/x-www-form-urlencoded'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const gateway = stack.use(
+  await startGateway({
+    database,
+    providers: {
+      slack: { scheme: 'slack', ...SECRETS },
+      zoom: { scheme: 'zoom', ...SECRETS },
+      x: { scheme: 'x', ...SECRETS },
+      twilio: { scheme: 'twilio', publicUrl: PUBLIC_URL, ...BOTH_EFFECTS, orderReference: '/Order', ...SECRETS },
+    },
+  }),
+)
+
+const mac = (algorithm: string, text: string): Buffer => createHmac(algorithm, SECRET).update(text).digest()
+const who = (consumer: string): string =>
+  `The gateway breaks what it owes to the consumer ${consumer} in a handshake or form`
+
+function signedByTime(headers: readonly [signature: string, time: string], body: string): Record<string, string> {
+  const seconds = String(Math.floor(Date.now() / 1_000))
+  const signature = `v0=${mac('sha256', `v0:${seconds}:${body}`).toString('hex')}`
+  return { 'content-type': 'application/json', [headers[0]]: signature, [headers[1]]: seconds }
+}
+
+async function post(provider: string, headers: Record<string, string>, body: string) {
+  const response = await fetch(`${gateway.url}/api/webhooks/${provider}`, { method: 'POST', headers, body })
+  return { status: response.status, json: (await response.json()) as object }
+}
+
+describe('the gateway', () => {
+  it('answers Slack with its challenge', async () => {
+    const body = JSON.stringify({ type: 'url_verification', token: 'x', challenge: 'a-challenge' })
+    const headers = signedByTime(['x-slack-signature', 'x-slack-request-timestamp'], body)
+    expect(await post('slack', headers, body), who('slack')).toEqual({
+      status: 200,
+      json: { challenge: 'a-challenge' },
+    })
+    const forged = await post('slack', { ...headers, 'x-slack-signature': `v0=${'0'.repeat(64)}` }, body)
+    expect(forged, who('slack')).toMatchObject({ status: 401, json: { code: 'signature_invalid' } })
+  })
+
+  it('answers Zoom with both tokens', async () => {
+    const body = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'plain' }, event_ts: 1 })
+    const headers = signedByTime(['x-zm-signature', 'x-zm-request-timestamp'], body)
+    const encryptedToken = mac('sha256', 'plain').toString('hex')
+    const json = { plainToken: 'plain', encryptedToken }
+    expect(await post('zoom', headers, body), who('zoom')).toEqual({ status: 200, json })
+  })
+
+  it('answers the challenge of X', async () => {
+    const response = await fetch(`${gateway.url}/api/webhooks/x?crc_token=a-token`)
+    const json = { response_token: `sha256=${mac('sha256', 'a-token').toString('base64')}` }
+    expect([response.status, await response.json()], who('x')).toEqual([200, json])
+  })
+
+  it('takes a signed form of Twilio, and no other', async () => {
+    const form = { Result: 'success', PaymentConfirmationCode: 'ch_1', CallSid: 'CA1', Order: 'ord_1' }
+    const body = String(new URLSearchParams(form))
+    const parameters = Object.entries(form).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const signature = mac('sha1', PUBLIC_URL + parameters.flat().join('')).toString('base64')
+    const headers = { 'content-type': FORM, 'x-twilio-signature': signature }
+    expect(await post('twilio', headers, body), who('twilio')).toMatchObject({ status: 200, json: { received: true } })
+    const changed = await post('twilio', headers, body.replace('ord_1', 'ord_2'))
+    expect(changed, who('twilio')).toMatchObject({ status: 401, json: { code: 'signature_invalid' } })
+    const unsigned = await post('twilio', { 'content-type': FORM }, body)
+    expect(unsigned, who('twilio')).toMatchObject({ status: 401, json: { code: 'signature_invalid' } })
+  })
+})
