@@ -21,7 +21,7 @@ type Client = ReturnType<typeof createOperatorClient>
 
 interface PageCall extends OperatorCall {
   readonly act: (client: Client) => Promise<unknown>
-  /** What the page is told; absent: the answer. */
+  /** The refusal that the page gets. Absent: the call succeeds. */
   readonly refused?: object
 }
 

@@ -1,8 +1,8 @@
 import { partialDeepStrictEqual } from 'node:assert/strict'
 
 /**
- * Demands that a value has all that is promised. More does no harm.
- * @throws with `who` and the differences, which vitest keeps out of the messages of its own errors
+ * Checks that a value has everything that is promised. More is allowed.
+ * @throws with `who` and the differences. A message of vitest does not contain them
  */
 export function demandPart(who: string, value: object, promised: object): void {
   try {

@@ -5,7 +5,7 @@ import { type Exchange, type NeededState, openConsumerContract } from './consume
 
 const { integer, regex, string } = MatchersV3
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
-/** A token for the orders of its own principal, `seller`. */
+/** The token of the principal `seller`, which can use only the orders that it created. */
 export const OWN_TOKEN = 'the-token-of-a-seller-in-a-test-of-contracts'
 const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }

@@ -59,7 +59,7 @@ const gateway = stack.use(
   }),
 )
 
-/** Delivers an event as a provider does, and returns what the gateway hands on. */
+/** Delivers an event as a provider does, and returns what the gateway then sends to fulfilment. */
 async function handOn({ signer, secret, settings }: WebhookSender, id: string, type: string) {
   const deps = { fetch, now: Date.now, sleep: async () => undefined }
   const provider = createPaymentProvider(deps, { url: `${gateway.url}/api/webhooks/acme`, signer, secret, settings })
@@ -69,7 +69,7 @@ async function handOn({ signer, secret, settings }: WebhookSender, id: string, t
   return found()[0] ?? {}
 }
 
-describe('the gateway hands on', () => {
+describe('the gateway sends to fulfilment', () => {
   it.each([
     { eventId: 'evt_known', type: 'payment.succeeded' },
     { eventId: 'evt_other_known', type: 'payment.failed' },

@@ -9,20 +9,20 @@ export interface HeardAnswer {
   readonly data: unknown
 }
 
-/** A server in front of fulfilment. It hands on every request, and keeps the answers of the procedures. */
+/** A server in front of fulfilment. It forwards every request, and keeps the answers of the procedures. */
 export interface Listened extends AsyncDisposable {
   readonly url: string
   readonly answers: readonly HeardAnswer[]
 }
 
-// Those of one connection, and those that fetch has already undone.
-const NOT_HANDED_ON = new Set(['connection', 'host', 'content-length', 'transfer-encoding', 'keep-alive'])
+// They belong to one connection, or fetch has already decoded them.
+const NOT_FORWARDED = new Set(['connection', 'host', 'content-length', 'transfer-encoding', 'keep-alive'])
 
 /** Listens to all that fulfilment answers: Pact compares only what the consumer has written down. */
 export async function listenToAnswers(target: string): Promise<Listened> {
   const answers: HeardAnswer[] = []
   const server = createServer(async (request, response) => {
-    const headers = Object.entries(request.headers).filter(([name]) => !NOT_HANDED_ON.has(name)) as [string, string][]
+    const headers = Object.entries(request.headers).filter(([name]) => !NOT_FORWARDED.has(name)) as [string, string][]
     const body = await buffer(request)
     const { method = 'GET', url = '/' } = request
     const answer = await fetch(`${target}${url}`, { method, headers, ...(method === 'GET' ? {} : { body }) })
@@ -31,7 +31,7 @@ export async function listenToAnswers(target: string): Promise<Listened> {
       const procedure = url.replace('/trpc/', '').split('?', 1)[0] ?? ''
       answers.push({ procedure, data: (JSON.parse(text) as { result: { data: unknown } }).result.data })
     }
-    response.writeHead(answer.status, [...answer.headers].filter(([name]) => !NOT_HANDED_ON.has(name)).flat())
+    response.writeHead(answer.status, [...answer.headers].filter(([name]) => !NOT_FORWARDED.has(name)).flat())
     response.end(text)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

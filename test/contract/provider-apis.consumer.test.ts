@@ -38,7 +38,7 @@ interface Asked {
   readonly path: string
   readonly answer: Exchange['answer']
   readonly objectId: string
-  /** How the provider tells the gateway about the object. */
+  /** The notification of the provider about the object. */
   readonly notify: () => Promise<Response>
   /** The status of the answer to the provider, and the event that is stored. */
   readonly expected: readonly [status: number, event: object | null]

@@ -24,7 +24,7 @@ const database = stack.use(await testDatabase(process.env))
 
 type Sent = Omit<RecordedToken, 'does'>
 
-/** What a gateway sends to fulfilment while it is called. Its clock stands still. */
+/** What a gateway sends to fulfilment while it is called. Its time never changes. */
 async function sendFrom(keys: { secret: Secret } | { serviceKeysFile: string }, call: SentBy): Promise<Sent> {
   const sent: Sent[] = []
   await using gateway = await startGateway({
@@ -135,7 +135,7 @@ describe('the tokens of the gateway', () => {
   })
 })
 
-/** What does not differ from call to call, or with the order of members. */
+/** The parts that are the same in every call, in any order of properties. */
 function lasting({ token, input, ...sent }: RecordedToken) {
   const { header, claims } = readToken(token)
   const { jti: _, bsh: __, ...others } = claims

@@ -86,7 +86,7 @@ const ofDispatcher: readonly Change[] = [
   },
   {
     breaks: 'the gateway sends the version without its quotes',
-    tells: 'If-Match',
+    tells: "expected '7' to be",
     file: `${GATEWAY}/dispatch/apply-payments.ts`,
     find: "? '*' : formatEntityTag(version)",
     replace: "? '*' : String(version)",
@@ -100,7 +100,7 @@ const ofDispatcher: readonly Change[] = [
   },
   {
     breaks: 'the gateway sends times in seconds',
-    tells: 'occurredAt',
+    tells: 'to match /^\\d{4}-',
     file: `${GATEWAY}/dispatch/payment-command.ts`,
     find: 'occurredAt: at }',
     replace: 'occurredAt: String(Date.parse(at)) }',
