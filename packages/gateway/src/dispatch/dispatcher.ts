@@ -182,8 +182,7 @@ export class Dispatcher implements ClaimTaker {
       for (const claim of claims) this.#held.delete(claim)
       this.#growth.handled(claims.length)
       this.#schedule()
-      // The next of their lines may now be due.
-      if (claims.some(({ line }) => line !== undefined)) this.#expected = true
+      this.#expected ||= claims.some(({ line }) => line !== undefined)
       if (this.#moreDue || this.#expected) this.#pollOnce().catch(this.#onDatabaseError)
     })
   }

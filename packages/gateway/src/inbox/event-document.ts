@@ -1,6 +1,7 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
+import { BY_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 
 /**
@@ -31,7 +32,7 @@ export interface EventDocument {
   readonly eventId: string
   /** The handler whose task this is. Absent: it is the task of fulfilment, or nobody wants the event. */
   readonly handler?: string
-  /** The line of its handler in which the task stands, see `lineOf`. Absent: it waits for no other. */
+  /** The line of its handler in which the task is, see `lineOf`. Absent: it waits for no other. */
   readonly line?: string
   /** Its place in the line. Inserted empty, set by the server. */
   readonly lineAt?: Timestamp
@@ -190,16 +191,6 @@ export const TASK_DUE_INDEX = 'pending_by_handler'
 /** The index that counts the dead tasks of each handler. */
 export const TASK_DEAD_INDEX = 'dead_by_handler'
 
-/** The states of the tasks that `LINE_INDEX` has. A search must name all of them, or the server reads the whole index. */
-export const LINE_STATES: readonly EventState[] = ['pending', 'processing', 'dead']
-/** The index that finds the first open task of each line. */
-export const LINE_INDEX = 'line'
-const LINE_HELD: NeededIndex = {
-  name: 'line_held',
-  key: { handler: 1, line: 1 },
-  partialFilterExpression: { state: 'processing', line: { $exists: true } },
-}
-
 /**
  * An empty index under the name of `KEY_INDEX`. Release 0.1.0 knows nothing of tasks of handlers and would send them to
  * fulfilment: with this, it does not start.
@@ -253,9 +244,6 @@ const SEARCH_INDEXES: readonly NeededIndex[] = [
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
 ]
 
-// Only one task of a line is processed at a time. A sharded collection can have no such index.
-const UNIQUE_LINE_HELD: NeededIndex = { ...LINE_HELD, unique: true }
-
 const TASK_INDEXES: readonly NeededIndex[] = [
   {
     name: TASK_DUE_INDEX,
@@ -263,11 +251,7 @@ const TASK_INDEXES: readonly NeededIndex[] = [
     partialFilterExpression: { state: 'pending' },
   },
   { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
-  {
-    name: LINE_INDEX,
-    key: { handler: 1, line: 1, lineAt: 1, _id: 1, state: 1 },
-    partialFilterExpression: { line: { $exists: true }, state: { $in: LINE_STATES } },
-  },
+  BY_LINE,
   ...SEARCH_INDEXES,
 ]
 

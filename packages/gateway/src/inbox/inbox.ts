@@ -32,7 +32,7 @@ export interface Evidence {
   readonly signsTime: boolean
 }
 
-/** A handler that wants an event, by its name, and perhaps the line in which the task stands. */
+/** A handler that wants an event, by its name, and perhaps the line in which the task is. */
 export type TaskWish = string | { readonly handler: string; readonly line: string }
 
 /** An authentic event with the evidence of its delivery. */

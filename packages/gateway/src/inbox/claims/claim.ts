@@ -13,7 +13,7 @@ export interface Claim {
   readonly provider: string
   /** The handler whose task it is. Absent: fulfilment. */
   readonly handler?: string | undefined
-  /** The line in which the task stands. Absent: it waits for no other. */
+  /** The line in which the task is. Absent: it waits for no other. */
   readonly line?: string | undefined
   /** Every later write requires this number, so a lost claim changes nothing. */
   readonly fence: number

@@ -18,7 +18,7 @@ interface Taking {
   readonly claimable: Document
 }
 
-/** A record, and perhaps the line in which it stands. */
+/** A record, and perhaps the line in which it is. */
 type TakenRecord = NamedRecord & { readonly line?: string }
 
 /** Claims those of the records that are still claimable. Resolves to the claims, in the order of the records. */

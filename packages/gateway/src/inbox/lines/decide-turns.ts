@@ -19,7 +19,7 @@ interface Turns<Id, Task> {
 }
 
 /**
- * Decides about due tasks that stand in lines. Only the first open task of a line can be claimed. If that one is dead and
+ * Decides about due tasks that are in lines. Only the first open task of a line can be claimed. If that one is dead and
  * still open, it blocks its line.
  */
 export function decideTurns<Id, Task extends { readonly _id: Id; readonly line: string }>(

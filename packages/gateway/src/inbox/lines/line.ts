@@ -10,7 +10,7 @@ const LENGTH = 22
 
 /**
  * The line of a task, from the value at `orderBy`: a short hash, because the value may say who a customer is. Undefined if
- * the value is no text, number, true or false: then the task stands in no line.
+ * the value is no text, number, true or false: then the task is in no line.
  */
 export function lineOf(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined

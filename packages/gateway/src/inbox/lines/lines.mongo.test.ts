@@ -5,10 +5,10 @@ import { applied, changeRecord, done, endLeases, failed, idsOf, steadyClaims } f
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim, Settlement } from '../claims/claim.ts'
 import type { Claims } from '../claims/claims.ts'
-import { LINE_INDEX } from '../event-document.ts'
 import type { InboxDeps } from '../inbox.ts'
 import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
 import { close, makeDueAgain } from '../transitions.ts'
+import { LINE_INDEX } from './line-indexes.ts'
 
 const HANDLER = 'billing'
 const later: Settlement = { state: 'pending', delayMs: 60_000 }

@@ -4,11 +4,12 @@ import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { type DueRecord, findDue, SEARCH_MS, type SearchDeps } from '../claims/find-due.ts'
 import { isIndexMissing } from '../claims/index-missing.ts'
 import { BY_ID } from '../claims/take-claims.ts'
-import { EVENTS, LINE_INDEX, LINE_STATES } from '../event-document.ts'
+import { EVENTS } from '../event-document.ts'
 import { splitRecords } from '../slots/name-records.ts'
 import { postpone, wake } from '../transitions.ts'
 import { decideTurns, type Front } from './decide-turns.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
+import { LINE_INDEX, LINE_STATES } from './line-indexes.ts'
 
 /*
  * The lines of a handler with `orderBy`: tasks with the same value, in the order of `lineAt`. The server sets `lineAt` when
@@ -18,13 +19,13 @@ import { IN_LINE_DUE_AT } from './line.ts'
  * Why a task never runs before an earlier one. It is claimed only after a read that found it first among the open tasks of
  * its line. A read that shows a task also shows every task that was stored before it. And what a read has found to be
  * settled stays so, unless an operator or a redelivery makes it due again. Hence the task is still the first one when it is
- * claimed, however late that is, and whoever claims it.
+ * claimed, however late that is, and by any process.
  *
  * Why two tasks of a line never run at the same time, even if both were received at once or one is replayed: the
  * unique index `line_held` has room for one that is processed.
  *
- * Why none waits for ever. A task that must wait gets a due time that no search reads. Whoever settles a task then looks
- * at the first one of the line and makes it due, and whoever lets a task wait looks once more after that. One of the two
+ * Why none waits forever. A task that must wait gets a due time that no search reads. The process that settles a task then looks
+ * at the first one of the line and makes it due, and the process that lets a task wait looks once more after that. One of the two
  * sees what the other wrote. If a process dies in between, the `sweep` of any process finds the line.
  */
 
@@ -53,10 +54,10 @@ interface Admitted {
 
 const AT_ONCE = 500
 
-/** Creates the view of one process. A task stands in the line that was stored with it, whatever the setting says now. */
+/** Creates the view of one process. A task is in the line that was stored with it, whatever the setting says now. */
 export function createLines(deps: LinesDeps): Lines {
   const { db, isSharded, handler, ordering } = deps
-  // Tasks of an earlier setting may still stand in lines.
+  // Tasks of an earlier setting may still be in lines.
   let mayHaveLines = typeof handler === 'string'
   const open = openStates(ordering?.blockOnDead === true)
   const readFronts = async (line: Document, ...stages: readonly Document[]): Promise<FoundFront[]> => {
@@ -126,7 +127,7 @@ export function createLines(deps: LinesDeps): Lines {
         mayHaveLines = ordering !== undefined || (await hasLines(deps))
         if (mayHaveLines) await wakeFronts()
       } catch (error) {
-        // It is being built. Until then, no task that stands in a line is claimed.
+        // It is being built. Until then, no task that is in a line is claimed.
         if (!isIndexMissing(error)) throw error
       }
     },

@@ -7,7 +7,7 @@ import { slotOf } from '../slots/slot.ts'
 /** What a task gets besides the evidence of its event. */
 export interface CopyOptions {
   readonly handler: string
-  /** The line in which it stands, if any. Its place is that of the receipt of the event. */
+  /** The line in which it is, if any. Its place is that of the receipt of the event. */
   readonly line?: string | undefined
   /** The fields that the current settings read from the body. */
   readonly members: Partial<Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>>

@@ -1,10 +1,10 @@
-import type { Lines } from '../lines/lines.ts'
-import type { NamedRecord } from '../slots/name-records.ts'
-import type { Claim } from './claim.ts'
-import type { ClaimsDeps } from './claims-deps.ts'
-import type { SearchDeps } from './find-due.ts'
-import type { SharedSearch } from './parts/shared-search.ts'
-import { postponePaused } from './postpone-paused.ts'
+import type { Lines } from '../../lines/lines.ts'
+import type { NamedRecord } from '../../slots/name-records.ts'
+import type { Claim } from '../claim.ts'
+import type { ClaimsDeps } from '../claims-deps.ts'
+import type { SearchDeps } from '../find-due.ts'
+import type { SharedSearch } from './shared-search.ts'
+import { postponePaused } from '../postpone-paused.ts'
 
 /** What a round of claims needs. */
 interface FillDeps {
