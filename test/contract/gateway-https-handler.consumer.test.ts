@@ -21,7 +21,7 @@ const contract = stack.use(await openContractOfClasses('gateway', 'https-handler
 function keyOf(text: string) {
   const key = readWebhookKey(`whsec_${Buffer.from(text).toString('base64')}`)
   if (key === null) throw new Error('The secret of a test is invalid')
-  return { key, notAfter: null }
+  return { id: 'test', key, notAfter: null }
 }
 
 /** Sends a task as the gateway does, and resolves to what the answer means to it. */

@@ -14,7 +14,7 @@ async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
   const keys = Array.from({ length: secrets }, (_, index) => {
     const key = readWebhookKey(`whsec_${Buffer.alloc(32, index).toString('base64')}`)
     if (key === null) throw new Error('The secret of a test is invalid')
-    return { key, notAfter: null }
+    return { id: `key ${index}`, key, notAfter: null }
   })
   const call = createHttpsCall({
     place: { by: 'https', url: new URL('https://billing.test/webhooks'), keys, mayBePrivate: false },

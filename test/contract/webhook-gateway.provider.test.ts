@@ -119,7 +119,7 @@ describe('the gateway', () => {
         },
       },
     })
-    const accepted = (await readPact(contract.file)).interactions.filter(({ response }) => response.status === 200)
+    const accepted = (await readPact(contract.file)).interactions.filter(({ response }) => response?.status === 200)
     const ids = await database.db.collection('events').distinct('eventId')
     expect(ids).toHaveLength(accepted.length)
     expect(await database.db.collection('events').countDocuments()).toBe(accepted.length)

@@ -1,5 +1,4 @@
 import type { AppError } from '@oncehook/kernel/errors'
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
@@ -8,16 +7,14 @@ import type { DispatcherDeps, Lease } from './dispatcher-deps.ts'
 import { type Before, CallHealth } from './health/call-health.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { IdlePace } from './pace/idle-pace.ts'
+import { POLL_MS, startTimers, TAKEOVER_MS } from './pace/start-timers.ts'
 import type { CallFailure } from './process-batch.ts'
 import { RunningBatches } from './turns/running-batches.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
 import { type WorkSizes, workSizes } from './work-sizes.ts'
 
-const POLL_MS = 500
 const POLL_IDLE_MS = 2_000
-const TAKEOVER_MS = 1_000
-const PAUSES_MS = 1_000
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
 
@@ -89,7 +86,6 @@ export class Dispatcher implements ClaimTaker {
     if (this.#started) this.#pollOnce().catch(this.#onDatabaseError)
   }
 
-  /** The claims that it holds. */
   get held(): Iterable<Claim> {
     return this.#held.keys()
   }
@@ -117,14 +113,12 @@ export class Dispatcher implements ClaimTaker {
   start(): void {
     this.#started = true
     this.#schedule()
-    const { random, leaseMs, pauses } = this.#deps
-    const often = { random, onError: this.#onDatabaseError }
     void this.announce().then(() => this.#pollOnce().catch(this.#onDatabaseError))
-    this.#timers = [
-      runPeriodically({ task: () => this.#pollOnce(), everyMs: POLL_MS, ...often }),
-      runPeriodically({ task: () => this.#takeOver(), everyMs: Math.min(TAKEOVER_MS, leaseMs / 6), ...often }),
-      runPeriodically({ task: () => pauses.refresh(), everyMs: PAUSES_MS, ...often }),
-    ]
+    this.#timers = startTimers({
+      ...{ ...this.#deps, onError: this.#onDatabaseError },
+      ...{ poll: () => this.#pollOnce(), takeOver: () => this.#takeOver() },
+      refreshPauses: () => this.#deps.pauses.refresh(),
+    })
   }
 
   /**
@@ -188,16 +182,12 @@ export class Dispatcher implements ClaimTaker {
   }
 
   /**
-   * Whether a backlog is processed at a gentle pace, on half of the lanes, so that accepting deliveries does not wait for
-   * it. It is false if more events wait in memory than a backlog puts there, or if the backlog grows.
+   * How many batches may be in progress. A backlog gets only half of the lanes, so that accepting deliveries does not wait for it,
+   * unless more events wait in memory than a backlog puts there, or the backlog grows.
    */
-  get #isCatchingUp(): boolean {
-    return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#sizes.mostClaimed
-  }
-
-  /** How many batches may be in progress. */
   get #lanes(): number {
-    return this.#isCatchingUp ? this.#sizes.gentleLanes : this.#sizes.lanes
+    const isBacklog = this.#moreDue && !this.#growth.outgrowsGentlePace
+    return isBacklog && this.#waiting.newOnes < this.#sizes.mostClaimed ? this.#sizes.gentleLanes : this.#sizes.lanes
   }
 
   /** How many events may be claimed at once: one, as a probe, while fulfilment is unavailable. */

@@ -1,8 +1,8 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
-import { BY_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
+import { BY_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
 
 /**
  * All states: due or waiting, held by a process, or settled. A dead event has failed. A closed event is dead

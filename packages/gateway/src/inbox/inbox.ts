@@ -11,6 +11,7 @@ import { EVENTS, type EventDocument } from './event-document.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import { KnownIds, MOST_KNOWN_IDS } from './known-ids.ts'
+import type { TaskWish } from './lines/line.ts'
 import type { PausedProviders } from './pauses/provider-pauses.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
@@ -31,9 +32,6 @@ export interface Evidence {
   /** Whether the signature covers a time, so that an old captured delivery is worthless. */
   readonly signsTime: boolean
 }
-
-/** A handler that wants an event, by its name, and perhaps the line in which the task is. */
-export type TaskWish = string | { readonly handler: string; readonly line: string }
 
 /** An authentic event with the evidence of its delivery. */
 export interface Arrival extends Evidence {
@@ -76,9 +74,7 @@ export interface InboxDeps extends Retention {
 
 /** The durable entrance of the gateway. */
 export interface Inbox {
-  /**
-   * Stores an arrival unless it is already stored. Resolves when a majority holds the record, or when that is unknown.
-   */
+  /** Stores an arrival unless it is stored. Resolves when a majority holds the record, or when that is unknown. */
   record(arrival: Arrival): Promise<Recorded>
   /**
    * Stores the events of one delivery, and their shared body once. Resolves to the outcome of each, in their order.

@@ -4,8 +4,9 @@ import { type BodiesDeps, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { OVERHEAD_BYTES } from './group-limits.ts'
-import type { Arrival, Evidence, Inbox, Recorded, StoredBody, TaskWish, Written } from './inbox.ts'
+import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
 import type { KnownIds } from './known-ids.ts'
+import type { TaskWish } from './lines/line.ts'
 import { joinOutcomes } from './tasks/split-arrival.ts'
 
 /** Several events of one delivery. Each id occurs once. */

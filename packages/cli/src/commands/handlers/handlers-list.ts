@@ -28,7 +28,10 @@ function describe(handlers: Handlers): string[] {
     return [[name, toTime(paused.since), toPrintable(paused.by), toPrintable(paused.reason)]]
   })
   return [
-    ...toTableLines(['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'OLDEST PENDING', 'TASKS ARE', 'ORDER BY'], rows),
+    ...toTableLines(
+      ['HANDLER', 'CALLED BY', 'HOST', 'PENDING', 'DEAD', 'OLDEST PENDING', 'TASKS ARE', 'ORDER BY'],
+      rows,
+    ),
     ...(pauses.length === 0 ? [] : ['', ...toTableLines(['HANDLER', 'PAUSED SINCE', 'BY', 'REASON'], pauses)]),
   ]
 }

@@ -1,6 +1,5 @@
 import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
-import type { TaskWish } from '../../inbox/inbox.ts'
-import { lineOf } from '../../inbox/lines/line.ts'
+import { lineOf, type TaskWish } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
 
 /** An event, as far as it decides which handlers want it. */

@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto'
 
+/** A handler that wants an event, by its name, and perhaps the line in which the task is. */
+export type TaskWish = string | { readonly handler: string; readonly line: string }
+
 /**
  * The due time of a task that waits for an earlier one of its line. It is later than any that is ever set, and earlier than
  * those of pauses, so the search skips it.

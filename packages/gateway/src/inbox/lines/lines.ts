@@ -53,6 +53,8 @@ interface Admitted {
 }
 
 const AT_ONCE = 500
+const IS_PENDING = { state: 'pending' }
+const IS_WAITING = { state: 'pending', dueAt: IN_LINE_DUE_AT }
 
 /** Creates the view of one process. A task is in the line that was stored with it, whatever the setting says now. */
 export function createLines(deps: LinesDeps): Lines {
@@ -82,8 +84,7 @@ export function createLines(deps: LinesDeps): Lines {
     const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
     await bulkUpdate(db, { update: EVENTS, updates })
   }
-  const wakeAll = (ids: readonly ObjectId[]): Promise<void> =>
-    write(ids, { state: 'pending', dueAt: IN_LINE_DUE_AT }, wake())
+  const wakeAll = (ids: readonly ObjectId[]): Promise<void> => write(ids, IS_WAITING, wake())
   const advance = async (lines: readonly string[]): Promise<void> => {
     if (lines.length === 0) return
     await wakeAll(decideTurns<ObjectId, LinedRecord>([], await frontsOf(lines)).woken)
@@ -91,7 +92,7 @@ export function createLines(deps: LinesDeps): Lines {
   const letWait = async (waiting: readonly LinedRecord[]): Promise<void> => {
     if (waiting.length === 0) return
     const ids = waiting.map(({ _id }) => _id)
-    await write(ids, { state: 'pending', handler }, postpone(IN_LINE_DUE_AT))
+    await write(ids, { ...IS_PENDING, handler }, postpone(IN_LINE_DUE_AT))
     await advance(waiting.map(({ line }) => line))
   }
   const separate = async (lined: readonly LinedRecord[]): Promise<readonly LinedRecord[]> => {
@@ -106,8 +107,7 @@ export function createLines(deps: LinesDeps): Lines {
     await separate(found.filter(isLined))
   }
   const wakeFronts = async (): Promise<void> => {
-    const isWaiting = { $match: { state: 'pending', dueAt: IN_LINE_DUE_AT } }
-    const fronts = await readFronts({ $gt: '' }, isWaiting, { $limit: AT_ONCE })
+    const fronts = await readFronts({ $gt: '' }, { $match: IS_WAITING }, { $limit: AT_ONCE })
     await wakeAll(fronts.map(({ first }) => first))
   }
   return {
@@ -134,7 +134,7 @@ export function createLines(deps: LinesDeps): Lines {
   }
 }
 
-const FIRST_STATE = { state: { $first: '$state' }, dueAt: { $first: '$dueAt' } }
+const FIRST_STATE = Object.fromEntries(['state', 'dueAt'].map((name) => [name, { $first: `$${name}` }]))
 
 interface FoundFront extends Pick<Front<ObjectId>, 'state' | 'dueAt'> {
   /** The line. */
@@ -142,10 +142,12 @@ interface FoundFront extends Pick<Front<ObjectId>, 'state' | 'dueAt'> {
   readonly first: ObjectId
 }
 
+const IS_IN_LINE = { state: { $in: LINE_STATES } }
+const IS_UNSETTLED = { state: { $in: ['pending', 'processing'] } }
+
 /** Matches the tasks for which later ones wait. */
 function openStates(isDeadOpen: boolean): Document {
-  const all = { state: { $in: LINE_STATES } }
-  return isDeadOpen ? all : { $and: [all, { state: { $in: ['pending', 'processing'] } }] }
+  return isDeadOpen ? IS_IN_LINE : { $and: [IS_IN_LINE, IS_UNSETTLED] }
 }
 
 function isLined(record: DueRecord): record is LinedRecord {

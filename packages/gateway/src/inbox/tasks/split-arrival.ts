@@ -1,5 +1,6 @@
 import { unhandledReason } from '@oncehook/webhooks/providers'
-import type { Arrival, InboxDeps, Recorded, TaskWish } from '../inbox.ts'
+import type { Arrival, InboxDeps, Recorded } from '../inbox.ts'
+import type { TaskWish } from '../lines/line.ts'
 
 /**
  * The tasks of an arrival, each as a separate arrival: one for each handler that wants the event, and one without a

@@ -3,8 +3,8 @@ import type { NamedRecord } from '../../slots/name-records.ts'
 import type { Claim } from '../claim.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import type { SearchDeps } from '../find-due.ts'
-import type { SharedSearch } from './shared-search.ts'
 import { postponePaused } from '../postpone-paused.ts'
+import type { SharedSearch } from './shared-search.ts'
 
 /** What a round of claims needs. */
 interface FillDeps {
