@@ -8,7 +8,8 @@ import { type ConsumerContract, type Exchange, openConsumerContract } from './co
 const { like, number } = MatchersV3
 
 // The APIs belong to the providers, so nobody verifies these contracts here: they say what the gateway sends and reads.
-const NOWHERE = 'http://127.0.0.1:1'
+// Not where the gateway of a test looks for fulfilment.
+const NOWHERE = 'http://127.0.0.1:2'
 const SECRET = 'the-secret-hash-of-a-test-of-contracts'
 const TOKEN = 'the-token-of-an-api-of-a-provider'
 const SECRETS = [{ id: 's1', value: SECRET }]
