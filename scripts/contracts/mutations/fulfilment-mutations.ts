@@ -112,7 +112,7 @@ const ofFulfilment: readonly Change[] = [
 const beyondFirst: readonly Change[] = [
   {
     breaks: 'a member that is absent becomes null',
-    tells: 'email: ',
+    tells: 'patches an order',
     file: `${FULFILMENT}/orders/stored/order-document.ts`,
     find: '...(email === undefined ? {} : { email }),\n    ...(note',
     replace: '...(email === undefined ? { email: null as never } : { email }),\n    ...(note',
@@ -161,13 +161,6 @@ const beyondFirst: readonly Change[] = [
     file: `${FULFILMENT}/orders/order-procedures.ts`,
     find: '!isLive(found) || isForeign(found, input.owner)',
     replace: '!isLive(found)',
-  },
-  {
-    breaks: 'the second page of receipts repeats the first',
-    tells: 'lists the second page of receipts',
-    file: `${FULFILMENT}/receipts/list-receipts.ts`,
-    find: "$or: [{ _id: { $gt: afterId } }, { 'receipts.key': { $gt: afterKey } }],",
-    replace: '',
   },
   {
     breaks: 'a receipt that was sent has no time',
