@@ -34,7 +34,7 @@ export const PHASES: readonly Phase[] = [
     rounds: { short: 3, full: 5 },
     minutes: { short: 5, full: 11 },
   },
-  { rows: [HANDLERS_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 3 } },
+  { rows: [HANDLERS_ROW], rounds: { short: 0, full: 2 }, minutes: { short: 1, full: 1 } },
   { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 1.1 } },
