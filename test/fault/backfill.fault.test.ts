@@ -14,7 +14,7 @@ const WITHIN_MS = 60_000 + EVENTS * 20
 const WANTED = { events: [{ provider: 'acme', types: ['of.no.*'] }] }
 const AT_ONCE = 1_000
 
-it(`a backfill of ${EVENTS} events is counted first, keeps to its rate, continues after a crash, and ends when it is cancelled`, {
+it(`FP-45: a backfill of ${EVENTS} events is counted first, keeps to its rate, continues after a crash, and ends when it is cancelled`, {
   timeout: 60_000 + 3 * WITHIN_MS,
 }, async () => {
   await using first = await startAnsweringHandler()

@@ -22,7 +22,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync(), 60_000)
 
 it.for(['PostgreSQL', 'MongoDB'] as const)(
-  'a handler on %s that is killed behind two gateways has one effect of each acknowledged event, and no task is stuck',
+  'FP-42: a handler on %s that is killed behind two gateways has one effect of each acknowledged event, and no task is stuck',
   { timeout: 240_000 + CYCLES * 15_000 },
   async (kind, context) => {
     const [own, effects, port] = await Promise.all([

@@ -12,7 +12,7 @@ const EACH = Math.ceil(EVENTS / VALUES)
 const FAILS_ONCE_IN = 40
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`
 
-it(`${EVENTS} events with ${VALUES} values reach a handler in order for each value, through two gateways, one of which is killed`, {
+it(`FP-44: ${EVENTS} events with ${VALUES} values reach a handler in order for each value, through two gateways, one of which is killed`, {
   timeout: 180_000 + EVENTS * 100,
 }, async () => {
   await using server = await startHandlerServer()

@@ -11,7 +11,7 @@ const SENDERS = 10
 const NAMES = ['one', 'two', 'three', 'four', 'five']
 const WANTED = { events: [{ provider: 'acme', types: ['payment.succeeded'] }] }
 
-describe('handlers of the same events', () => {
+describe('FP-43: handlers of the same events', () => {
   it('do not wait for one that refuses them: four are done, one is dead, and a replay concerns that one only', async () => {
     await using handlers = new AsyncDisposableStack()
     const started = await Promise.all(NAMES.map(async () => handlers.use(await startAnsweringHandler())))
