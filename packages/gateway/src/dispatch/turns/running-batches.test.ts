@@ -37,3 +37,14 @@ it('no batch begins while too many outcomes wait to be written', async () => {
   batches[0]?.write()
   await expect.poll(() => running.room?.underWay).toEqual([])
 })
+
+it('what may kill the process waits until all outcomes are written', async () => {
+  const running = new RunningBatches({ turn: undefined, mostUnsettled: 8, wake: () => undefined })
+  const { batch, answer, write } = heldBatch()
+  expect(running.room?.others).toBe('nothing')
+  running.add(batch, () => undefined)
+  answer()
+  await expect.poll(() => running.room).toMatchObject({ underWay: [], others: 'batches' })
+  write()
+  await expect.poll(() => running.room?.others).toBe('nothing')
+})

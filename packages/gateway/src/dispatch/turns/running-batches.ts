@@ -43,12 +43,15 @@ export class RunningBatches {
    * process for itself.
    */
   get room(): Pick<Room, 'underWay' | 'others' | 'onWait'> | null {
-    if (this.#unsettled.size - this.#running.size >= this.#mostUnsettled) return null
-    const others = this.#turn?.others ?? 'nothing'
-    if (others === 'exclusive') {
+    const unwritten = this.#unsettled.size - this.#running.size
+    if (unwritten >= this.#mostUnsettled) return null
+    const elsewhere = this.#turn?.others ?? 'nothing'
+    if (elsewhere === 'exclusive') {
       this.#turn?.wake(this.#wake)
       return null
     }
+    // What may kill the process also waits for outcomes that are not written yet: these batches would be sent again.
+    const others = unwritten > 0 ? 'batches' : elsewhere
     return { underWay: [...this.#running.values()], others, onWait: this.#waitAlone }
   }
 
@@ -63,12 +66,12 @@ export class RunningBatches {
     // The next suspect must not begin before it is written how this one ended.
     const ended = (way === 'new' || way === 'due' ? called : settled).then(() => {
       this.#running.delete(ended)
-      this.#turn?.ended(way)
       this.#wake()
     })
     this.#running.set(ended, way)
     const written = settled.then(() => {
       this.#unsettled.delete(written)
+      this.#turn?.ended(way)
       then()
     })
     this.#unsettled.add(written)
@@ -76,6 +79,6 @@ export class RunningBatches {
 
   /** Resolves when those in progress now have ended, and their outcomes are written. */
   async ended(): Promise<void> {
-    await Promise.all([...this.#running.keys(), ...this.#unsettled])
+    await Promise.allSettled([...this.#running.keys(), ...this.#unsettled])
   }
 }

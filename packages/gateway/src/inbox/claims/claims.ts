@@ -107,6 +107,19 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
   const take = (records: readonly NamedRecord[], claimable: Document) =>
     doubting(takeClaims(deps, records, { claimable }))
   const fill = createFill({ deps, search, lines, take: (records) => take(records, isDue(deps)) })
+  const takeOver = async (limit: number): Promise<TakenOver> => {
+    if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
+    const { value, ageMs } = await shared.readHolders()
+    const { filter, unclaimed, againInMs } = findAbandoned(deps, value, ageMs)
+    if (filter === null) return { taken: [], poisoned: 0, againInMs }
+    const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
+    const claimable = { ...filter, $nor: [mayBePoison(deps)] }
+    const oldest = await findOldest(deps, claimable, limit)
+    // Only behind the last of the own ones: to find these, the server reads all of them.
+    const isTime = unclaimed !== null && oldest.length < limit
+    const released = isTime ? await releaseUnclaimed(deps, unclaimed, limit) : 0
+    return { poisoned, taken: await take(oldest, claimable), againInMs: released === limit ? 0 : againInMs }
+  }
   return {
     async claimDue(limit) {
       const claims: Claim[] = []
@@ -119,18 +132,11 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       return claims
     },
     async takeOver(limit) {
-      await lines.sweep()
-      if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
-      const { value, ageMs } = await shared.readHolders()
-      const { filter, unclaimed, againInMs } = findAbandoned(deps, value, ageMs)
-      if (filter === null) return { taken: [], poisoned: 0, againInMs }
-      const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
-      const claimable = { ...filter, $nor: [mayBePoison(deps)] }
-      const oldest = await findOldest(deps, claimable, limit)
-      // Only behind the last of the own ones: to find these, the server reads all of them.
-      const isTime = unclaimed !== null && oldest.length < limit
-      const released = isTime ? await releaseUnclaimed(deps, unclaimed, limit) : 0
-      return { poisoned, taken: await take(oldest, claimable), againInMs: released === limit ? 0 : againInMs }
+      // Neither prevents the other.
+      const [swept, over] = await Promise.allSettled([lines.sweep(), takeOver(limit)])
+      if (over.status === 'rejected') throw over.reason
+      if (swept.status === 'rejected' && over.value.taken.length === 0) throw swept.reason
+      return over.value
     },
     releaseStrays: (held) => strays.release(held),
     beat: () => owners.beat(),

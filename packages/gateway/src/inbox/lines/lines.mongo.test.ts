@@ -177,6 +177,29 @@ describe('tasks of a line', () => {
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 
+  it('are found sweep by sweep, however many wait, and a sweep that fails prevents no takeover', async () => {
+    await using system = await setUp()
+    const claims = system.claims('one')
+    await claims.beat()
+    await system.store('a-0', 'b-1')
+    await copyInLine(system.open, 'a-0', 1_200)
+    const held = await claims.claimDue(1)
+    expect(idsOf(held)).toEqual(['a-0'])
+    await expect.poll(async () => idsOf(await claims.claimDue(10))).toEqual(['b-1'])
+    // The process that settled it died before it looked for the next one. Tasks of other lines have been waiting for longer.
+    await system.open.events.updateOne({ eventId: 'a-0' }, { $set: { state: 'done' }, $unset: { leaseOwner: 1 } })
+    const ordering = { blockOnDead: false }
+    const another = await steadyClaims(system.open, { owner: 'another', handler: HANDLER, ordering })
+    for (let sweep = 0; sweep < 4; sweep += 1) await another.takeOver(10)
+    expect(await another.claimDue(10)).toHaveLength(1)
+    const third = await steadyClaims(system.open, { owner: 'third', handler: HANDLER, ordering })
+    await endLeases(system.open)
+    await system.open.db.collection('events').dropIndex(LINE_INDEX)
+    await third.beat()
+    const { taken } = await third.takeOver(10)
+    expect(idsOf(taken)).toContain('b-1')
+  })
+
   it('keep their line without the setting, so that its removal neither loses nor reorders them', async () => {
     await using system = await setUp()
     await system.store('a-1', 'a-2')

@@ -2,7 +2,7 @@ import type { Lines } from '../../lines/lines.ts'
 import type { NamedRecord } from '../../slots/name-records.ts'
 import type { Claim } from '../claim.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
-import type { SearchDeps } from '../find-due.ts'
+import type { DueRecord, SearchDeps } from '../find-due.ts'
 import { postponePaused } from '../postpone-paused.ts'
 import type { SharedSearch } from './shared-search.ts'
 
@@ -29,10 +29,15 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
   const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'in line' | 'last' | 'more'> => {
     const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
     const due = found.filter(({ provider }) => !deps.paused().has(provider))
-    const { claimable, waiting } = await lines.admit(due)
-    const taken = await take(claimable)
-    claims.push(...taken)
-    search.report(claimable.length - taken.length)
+    const takeThese = async (records: readonly DueRecord[]): Promise<number> => {
+      const taken = records.length === 0 ? [] : await take(records)
+      claims.push(...taken)
+      return records.length - taken.length
+    }
+    // Those in no line do not wait for a look at the lines.
+    const missed = await takeThese(due.filter(({ line }) => line === undefined))
+    const { claimable, waiting } = await lines.admit(due.filter(({ line }) => line !== undefined))
+    search.report(missed + (await takeThese(claimable)))
     if (due.length < found.length) await postponePaused(deps, found)
     if (due.length < found.length) return 'set aside'
     if (waiting > 0) return 'in line'
@@ -44,9 +49,13 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
     for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
       const outcome = await addFound(claims, limit - claims.length)
       // What was claimed is not held up by looking further along the lines. Its end starts the next search.
-      if (outcome === 'last' || (outcome === 'in line' && claims.length > 0)) return
+      if (outcome === 'last' || (outcome === 'in line' && claims.some(isInLine))) return
       if (outcome === 'more') tries += 1
       else aside += 1
     }
   }
+}
+
+function isInLine({ line }: Claim): boolean {
+  return line !== undefined
 }
