@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
-import { describeSystem } from '../oncehook/describe-system.ts'
-import { storedOf } from '../oncehook/kept-by-oncehook.ts'
-import { startService } from '../oncehook/service.ts'
+import { startAcceptingFor } from '../oncehook/oncehook-accepting.ts'
 import type { StartReceiver } from '../receiver.ts'
 
 /** A secret of Standard Webhooks. */
@@ -22,17 +20,6 @@ export function acceptingFor(count: number): StartReceiver {
     const port = await stablePort()
     const names = Array.from({ length: count }, (_, index) => `handler-${index + 1}`)
     const handlers = Object.fromEntries(names.map((name) => [name, describeHandler(port, newSecret())]))
-    const system = await describeSystem(setup, run, handlers)
-    const gateway = await startService(system.gateway)
-    const db = setup.database(system.gatewayDb)
-    return {
-      url: system.url,
-      receiverPid: gateway.pid,
-      keptOf: (eventIds) => storedOf(db, eventIds),
-      async [Symbol.asyncDispose]() {
-        await gateway[Symbol.asyncDispose]()
-        await db.dropDatabase()
-      },
-    }
+    return startAcceptingFor(setup, run, handlers)
   }
 }

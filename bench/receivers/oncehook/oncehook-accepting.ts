@@ -1,11 +1,18 @@
-import type { StartReceiver } from '../receiver.ts'
+import type { Receiver, Setup, StartReceiver } from '../receiver.ts'
 import { describeSystem } from './describe-system.ts'
 import { storedOf } from './kept-by-oncehook.ts'
 import { startService } from './service.ts'
 
 /** Starts the gateway alone: fulfilment is unavailable, so everything waits for it. */
-export const startAccepting: StartReceiver = async (setup, run) => {
-  const system = await describeSystem(setup, run)
+export const startAccepting: StartReceiver = (setup, run) => startAcceptingFor(setup, run)
+
+/** Starts the gateway alone, with these handlers (the content of HANDLERS) instead of fulfilment. */
+export async function startAcceptingFor(
+  setup: Setup,
+  run: string,
+  handlers?: Readonly<Record<string, object>>,
+): Promise<Receiver> {
+  const system = await describeSystem(setup, run, handlers)
   const gateway = await startService(system.gateway)
   const db = setup.database(system.gatewayDb)
   return {

@@ -58,7 +58,7 @@ export const HARMLESS: readonly SourceChange[] = [
     replace: "message: 'There is no such order'",
   },
   {
-    breaks: 'a refused delivery is told so in another sentence',
+    breaks: 'the message for a refused delivery has other words',
     file: `${GATEWAY}/errors.ts`,
     find: "message: 'The signature does not match the body'",
     replace: "message: 'This signature belongs to another body or another secret'",
