@@ -4,7 +4,7 @@ import { readConditions } from '../conditions.ts'
 import { orderNotFound, patchUnprocessable } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
-import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
+import { type Order, type OrderContent, orderContentSchema, parseOrderContent } from './order.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
 import { demandReadable } from './stored/is-readable.ts'
@@ -43,14 +43,23 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
 function patchedContent(order: Order, patch: unknown): OrderContent {
   if (!isJsonObject(patch)) throw patchUnprocessable({}, { message: 'A merge patch must be an object' })
   const result = mergePatch(order, patch) as Record<string, unknown>
-  const changed = SERVER_MEMBERS.find((member) => !isDeepStrictEqual(result[member] ?? null, order[member]))
+  const { changed, content } = splitPatched(order, result)
   if (changed !== undefined)
     throw patchUnprocessable({ member: changed }, { message: `The property ${changed} cannot be changed` })
   try {
-    return parseOrderContent(result)
+    return parseOrderContent(content)
   } catch (error) {
     // An invalid result is the fault of the patch: 422 rather than 400 (RFC 5789 section 2.2).
     if (invalidRequest.is(error)) throw patchUnprocessable({}, { message: error.message, cause: error })
     throw error
   }
+}
+
+/** Separates what a caller may write from the other properties. `changed`: one of these that the patch changes. */
+function splitPatched(order: Order, result: Record<string, unknown>) {
+  const fixed = new Set(Object.keys(order).filter((member) => !Object.hasOwn(orderContentSchema.shape, member)))
+  const before = new Map(Object.entries(order))
+  const changed = [...fixed].find((member) => !isDeepStrictEqual(result[member] ?? null, before.get(member)))
+  const content = Object.fromEntries(Object.entries(result).filter(([member]) => !fixed.has(member)))
+  return { changed, content }
 }
