@@ -89,8 +89,8 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
   })
 
   it.for([
-    ['now', 503, '0'],
-    ['later', 503, '7'],
+    ['now', 409, '0'],
+    ['later', 409, '7'],
     ['never', 422, null],
   ] as const)('answers the refusal %s with %i, and keeps nothing', async ([retry, status, retryAfter], context) => {
     const store = under(context)
@@ -164,7 +164,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     expect(await store.effects()).not.toHaveProperty('late_1')
   })
 
-  it('answers 503 while another delivery of the event takes longer than the wait', async (context) => {
+  it('answers 409 while another delivery of the event takes longer than the wait', async (context) => {
     const store = under(context)
     const { promise, resolve } = Promise.withResolvers<void>()
     const started = Promise.withResolvers<void>()
@@ -179,7 +179,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     const first = send({ key: 'busy_1' })
     await started.promise
     const [status, body, retryAfter] = await send({ key: 'busy_1' })
-    expect([status, body.error, retryAfter]).toEqual([503, 'busy', '1'])
+    expect([status, body.error, retryAfter]).toEqual([409, 'busy', '1'])
     resolve()
     expect(await first).toMatchObject([200, { repeated: false }, null])
     expect((await store.effects()).busy_1).toBe(1)

@@ -85,7 +85,8 @@ function toProcessed(
   return { result: repeated ? 'repeated' : outcome, answer: answerJson(200, { outcome, repeated }) }
 }
 
-const REFUSED_STATUS = { now: 503, later: 503, never: 422 } as const
+// Not 503: that would say that the handler is unavailable, and the sender would hold back other events too.
+const REFUSED_STATUS = { now: 409, later: 409, never: 422 } as const
 
 function toFailure({ log }: ProcessingParts<never>, { key, type }: HandlerEvent, error: unknown): Processed {
   if (error instanceof Refusal) {
@@ -107,7 +108,12 @@ const LATER = { status: 503, retry: 'later', retryAfter: 1 } as const
 const NEVER = { status: 422, retry: 'never' } as const
 
 const OVERLOADED = failed('overloaded', { ...LATER, error: 'overloaded', message: 'Too many events are waiting' })
-const BUSY = failed('busy', { ...LATER, error: 'busy', message: 'Another delivery of this event is being processed' })
+const BUSY = failed('busy', {
+  ...LATER,
+  status: 409,
+  error: 'busy',
+  message: 'Another delivery of this event is being processed',
+})
 const ANOTHER_BODY = 'This id came before with another body'
 const CONFLICT = failed('conflict', { ...NEVER, status: 409, error: 'key_conflict', message: ANOTHER_BODY })
 const NO_FUNCTION = 'There is no function for this type of event'

@@ -64,7 +64,7 @@ it('ends a subscription in PostgreSQL once', async (context) => {
     expect(await (await handler.fetch(signedRequest(DELETED))).json()).toEqual({ outcome: 'done', repeated })
   }
   const early = await handler.fetch(signedRequest({ ...DELETED, key: 'msg_0', data: { id: 'sub_2' } }))
-  expect([early.status, await early.json()]).toMatchObject([503, { error: 'refused', retry: 'later' }])
+  expect([early.status, await early.json()]).toMatchObject([409, { error: 'refused', retry: 'later' }])
   const { rows } = await pool.query('select * from subscriptions')
   expect(rows).toEqual([{ id: 'sub_1', ended_at: new Date('2026-11-01T12:00:00Z') }])
 })

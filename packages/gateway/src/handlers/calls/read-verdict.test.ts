@@ -21,11 +21,17 @@ describe('readVerdict', () => {
     expect(verdict(status, '7')).toEqual({ refused: 'handler_failed', retry: 'later', message, isBusy: true })
   })
 
-  it.each([0, 301, 307, 400, 401, 403, 404, 408, 409, 500])('tries again later after %i', (status) => {
+  it.each([0, 301, 307, 400, 401, 403, 404, 408, 500])('tries again later after %i', (status) => {
     expect(verdict(status, '7')).toEqual({
       ...{ refused: 'handler_failed', retry: 'later' },
       message: `The handler answered ${status}`,
     })
+  })
+
+  it('waits as long as 409 says, which is about this task alone', () => {
+    const refusal = { refused: 'handler_failed', retry: 'later', message: 'The handler answered 409' }
+    expect(verdict(409)).toEqual(refusal)
+    expect(verdict(409, '7')).toEqual({ ...refusal, afterMs: 7_000 })
   })
 
   it.each([429, 503])('waits as long as %i says', (status) => {

@@ -9,21 +9,21 @@ export interface HttpAnswer {
 const NEVER: ReadonlySet<number> = new Set([410, 422])
 // From a server that is overloaded, or a load balancer whose servers are down.
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504])
-const WAITS: ReadonlySet<number> = new Set([429, 503])
+const SAYS_BUSY: ReadonlySet<number> = new Set([429, 503])
+const WAITS: ReadonlySet<number> = new Set([409, 429, 503])
 
 /**
  * What an answer means: 2xx is done, 410 and 422 are a permanent refusal, and after anything else the task is tried again.
- * 429 and 503 may say when. They, 502 and 504 say nothing about the task. `now` in milliseconds.
+ * 409, 429 and 503 may say when. 429, 502, 503 and 504 say nothing about the task. `now` in milliseconds.
  */
 export function readVerdict({ status, retryAfter }: HttpAnswer, now: number): TaskAnswer {
   if (status >= 200 && status < 300) return { done: true }
   const message = `The handler answered ${status}`
   if (NEVER.has(status)) return { refused: 'handler_refused', retry: 'never', message }
-  if (!BUSY.has(status)) return { refused: 'handler_failed', retry: 'later', message }
-  if (!WAITS.has(status)) return { refused: 'handler_failed', retry: 'later', message, isBusy: true }
-  const afterMs = retryAfter === null ? null : readRetryAfter(retryAfter, now)
-  const waits = { refused: 'handler_busy', retry: 'later', message, isBusy: true } as const
-  return afterMs === null ? waits : { ...waits, afterMs }
+  const afterMs = WAITS.has(status) && retryAfter !== null ? readRetryAfter(retryAfter, now) : null
+  const refused = SAYS_BUSY.has(status) ? 'handler_busy' : 'handler_failed'
+  const refusal = { refused, retry: 'later', message, ...(afterMs === null ? {} : { afterMs }) } as const
+  return BUSY.has(status) ? { ...refusal, isBusy: true } : refusal
 }
 
 /** Seconds or a date (RFC 9110 section 10.2.3), as milliseconds from now. Null for any other text. */
