@@ -15,13 +15,24 @@ import {
   UNKNOWN,
 } from './operator-exchanges.ts'
 
-const { regex } = MatchersV3
+const { boolean, eachLike, integer, regex, string } = MatchersV3
 
 const contract = openConsumerContract('cli', 'operator-api')
 const ID = '6920000000000000000000a1'
 const OTHER = '6920000000000000000000a2'
 const REASON = ['--reason', 'the order was paid by hand']
 const reason = REASON[1]
+
+const ENTRY = { seq: integer(1), hash: regex(/^[0-9a-f]{64}$/, 'ab'.repeat(32)) }
+const SHOWN = {
+  ...{ id: ID, provider: 'acme', eventId: string('evt_1'), type: string('of.no.effect'), objectId: string('pay_1') },
+  ...{ orderId: string('ord_1'), state: 'dead', reason: 'order_unknown', starts: integer(1), deliveries: integer(1) },
+  ...{ mismatches: integer(0), test: false, receivedAt: time(), dueAt: null, settledAt: time() },
+}
+const DETAILS = {
+  ...{ headers: {}, raw: null, bytes: integer(2), notReadable: null, secretId: string('newer'), attempts: [] },
+  ...{ lastError: null, outcome: null, closed: null, revivals: integer(0), replays: [] },
+}
 
 interface Command extends OperatorCall {
   readonly args: readonly string[]
@@ -34,6 +45,73 @@ const COMMANDS: readonly Command[] = [
     ...{ does: 'shows an overview', states: [dead('6920000000000000000000a0')] },
     ...{ procedure: 'overview', kind: 'query', answer: OVERVIEW },
     ...{ args: ['overview'], exitCode: 0, says: /Dead +1\n +order_unknown: 1/ },
+  },
+  {
+    ...{ does: 'lists dead events', states: [dead(ID)], procedure: 'events.list', kind: 'query' },
+    input: { state: 'dead', limit: 5 },
+    answer: data({ items: [SHOWN], next: null, cut: null, notReadable: 0 }),
+    ...{ args: ['events', 'list', '--state', 'dead', '--limit', '5'], exitCode: 0, says: /order_unknown/ },
+  },
+  {
+    ...{ does: 'shows an event', states: [dead(ID)], procedure: 'events.get', kind: 'query', input: { id: ID } },
+    ...{ answer: data({ ...SHOWN, ...DETAILS }), args: ['events', 'show', ID], exitCode: 0, says: /order_unknown/ },
+  },
+  {
+    ...{ does: 'shows an event that is not there', procedure: 'events.get', kind: 'query', input: { id: OTHER } },
+    ...{ answer: refusal(404, 'not_found'), args: ['events', 'show', OTHER], exitCode: 1, says: /\(not_found\)/ },
+  },
+  {
+    ...{ does: 'asks what a replay would concern', states: [dead(ID)], procedure: 'events.replay', kind: 'mutation' },
+    input: { ids: [ID], reason: 'dry run', dryRun: true, includeDone: false },
+    answer: data({ replayId: null, matched: 1 }),
+    ...{ args: ['events', 'replay', ID, '--dry-run'], exitCode: 0, says: /^1 event would be replayed/ },
+  },
+  {
+    ...{ does: 'lists replays when there were none', procedure: 'replays.list', kind: 'query', input: {} },
+    ...{ answer: data({ items: [], next: null }), args: ['replays', 'list'], exitCode: 0, says: /^No replays/ },
+  },
+  {
+    does: 'shows a replay that is not there',
+    ...{ procedure: 'replays.get', kind: 'query', input: { replayId: OTHER }, answer: refusal(404, 'not_found') },
+    ...{ args: ['replays', 'show', OTHER], exitCode: 1, says: /\(not_found\)/ },
+  },
+  {
+    does: 'cancels a replay that is not there',
+    ...{ procedure: 'replays.cancel', kind: 'mutation', input: { replayId: OTHER }, answer: refusal(404, 'not_found') },
+    ...{ args: ['replays', 'cancel', OTHER], exitCode: 1, says: /\(not_found\)/ },
+  },
+  {
+    ...{ does: 'lists providers', procedure: 'providers.list', kind: 'query' },
+    answer: data(
+      eachLike({
+        ...{ name: string('acme'), scheme: string('stripe'), path: regex('^/api/webhooks/[a-z]+$', '/api/webhooks/acme') },
+        ...{ takesTests: boolean(true), deliveries: {}, oldestUnsettledSeconds: null, paused: null },
+        secrets: eachLike({ id: string('newer'), notAfter: null, lastMatchedAt: null, matches: integer(0) }),
+      }),
+    ),
+    ...{ args: ['providers', 'list'], exitCode: 0, says: /acme +newer +never/ },
+  },
+  {
+    ...{ does: 'lists handlers when there are none', procedure: 'handlers.list', kind: 'query', answer: data([]) },
+    ...{ args: ['handlers', 'list'], exitCode: 0, says: /^No handlers/ },
+  },
+  {
+    ...{ does: 'lists refused deliveries when there were none', procedure: 'refusals.list', kind: 'query', input: {} },
+    answer: data({ items: [], next: null, notKept: [] }),
+    ...{ args: ['refused'], exitCode: 0, says: /^No refused deliveries/ },
+  },
+  {
+    does: 'releases a receipt that is not parked',
+    ...{ procedure: 'receipts.release', kind: 'mutation', input: { key: 'rcp_unknown', reason } },
+    answer: refusal(404, 'receipt_not_parked'),
+    ...{ args: ['receipts', 'release', 'rcp_unknown', ...REASON], exitCode: 1, says: /\(receipt_not_parked\)/ },
+  },
+  {
+    does: 'verifies the audit log',
+    states: [{ description: 'a provider was paused', parameters: { provider: 'shop', reason: 'an entry' } }],
+    ...{ procedure: 'audit.verify', kind: 'query', input: {} },
+    answer: data({ ok: true, entries: integer(2), brokenAt: null, last: ENTRY, next: null }),
+    ...{ args: ['audit', 'verify'], exitCode: 0, says: /^2 entries, unchanged, none missing/ },
   },
   {
     ...{ does: 'closes a dead event', states: [dead(ID)], procedure: 'events.close', kind: 'mutation' },

@@ -37,8 +37,9 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
       'an event is dead': async ({ id }: { id: string }) => {
         await resumeAll()
         const settled = { state: 'dead', reason: 'order_unknown', provider: 'acme' } as const
-        await system.events.deleteMany({ state: 'dead' })
-        await system.events.insertOne(sampleRecord({ _id: new ObjectId(id), ...settled }))
+        const _id = new ObjectId(id)
+        await system.events.deleteMany({ $or: [{ state: 'dead' }, { _id }] })
+        await system.events.insertOne(sampleRecord({ _id, ...settled }))
       },
       'a provider was paused': async ({ provider, reason }: { provider: string; reason: string }) => {
         // Of two entries, so that there is another page.

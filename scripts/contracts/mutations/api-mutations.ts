@@ -42,6 +42,38 @@ const ofApi: readonly Change[] = [
     replace: 'id: String(_id), when: at.toISOString(),',
     consumers: ['cli'],
   },
+  {
+    breaks: 'an event that is not due lacks the time instead of null',
+    tells: 'dueAt',
+    file: `${GATEWAY}/operator/events/show-event.ts`,
+    find: 'dueAt: dueAtOf(record),',
+    replace: '...(dueAtOf(record) === null ? {} : { dueAt: dueAtOf(record) }),',
+    consumers: ['cli'],
+  },
+  {
+    breaks: 'a dry run starts a replay',
+    tells: 'asks what a replay would concern',
+    file: `${GATEWAY}/operator/replays/replay-procedures.ts`,
+    find: 'if (dryRun) return',
+    replace: 'if (dryRun && includeDone) return',
+    consumers: ['cli'],
+  },
+  {
+    breaks: 'the secrets of a provider have another name',
+    tells: 'missing the following keys: secrets',
+    file: `${GATEWAY}/operator/provider-procedures.ts`,
+    find: '    secrets: secrets.map(',
+    replace: '    keys: secrets.map(',
+    consumers: ['cli'],
+  },
+  {
+    breaks: 'the newest entry of the audit log is not named',
+    tells: 'last',
+    file: `${GATEWAY}/operator/audit/audit-procedures.ts`,
+    find: 'ctx.audit.verify(after))',
+    replace: 'ctx.audit.verify(after).then((found) => ({ ...found, last: null })))',
+    consumers: ['cli'],
+  },
 ]
 
 /** Changes of the clients of the operator API. */
