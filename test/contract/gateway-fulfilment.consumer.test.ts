@@ -366,7 +366,7 @@ describe('the gateway as a reader of receipts', () => {
     {
       does: 'lists the second page of receipts',
       states: [state('a receipt is parked', { name: 'rest_1' }), state('a receipt is parked', { name: 'rest_2' })],
-      input: { orderId: 'ord_rest_2', limit: 1, after: cursor('ord_rest_1', 'rcp_rest_1') },
+      input: { state: 'parked', limit: 1, after: cursor('ord_rest_1', 'rcp_rest_1') },
       page: {
         items: [{ ...RECEIPT, key: 'rcp_rest_2', orderId: 'ord_rest_2', paymentId: 'pay_rest_2' }],
         next: null,

@@ -163,6 +163,13 @@ const beyondFirst: readonly Change[] = [
     replace: '!isLive(found)',
   },
   {
+    breaks: 'a page of receipts begins with the last one of the page before',
+    tells: 'lists the second page of receipts',
+    file: `${FULFILMENT}/receipts/list-receipts.ts`,
+    find: "{ 'receipts.key': { $gt: afterKey } }]",
+    replace: "{ 'receipts.key': { $gte: afterKey } }]",
+  },
+  {
     breaks: 'a receipt that was sent has no time',
     tells: 'lists a receipt that was sent',
     file: `${FULFILMENT}/receipts/list-receipts.ts`,
