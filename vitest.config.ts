@@ -38,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'contract-provider',
-          include: ['test/contract/**/*.provider.test.ts'],
+          include: ['test/contract/**/*.provider.test.ts', 'test/mutations/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
           sequence: { groupOrder: 3 },

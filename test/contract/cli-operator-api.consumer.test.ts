@@ -84,7 +84,11 @@ const COMMANDS: readonly Command[] = [
     ...{ does: 'lists providers', procedure: 'providers.list', kind: 'query' },
     answer: data(
       eachLike({
-        ...{ name: string('acme'), scheme: string('stripe'), path: regex('^/api/webhooks/[a-z]+$', '/api/webhooks/acme') },
+        ...{
+          name: string('acme'),
+          scheme: string('stripe'),
+          path: regex('^/api/webhooks/[a-z]+$', '/api/webhooks/acme'),
+        },
         ...{ takesTests: boolean(true), deliveries: {}, oldestUnsettledSeconds: null, paused: null },
         secrets: eachLike({ id: string('newer'), notAfter: null, lastMatchedAt: null, matches: integer(0) }),
       }),

@@ -154,6 +154,12 @@ const CASES: readonly Case[] = [
     ...{ answer: { status: 409 }, means: isFailed },
   },
   {
+    does: 'learns that this task alone must wait',
+    state: answers(409, { retryAfter: 7 }),
+    task: sampleTask({ eventId: 'waits' }),
+    ...{ answer: { status: 409, headers: WAIT }, means: { ...isFailed, afterMs: 7_000 } },
+  },
+  {
     does: 'learns of a failure',
     state: answers(500),
     task: sampleTask({ eventId: 'failed' }),

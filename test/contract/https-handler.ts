@@ -83,7 +83,7 @@ export async function startHttpsHandler(database: TestDatabase, secret: string):
 }
 
 /** The statuses that a function of the handler can cause. The others are answers of what is in front of it. */
-const OWN_STATUSES: ReadonlySet<number> = new Set([422, 500, 503])
+const OWN_STATUSES: ReadonlySet<number> = new Set([409, 422, 500])
 
 function refuse(next: NextAnswer | null): void {
   if (next === null) return

@@ -49,8 +49,6 @@ const ENOUGH_MS = 600_000
 /** Ends vitest's workers together with vitest. Otherwise they would survive when a signal ends vitest. */
 const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`
 
-const NOT_AGAIN = '--exclude=test/contract/mutations.provider.test.ts'
-
 /** Which mutations to try, in which repository, and how many at the same time. */
 export interface Trial {
   readonly repository: string
@@ -99,7 +97,7 @@ export async function tryMutations({
 
 /** Tries the harmless changes. Only if a test fails does it try again without them, to find out whose fault it is. */
 async function demandSound(copy: SourceCopy, harmless: readonly SourceChange[], run: Run): Promise<void> {
-  const tests = ['test/contract', NOT_AGAIN]
+  const tests = ['test/contract']
   const failures = await copy.withChanges(harmless, () => runTests(copy.folder, tests, run))
   if (failures.length === 0) return
   const unsound = harmless.length === 0 ? failures : await runTests(copy.folder, tests, run)

@@ -64,7 +64,7 @@ describe('oncehook contract verify --handler', () => {
     expect(stdout).toContain('ok        sends a task: expected 2xx, got 204\n')
     expect(stdout).toContain('signed an hour ago: expected 4xx, got 401\n')
     expect(stdout).toMatch(/left out {2}learns of a conflict\n.*needs the state "the handler answers with a status"/)
-    expect(stdout).toMatch(/\n11 kept, 0 not kept, 6 left out\n$/)
+    expect(stdout).toMatch(/\n11 kept, 0 not kept, 7 left out\n$/)
     expect(exitCode).toBe(0)
     const tasks = handler.received.map(({ body }) => JSON.parse(body))
     expect(new Set(tasks.map(({ type }) => type))).toEqual(new Set(['product.updated', 'contract.unknown']))
@@ -159,7 +159,7 @@ describe('oncehook contract verify --handler', () => {
     expect(stdout).toContain(
       'the handler is unavailable: expected 503, got 503\n          the header Retry-After is missing',
     )
-    expect(stdout).toMatch(/\n16 kept, 1 not kept, 0 left out\n$/)
+    expect(stdout).toMatch(/\n17 kept, 1 not kept, 0 left out\n$/)
     expect(exitCode).toBe(1)
   })
 
