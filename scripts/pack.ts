@@ -5,6 +5,7 @@ import { buildCli } from './packages/build-cli.ts'
 import { buildHandler } from './packages/build-handler.ts'
 import { buildWebhooks } from './packages/build-webhooks.ts'
 import { packFolder } from './packages/pack-folder.ts'
+import { writeSchemasFile } from './packages/write-schemas-file.ts'
 import { writeVectorsFile } from './packages/write-vectors-file.ts'
 
 const repository = resolve(import.meta.dirname, '..')
@@ -21,6 +22,9 @@ try {
   const vectors = join(destination, 'webhook-vectors.json')
   await writeVectorsFile(repository, vectors)
   console.log(vectors)
+  const schemas = join(destination, 'procedure-schemas.json')
+  await writeSchemasFile(repository, schemas)
+  console.log(schemas)
 } finally {
   await rm(folder, { recursive: true })
 }

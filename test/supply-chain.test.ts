@@ -31,7 +31,9 @@ describe('workflows', () => {
       'git checkout --quiet "$COMMIT"',
       'npm run sbom',
       'npm run pack',
-      expect.stringMatching(/^gh release create .* oncehook\.cdx\.json dist\/\*\.tgz dist\/webhook-vectors\.json$/),
+      expect.stringMatching(
+        / oncehook\.cdx\.json dist\/\*\.tgz dist\/webhook-vectors\.json dist\/procedure-schemas\.json$/,
+      ),
     ])
   })
 

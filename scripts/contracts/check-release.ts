@@ -1,5 +1,6 @@
 import { type Break, compareSchemas } from './compare-schemas.ts'
 import type { DescribedProcedure, FulfilmentDescription } from './describe-fulfilment.ts'
+import { errorProblems } from './error-problems.ts'
 import { findUnpromised } from './find-unpromised.ts'
 import type { RecordedCall, RecordedCalls } from './recorded-calls.ts'
 
@@ -61,17 +62,6 @@ function answerProblems(
   return refusal === undefined
     ? []
     : errorProblems(refusal.reason, { status: refusal.httpStatus, retry: refusal.retry }, errors)
-}
-
-type ErrorMeaning = FulfilmentDescription['errors'][string]
-
-function errorProblems(code: string, before: ErrorMeaning, errors: FulfilmentDescription['errors']): string[] {
-  const now = errors[code]
-  if (now === undefined) return [`the code ${code} is gone`]
-  const status = now.status === before.status ? [] : [`the code ${code} was status ${before.status}, is ${now.status}`]
-  const retry =
-    now.retry === before.retry ? [] : [`the code ${code} was to be retried ${before.retry}, is ${now.retry}`]
-  return [...status, ...retry]
 }
 
 function describeBreaks(before: FulfilmentDescription, now: FulfilmentDescription): string[] {

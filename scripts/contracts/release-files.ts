@@ -1,11 +1,19 @@
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Release } from './check-release.ts'
 import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
+import { describeHandler } from './describe-handler.ts'
 import { readRecordedCalls } from './recorded-calls.ts'
 
-const DESCRIPTION = 'fulfilment.json'
+/**
+ * The providers of internal procedures, each with what describes it. `npm run fix` writes each description to
+ * `contracts/<provider>.json`, and a release has it under the same name.
+ */
+export const DESCRIPTIONS: Readonly<Record<string, () => FulfilmentDescription>> = {
+  fulfilment: describeFulfilment,
+  handler: describeHandler,
+}
 
 const PATTERNS = ['*-*.json', 'messages/*.json']
 
@@ -22,25 +30,48 @@ export async function releaseNames(contracts: string): Promise<string[]> {
   return (await readdir(join(contracts, 'releases'))).toSorted()
 }
 
+/** The release with the highest version. Undefined if none is recorded. */
+export async function lastRelease(contracts: string): Promise<string | undefined> {
+  const { compare } = new Intl.Collator('en', { numeric: true })
+  return (await releaseNames(contracts)).toSorted(compare).at(-1)
+}
+
+/** The text of a description's file. */
+export function describedText(description: FulfilmentDescription): string {
+  return `${JSON.stringify(description, null, 2)}\n`
+}
+
 /**
- * Records what consumers rely on in a release: the contracts, and a description of fulfilment.
+ * Records what consumers rely on in a release: the contracts, and the descriptions of the internal procedures.
  * @throws if the release was recorded before, because its callers no longer change
  */
 export async function recordRelease(contracts: string, version: string): Promise<void> {
   const folder = join(contracts, 'releases', version)
   await mkdir(join(contracts, 'releases'), { recursive: true })
   await mkdir(folder)
-  await writeFile(join(folder, DESCRIPTION), `${JSON.stringify(describeFulfilment(), null, 2)}\n`)
+  for (const [provider, describe] of Object.entries(DESCRIPTIONS)) {
+    await writeFile(join(folder, `${provider}.json`), describedText(describe()))
+  }
   for (const name of contractNames(contracts)) await cp(join(contracts, name), join(folder, name))
 }
 
 /** Reads what a release recorded. */
 export async function readRelease(contracts: string, version: string): Promise<Release> {
   const folder = join(contracts, 'releases', version)
-  const description = (await readJson(join(folder, DESCRIPTION))) as FulfilmentDescription
+  const description = await readDescription(contracts, { version, provider: 'fulfilment' })
   const names = contractNames(folder).filter((name) => /^[^/]+-fulfilment\.json$/.test(name))
   const pacts = await Promise.all(names.map((name) => readJson(join(folder, name))))
   return { version, description, consumers: pacts.map(readRecordedCalls) }
+}
+
+/** The procedures of a provider in a release. There are none if the release did not have the provider. */
+export async function readDescription(
+  contracts: string,
+  { version, provider }: { readonly version: string; readonly provider: string },
+): Promise<FulfilmentDescription> {
+  const file = join(contracts, 'releases', version, `${provider}.json`)
+  if (!existsSync(file)) return { procedures: {}, errors: {} }
+  return (await readJson(file)) as FulfilmentDescription
 }
 
 async function readJson(file: string): Promise<unknown> {

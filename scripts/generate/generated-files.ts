@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
+import { DESCRIPTIONS, describedText } from '../contracts/release-files.ts'
 import type { Say } from '../progress.ts'
 import { describeOrders } from './order-schemas.ts'
 import { withScalingTables } from './scaling-tables.ts'
@@ -36,6 +37,10 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
       path: scaling,
       content: async () => withScalingTables(readFileSync(join(repository, scaling), 'utf8')),
     },
+    ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
+      path: `contracts/${provider}.json`,
+      content: async () => describedText(describe()),
+    })),
     ...vectorFiles(),
   ]
 }

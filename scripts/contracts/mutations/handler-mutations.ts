@@ -38,7 +38,7 @@ export const HANDLER_MUTATIONS: readonly Mutation[] = [
     ...TRPC,
     breaks: 'a handler can no longer ask for a task to be tried again at once',
     tells: 'learns for each task when to try again',
-    file: `${CALLS}/trpc-call.ts`,
+    file: `${CALLS}/task-results.ts`,
     find: "retry: z.enum(['now', 'later', 'never'])",
     replace: "retry: z.enum(['later', 'never'])",
   },

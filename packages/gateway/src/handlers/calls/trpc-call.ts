@@ -5,6 +5,7 @@ import type { ServiceTokens } from '@oncehook/kernel/service-token'
 import { z } from 'zod'
 import type { TaskEvent } from '../events/task-event.ts'
 import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
+import { type TaskResult, taskResultsSchema } from './task-results.ts'
 
 /** Where a handler is, and what its calls need. */
 export interface TrpcCallDeps {
@@ -20,14 +21,7 @@ export interface TrpcCallDeps {
   readonly now: () => number
 }
 
-const result = z.union([
-  z.object({ done: z.literal(true) }),
-  z.object({
-    refused: z.string().regex(/^[\w.:-]{1,64}$/),
-    retry: z.enum(['now', 'later', 'never']),
-  }),
-])
-const answerSchema = z.object({ result: z.object({ data: z.object({ results: z.array(result) }) }) })
+const answerSchema = z.object({ result: z.object({ data: taskResultsSchema }) })
 
 const MOST_BYTES = 1024 * 1024
 
@@ -167,7 +161,7 @@ function readResults(text: string | null, count: number): { readonly results: re
   }
 }
 
-function parse(text: string | null): z.output<typeof result>[] | null {
+function parse(text: string | null): TaskResult[] | null {
   try {
     return text === null ? null : answerSchema.parse(JSON.parse(text)).result.data.results
   } catch {
