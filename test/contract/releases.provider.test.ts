@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { VERIFIED_PROVIDERS } from '../../scripts/contracts/broker/published-pacts.ts'
 import { checkRelease } from '../../scripts/contracts/check-release.ts'
 import { describeFulfilment, inputProblem } from '../../scripts/contracts/describe-fulfilment.ts'
 import { contractNames, readRelease, releaseNames } from '../../scripts/contracts/release-files.ts'
@@ -19,8 +20,7 @@ describe('fulfilment', () => {
 
 it('verifies the providers against the consumers of every release', () => {
   expect(releases.length).toBeGreaterThan(0)
-  const providers = ['gateway', 'fulfilment', 'operator-api', 'orders-api', 'https-handler', 'trpc-handler']
-  const pacts = [...providers.flatMap(contractsOf), ...['gateway', 'fulfilment'].flatMap(messageContractsOf)]
+  const pacts = [...VERIFIED_PROVIDERS.flatMap(contractsOf), ...['gateway', 'fulfilment'].flatMap(messageContractsOf)]
   const verified = [...pacts.map(({ name }) => name), ...tokenFiles()]
   for (const version of releases) {
     const names = contractNames(`${CONTRACTS}/releases/${version}`).map((name) => `releases/${version}/${name}`)

@@ -2,6 +2,7 @@ import { Verifier } from '@pact-foundation/pact'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { type ContractFile, type ProviderState, readPact } from './pact-files.ts'
 import { demandPublished } from './published-states.ts'
+import { recordResult } from './record-result.ts'
 
 /** A request of a contract on its way to the provider; a filter may change it. */
 export interface FilteredRequest {
@@ -65,12 +66,26 @@ export async function verifyContract(verified: VerifiedProvider): Promise<void> 
     () => [],
     (error: unknown) => describeVerification(error),
   )
-  // A state that is missing or fails does not make the verification fail.
-  if (failed.length > 0) throw new Error(`A state that ${who} counts on did not come about:\n${failed.join('\n')}`)
-  if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
-  if (entered.length !== needed.length) {
-    throw new Error(`Of ${needed.length} states that ${who} counts on, ${entered.length} were asked for`)
-  }
+  const asked = { who, provider: provider.name, needed: needed.length, entered: entered.length }
+  const problem = problemOf({ ...asked, failed, broken })
+  await recordResult(contract.file, { consumer: consumer.name, provider: provider.name, success: problem === null })
+  if (problem !== null) throw new Error(problem)
+}
+
+interface Outcome {
+  readonly who: string
+  readonly provider: string
+  readonly failed: readonly string[]
+  readonly broken: readonly string[]
+  readonly needed: number
+  readonly entered: number
+}
+
+/** A state that is missing or fails does not make the verification fail. */
+function problemOf({ who, provider, failed, broken, needed, entered }: Outcome): string | null {
+  if (failed.length > 0) return `A state that ${who} counts on did not come about:\n${failed.join('\n')}`
+  if (broken.length > 0) return `${provider} breaks what it owes to ${who}:\n${broken.join('\n')}`
+  return entered === needed ? null : `Of ${needed} states that ${who} counts on, ${entered} were asked for`
 }
 
 function namesOf(states: readonly ProviderState[]): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { MessageProviderPact, providerWithMetadata } from '@pact-foundation/pact'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { CONTRACTS, type ContractFile, readPact } from './pact-files.ts'
+import { recordResult } from './record-result.ts'
 
 /** A message as it was sent. */
 export interface SentMessage {
@@ -48,5 +49,7 @@ export async function verifyMessages(
     () => [],
     (error: unknown) => describeVerification(error),
   )
-  if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
+  const success = broken.length === 0
+  await recordResult(contract.file, { consumer: consumer.name, provider: provider.name, success })
+  if (!success) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
 }

@@ -115,7 +115,9 @@ async function runTests(folder: string, args: readonly string[], { env, signal }
   await rm(report, { force: true })
   const vitest = join(folder, 'node_modules', 'vitest', 'vitest.mjs')
   const options = ['run', ...args, '--reporter=json', `--outputFile=${report}`]
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !/^VITEST|^UPDATE_CONTRACTS$/.test(name)))
+  const own = Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^VITEST|^UPDATE_CONTRACTS$|^VERIFICATION_RESULTS$/.test(name)),
+  )
   const child = spawn(process.execPath, [vitest, ...options], {
     cwd: folder,
     env: { ...own, NODE_OPTIONS: `${own.NODE_OPTIONS ?? ''} ${LEAVE_WITH_PARENT}`.trim() },
