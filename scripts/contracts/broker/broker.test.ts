@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -70,7 +70,7 @@ describe('the pacts', () => {
   it('reach a broker with their version and branch, and nothing says the token', SLOW, async () => {
     await using fake = await startFakeBroker()
     const { said, failure } = await client(fake.url, publishing)
-    expect([failure, said]).toEqual([null, expect.not.stringContaining(TOKEN)])
+    expect([failure, said]).toEqual([null, expect.not.stringMatching(`${TOKEN}|Warning`)])
     const keys = pacts.map(({ consumer, provider }) => `${consumer} ${provider} 0.2.0+4f1c feat/orders`)
     expect([...fake.pacts.keys()].toSorted()).toEqual(keys.toSorted())
     expect(new Set(fake.requests.map(({ authorization }) => authorization))).toEqual(new Set([`Bearer ${TOKEN}`]))
@@ -123,6 +123,29 @@ it('records a deployment in an environment', SLOW, async () => {
   expect(fake.requests.at(-1)).toMatchObject({
     method: 'POST',
     path: '/pacticipants/gateway/versions/0.2.0+4f1c/deployed-versions/production',
+  })
+})
+
+it('calls back when a pact changes, with the command of the README', SLOW, async () => {
+  await using fake = await startFakeBroker()
+  const readme = await readFile(join(repository, 'contracts/README.md'), 'utf8')
+  const [, command = ''] = /^npx pact-broker (create-webhook (?:.*\\\n)*.*)$/m.exec(readme) ?? []
+  const program = join(repository, 'node_modules/@pact-foundation/pact-cli/bin/pact-broker.js')
+  const shell = `"$NODE" "${program}" ${command.replace('<owner>/<repository>', 'owner/repository')}`
+  const env = { ...brokerAt(fake.url).env, NODE: process.execPath, TOKEN: 'of-github' }
+  await promisify(execFile)('bash', ['-c', shell], { env })
+  expect(fake.requests.at(-1)).toMatchObject({
+    ...{ method: 'POST', path: '/webhooks' },
+    body: {
+      events: [{ name: 'contract_requiring_verification_published' }],
+      provider: { name: 'gateway' },
+      request: {
+        ...{ method: 'POST', url: 'https://api.github.com/repos/owner/repository/dispatches' },
+        headers: { Authorization: 'Bearer of-github' },
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the broker fills it in
+        body: { client_payload: { pact_url: '${pactbroker.pactUrl}' } },
+      },
+    },
   })
 })
 

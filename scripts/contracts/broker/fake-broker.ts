@@ -26,6 +26,7 @@ export interface FakeBroker extends AsyncDisposable {
 }
 
 interface Publication {
+  readonly pacticipantName: string
   readonly pacticipantVersionNumber: string
   readonly branch: string
   readonly contracts: readonly { consumerName: string; providerName: string; content: string }[]
@@ -78,19 +79,30 @@ async function read(request: IncomingMessage): Promise<BrokerRequest> {
 
 function answer({ path, body }: BrokerRequest, place: Place): object {
   const self = `${place.url}${encodeURI(path)}`
-  if (path === '/') return { _links: { 'pb:publish-contracts': { href: `${place.url}/contracts/publish` } } }
+  if (path === '/') return indexOf(place.url)
   if (path === '/contracts/publish') return publish(body as Publication, place.pacts)
   if (path.startsWith('/matrix')) return matrix(place.deployable)
-  if (path.endsWith('/results') || path.startsWith('/pacticipants/')) return deploymentsOf(self)
+  if (/(?:\/results|^\/webhooks)$/.test(path) || path.startsWith('/pacticipants/')) return deploymentsOf(self)
   return { _links: { 'pb:publish-verification-results': { href: place.results ?? `${self}/results` } } }
 }
 
-function publish({ pacticipantVersionNumber, branch, contracts }: Publication, pacts: Map<string, unknown>): object {
+function indexOf(url: string): object {
+  const links = { 'pb:publish-contracts': '/contracts/publish', 'pb:webhooks': '/webhooks' }
+  return { _links: Object.fromEntries(Object.entries(links).map(([rel, path]) => [rel, { href: `${url}${path}` }])) }
+}
+
+function publish(publication: Publication, pacts: Map<string, unknown>): object {
+  const { pacticipantName: name, pacticipantVersionNumber, branch, contracts } = publication
   for (const { consumerName, providerName, content } of contracts) {
     const key = [consumerName, providerName, pacticipantVersionNumber, branch].join(' ')
     pacts.set(key, JSON.parse(Buffer.from(content, 'base64').toString('utf8')))
   }
-  return { _embedded: {}, _links: {}, notices: [] }
+  const link = { href: '', title: '', name }
+  const _links = { self: link }
+  const version = { number: pacticipantVersionNumber, _links }
+  const lists = { 'pb:pacticipant-version-tags': [], 'pb:contracts': [link] }
+  const links = { 'pb:pacticipant': link, 'pb:pacticipant-version': link, ...lists }
+  return { _embedded: { pacticipant: { name, _links }, version }, _links: links, notices: [], logs: [] }
 }
 
 function send(response: ServerResponse, status: number, body: object): void {
