@@ -17,7 +17,7 @@ function written(facts: { readonly orderId: string; readonly occurredAt?: string
 }
 
 describe('the description of events.handle', () => {
-  it('knows every property that the gateway writes, and demands none that it leaves out', () => {
+  it('knows every property that the gateway writes, and requires none that it leaves out', () => {
     const most = written({ orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z' }, '{"id":"evt_1"}')
     const least = written({ orderId: '' }, 'a=1')
     for (const event of [most, least]) expect(taskSchema.strict().parse(event)).toEqual(event)

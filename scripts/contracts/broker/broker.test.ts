@@ -233,7 +233,7 @@ describe('without a broker', () => {
     expect(stdout).toBe(`${NO_BROKER}\n`)
   })
 
-  it('a URL that is none is refused', () => {
+  it('refuses a setting that is not a URL', () => {
     expect(() => readBroker({ PACT_BROKER_BASE_URL: 'broker.example.org' })).toThrow('PACT_BROKER_BASE_URL must be')
   })
 })

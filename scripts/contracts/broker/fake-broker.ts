@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 /** A request that the broker got. */
-export interface BrokerRequest {
+interface BrokerRequest {
   readonly method: string
   /** The path and the query, decoded. */
   readonly path: string
@@ -11,7 +11,7 @@ export interface BrokerRequest {
   readonly body: unknown
 }
 
-/** A stand-in for a Pact Broker, which is software of others. */
+/** A fake of a Pact Broker, which is software of others. */
 export interface FakeBroker extends AsyncDisposable {
   readonly url: string
   readonly requests: readonly BrokerRequest[]

@@ -30,7 +30,7 @@ export async function runClient(
   const child = spawn(process.execPath, [program, ...args, '--retries', String(retries)], {
     env: broker.env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own: the program starts another one, which must end with it.
+    // Its own group, because the program starts another one, which must end with it.
     detached: true,
   })
   const late = setTimeout(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'), withinMs)

@@ -16,7 +16,7 @@ export interface Change {
 }
 
 /**
- * Lists what a provider added, changed and removed. Whether a change breaks callers is judged by `compareSchemas`, as for
+ * Lists what a provider added, changed and removed. `compareSchemas` decides whether a change breaks callers, as for
  * the releases. If a whole object came or went, its properties are not listed.
  */
 export function diffDescriptions(before: FulfilmentDescription, now: FulfilmentDescription): Change[] {
