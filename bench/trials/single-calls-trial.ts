@@ -4,7 +4,7 @@ import { createFulfilmentClient } from '@oncehook/gateway/fulfilment/fulfilment-
 import { systemClock } from '@oncehook/kernel/clock'
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { Secret } from '@oncehook/kernel/secret'
-import { keyOfSecret } from '@oncehook/kernel/service-keys'
+import { keyOfSecret } from '@oncehook/kernel/parse-service-key'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { PRICE } from '../load/signed-deliveries.ts'
 import { startMeter } from '../measure/meter.ts'

@@ -1,11 +1,10 @@
-import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { createFileSource, type FileSource } from './file-source.ts'
-import { Secret, secretProblem } from './secret.ts'
+import { parseServiceKey, parseServiceSecret, privateKeyProblem } from './parse-service-key.ts'
 import { collectProblems, readSettings, SettingsError, textSetting } from './settings.ts'
 import { readTextSource, type TextSources, textSource } from './text-source.ts'
 
-const MIN_SECRET_LENGTH = 32
 const MOST_KEYS = 5
 
 /** A key of service tokens: a shared secret, or one key of a key pair. */
@@ -37,20 +36,10 @@ export function createServiceKeysSource(env: NodeJS.ProcessEnv, use: KeyUse): Fi
       throw new SettingsError(['SERVICE_TOKEN_SECRETS and SERVICE_TOKEN_SECRET are both set: keep one'])
     }
     const sources = { readFile, readEnv: (name: string) => env[name] }
-    return list === undefined ? [readSecret('SERVICE_TOKEN_SECRET', one)] : readKeys(list, { sources, use })
+    return list === undefined
+      ? [keyOf('SERVICE_TOKEN_SECRET', one === undefined ? 'is not set' : parseServiceSecret(one))]
+      : readKeys(list, { sources, use })
   }, own)
-}
-
-function readSecret(name: string, text: string | undefined): ServiceKey {
-  const problem = text === undefined ? 'is not set' : secretProblem(text, MIN_SECRET_LENGTH)
-  if (text === undefined || problem !== null) throw new SettingsError([`${name} ${problem}`])
-  return keyOfSecret(new Secret(text))
-}
-
-/** The key of a shared secret. */
-export function keyOfSecret(secret: Secret): ServiceKey {
-  const key = createSecretKey(secret.reveal(), 'utf8')
-  return { algorithm: 'HS256', signing: key, verifying: key }
 }
 
 interface Reading {
@@ -79,9 +68,7 @@ function readKey(entry: z.output<typeof textSource>, { sources, use, index, plac
   const name = `SERVICE_TOKEN_SECRETS.${index}`
   const text = readTextSource(entry, sources)
   if (text === null) throw new SettingsError([`${name} cannot be read`])
-  // The decoder's replacement character. Accepting it would silently weaken the secret.
-  if (text.includes('\uFFFD')) throw new SettingsError([`${name} is not UTF-8 text`])
-  const key = text.includes('-----BEGIN') ? readKeyOfPair(name, text) : readSecret(name, text)
+  const key = keyOf(name, parseServiceKey(text))
   const problem = useProblem(key, { use, first: index === 0 })
   if (problem !== null) throw new SettingsError([`${name} ${problem}`])
   const twin = places.get(text)
@@ -102,34 +89,14 @@ function parseList(json: string): z.output<typeof listShape> {
   }
 }
 
-function readKeyOfPair(name: string, pem: string): ServiceKey {
-  const isPrivate = pem.includes('PRIVATE KEY-----')
-  const key = parsePem(pem, isPrivate)
-  if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new SettingsError([`${name} is not an Ed25519 key (openssl genpkey -algorithm ed25519)`])
-  }
-  return isPrivate
-    ? { algorithm: 'EdDSA', signing: key, verifying: createPublicKey(key) }
-    : { algorithm: 'EdDSA', signing: null, verifying: key }
+function keyOf(name: string, parsed: ServiceKey | string): ServiceKey {
+  if (typeof parsed === 'string') throw new SettingsError([`${name} ${parsed}`])
+  return parsed
 }
 
-function parsePem(pem: string, isPrivate: boolean): KeyObject | null {
-  try {
-    return isPrivate ? createPrivateKey(pem) : createPublicKey(pem)
-  } catch {
-    return null
-  }
-}
-
-function useProblem(
-  { algorithm, signing }: ServiceKey,
-  { use, first }: { use: KeyUse; first: boolean },
-): string | null {
-  if (use === 'sign' && first && signing === null) {
-    return 'is a public key, but the first entry signs: use a private key or a secret'
-  }
-  if (use === 'verify' && algorithm === 'EdDSA' && signing !== null) {
-    return 'is a private key: fulfilment needs the public key (openssl pkey -in <file> -pubout)'
-  }
-  return null
+function useProblem(key: ServiceKey, { use, first }: { use: KeyUse; first: boolean }): string | null {
+  if (use === 'verify') return privateKeyProblem(key, 'fulfilment')
+  return first && key.signing === null
+    ? 'is a public key, but the first entry signs: use a private key or a secret'
+    : null
 }

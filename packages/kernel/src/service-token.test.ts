@@ -4,8 +4,9 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, SignJWT, 
 import { describe, expect, it } from 'vitest'
 import { unauthenticated } from './error-codes.ts'
 import type { AppError } from './errors.ts'
+import { keyOfSecret } from './parse-service-key.ts'
 import { Secret } from './secret.ts'
-import { keyOfSecret, type ServiceKey } from './service-keys.ts'
+import type { ServiceKey } from './service-keys.ts'
 import {
   createServiceTokens,
   createServiceTokenVerifier,

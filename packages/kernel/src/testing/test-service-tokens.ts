@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { type Clock, systemClock } from '../clock.ts'
+import { keyOfSecret } from '../parse-service-key.ts'
 import type { Secret } from '../secret.ts'
-import { keyOfSecret } from '../service-keys.ts'
 import { createServiceTokens, type ServiceTokens } from '../service-token.ts'
 
 /** Options that differ from the gateway's. */
