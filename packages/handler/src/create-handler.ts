@@ -4,13 +4,15 @@ import { createStandardVerifier } from './create-standard-verifier.ts'
 import { findFunctions } from './event-functions.ts'
 import { createJsonLog } from './handler-log.ts'
 import { checkOptions, type HandlerOptions } from './handler-options.ts'
+import { NOT_FOUND } from './http/answer.ts'
 import { createBodyMemory } from './http/body-memory.ts'
 import { createRequests } from './http/create-requests.ts'
 import { type Listening, listen } from './http/listen.ts'
-import { createResponder } from './http/respond.ts'
+import { createResponder, type Responder } from './http/respond.ts'
 import { createMetrics } from './metrics.ts'
 import { createProcessing } from './process-event.ts'
 import { createSlots } from './slots.ts'
+import { createCallResponder, PROCEDURE } from './trpc/respond-to-call.ts'
 
 export type { HandlerEvent } from './handler-event.ts'
 export type { LogLine, WriteLog } from './handler-log.ts'
@@ -25,13 +27,17 @@ export {
 } from './handler-options.ts'
 export { Refusal, type RefusalOptions, type RetryAdvice } from './refusal.ts'
 export type { LaterTransaction, Store } from './store.ts'
+export type { TrpcOptions } from './trpc/trpc-options.ts'
 
 /** A handler of webhooks. */
 export interface Handler {
-  /** Answers a delivery, for a server that has handlers of the fetch standard. Call `work` too. */
+  /**
+   * Answers a delivery, for a server that has handlers of the fetch standard. With `trpc`, it also answers calls: requests
+   * whose path ends in `/events.handle`. Call `work` too.
+   */
   fetch(request: Request): Promise<Response>
   /**
-   * Serves the path of the options, `/livez`, `/readyz` and `/metrics`, and works as `work` does. Resolves to the port.
+   * Serves the paths of the options, `/livez`, `/readyz` and `/metrics`, and works as `work` does. Resolves to the port.
    * Default of `host`: `127.0.0.1`. A handler listens once.
    */
   listen(port: number, host?: string): Promise<number>
@@ -61,8 +67,8 @@ export interface HandlerDeps {
  */
 export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps = {}): Handler {
   const { store, on, later = {}, log = createJsonLog((text) => process.stderr.write(text)) } = options
-  const { name, path, limits, later: laterLimits } = checkOptions(options as HandlerOptions<never>)
   const { random = Math.random, now = Date.now } = deps
+  const { name, path, limits, later: laterLimits, trpc } = checkOptions(options as HandlerOptions<never>, now)
   const [metrics, slots] = [createMetrics(name), createSlots(limits.concurrency, limits.mostWaiting)]
   const background = createBackground({ store, handler: name, later, limits: laterLimits, metrics, log, random })
   const processEvent = createProcessing({
@@ -72,21 +78,25 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
     now: () => performance.now(),
     onMessages: background.wake,
   })
-  const respond = createResponder({
-    verifier: createStandardVerifier(options, now),
-    limits,
-    memory: createBodyMemory(limits.mostBodyBytes),
-    metrics,
-    process: processEvent,
-  })
-  const requests = createRequests({ respond, store, handler: name, metrics, slots })
+  const receiving = { limits, memory: createBodyMemory(limits.mostBodyBytes), metrics, process: processEvent }
+  const isOnlyCalled = trpc !== null && options.secrets === undefined
+  const respond = isOnlyCalled
+    ? answerNothing
+    : createResponder({ ...receiving, verifier: createStandardVerifier(options, now) })
+  const { bodyTimeoutMs } = limits
+  const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs })
+  const requests = createRequests({ respond, respondToCall, store, handler: name, metrics, slots })
+  const responders = new Map([[path, requests.respond]])
+  if (trpc !== null && requests.respondToCall !== null) {
+    responders.set(`${trpc.path}/${PROCEDURE}`, requests.respondToCall)
+  }
   let server: Promise<Listening> | undefined
   return {
     fetch: requests.fetch,
     async listen(port, host = '127.0.0.1') {
       if (server !== undefined) throw new Error('The handler listens already')
       const onError = (error: unknown): void => log({ level: 'error', message: 'A request failed', error })
-      server = listen({ respond: requests.respond, path, probe: requests.probe, onError }, port, host)
+      server = listen({ responders, probe: requests.probe, onError }, port, host)
       const listening = await server.catch((error: unknown) => {
         server = undefined
         throw error
@@ -106,3 +116,5 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
     },
   }
 }
+
+const answerNothing: Responder = async () => NOT_FOUND

@@ -6,7 +6,7 @@ import { type HandlerOptions, HandlerSettingsError } from './handler-options.ts'
  * @throws HandlerSettingsError
  */
 export function createStandardVerifier(
-  { secrets, toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
+  { secrets = [], toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
   now: () => number,
 ): Verifier {
   try {

@@ -2,6 +2,7 @@ import { isTypePattern } from './event-functions.ts'
 import type { HandlerEvent } from './handler-event.ts'
 import type { WriteLog } from './handler-log.ts'
 import type { Store } from './store.ts'
+import { type CheckedTrpc, checkTrpcOptions, type TrpcOptions } from './trpc/trpc-options.ts'
 
 /** A secret of Standard Webhooks and its expiry. */
 export interface HandlerSecret {
@@ -57,8 +58,13 @@ export interface HandlerOptions<Tx> {
    */
   readonly name: string
   readonly store: Store<Tx>
-  /** Up to three secrets, so that an old and a new one can be valid at the same time. */
-  readonly secrets: string | readonly (string | HandlerSecret)[]
+  /**
+   * Up to three secrets of Standard Webhooks, so that an old and a new one can be valid at the same time. Required, except
+   * with `trpc`: without secrets, the handler answers only calls by `trpc`.
+   */
+  readonly secrets?: string | readonly (string | HandlerSecret)[]
+  /** Calls of Oncehook's gateway by `trpc`, in batches. Default: none are answered. */
+  readonly trpc?: TrpcOptions
   /** The functions by type of event: `customer.subscription.deleted`, `customer.subscription.*`, or `*`. */
   readonly on: Readonly<Record<string, EventFunction<Tx>>>
   /** The functions for messages of `tx.later`, by name. */
@@ -131,15 +137,21 @@ export interface CheckedOptions {
   readonly path: string
   readonly limits: HandlerLimits
   readonly later: Required<LaterLimits>
+  /** Null: there are no calls by `trpc`. */
+  readonly trpc: CheckedTrpc | null
 }
 
 /**
- * Checks the options of a handler, and adds the defaults.
+ * Checks the options of a handler, and adds the defaults. `now` in milliseconds since 1970.
  * @throws HandlerSettingsError with every problem
  */
-export function checkOptions(options: HandlerOptions<never>): CheckedOptions {
+export function checkOptions(options: HandlerOptions<never>, now: () => number): CheckedOptions {
   const { name, path = '/webhooks', on, later = {}, laterLimits = {} } = options
   const limits = readNumbers<keyof HandlerLimits>(LIMITS, options, '')
+  const trpc =
+    options.trpc === undefined
+      ? null
+      : checkTrpcOptions(options.trpc, { name, now, mostBodyBytes: limits.values.mostBodyBytes })
   const ofLater = readNumbers(LATER_LIMITS, laterLimits, 'laterLimits.')
   const problems = [
     ...(typeof name === 'string' && /^[\w.-]{1,100}$/.test(name) ? [] : [BAD_NAME]),
@@ -154,9 +166,14 @@ export function checkOptions(options: HandlerOptions<never>): CheckedOptions {
     ...limits.problems,
     ...(limits.values.mostBodyBytes < limits.values.maxBytes ? ['mostBodyBytes must be at least maxBytes'] : []),
     ...ofLater.problems,
+    ...(isProblems(trpc) ? trpc : []),
   ]
-  if (problems.length > 0) throw new HandlerSettingsError(problems)
-  return { name, path, limits: limits.values, later: ofLater.values }
+  if (problems.length > 0 || isProblems(trpc)) throw new HandlerSettingsError(problems)
+  return { name, path, limits: limits.values, later: ofLater.values, trpc }
+}
+
+function isProblems(checked: CheckedTrpc | readonly string[] | null): checked is readonly string[] {
+  return Array.isArray(checked)
 }
 
 // A colon would make the keys of two messages equal: those of `a:b` and `c`, and of `a` and `b:c`.

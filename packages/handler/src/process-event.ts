@@ -3,11 +3,11 @@ import type { FindFunction } from './event-functions.ts'
 import type { HandlerEvent } from './handler-event.ts'
 import type { WriteLog } from './handler-log.ts'
 import type { EventFunction, HandlerLimits } from './handler-options.ts'
-import { type Answer, answerError, answerJson, type ErrorAnswer } from './http/answer.ts'
+import type { ErrorAnswer } from './http/answer.ts'
 import type { EventResult, HandlerMetrics } from './metrics.ts'
 import { Refusal } from './refusal.ts'
 import type { Slots } from './slots.ts'
-import { type Store, StoreUnavailable, type TaskResult, TaskTimedOut } from './store.ts'
+import { type KeyOutcome, type Store, StoreUnavailable, type TaskResult, TaskTimedOut } from './store.ts'
 
 /** What acting on events needs. */
 export interface ProcessingParts<Tx> {
@@ -26,18 +26,25 @@ export interface ProcessingParts<Tx> {
   readonly onMessages: () => void
 }
 
-/** An answer, and how it is counted. */
+/** What the sender learns about an event that had its effect, or was recorded. */
+interface DoneAnswer {
+  readonly outcome: KeyOutcome
+  readonly repeated: boolean
+}
+
+/** Acts on an authentic event, and says what became of it. Never rejects. */
+export type ProcessEvent = (event: HandlerEvent, body: Uint8Array) => Promise<DoneAnswer | ErrorAnswer>
+
+/** What the sender learns, and how it is counted. */
 interface Processed {
   readonly result: EventResult
-  readonly answer: Answer
+  readonly answer: DoneAnswer | ErrorAnswer
 }
 
 const DAY_MS = 86_400_000
 
-/** Creates what acts on an authentic event and never rejects. */
-export function createProcessing<Tx>(
-  parts: ProcessingParts<Tx>,
-): (event: HandlerEvent, body: Uint8Array) => Promise<Answer> {
+/** Creates what acts on authentic events. */
+export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   const { slots, limits, metrics, now } = parts
   return async (event, body) => {
     const startedAt = now()
@@ -82,7 +89,7 @@ function toProcessed(
   const { outcome, repeated, messages } = result
   if (messages > 0) onMessages()
   if (outcome === 'unhandled' && !repeated) log({ level: 'warn', message: 'No function for this type', key, type })
-  return { result: repeated ? 'repeated' : outcome, answer: answerJson(200, { outcome, repeated }) }
+  return { result: repeated ? 'repeated' : outcome, answer: { outcome, repeated } }
 }
 
 // Not 503: that would say that the handler is unavailable, and the sender would hold back other events too.
@@ -100,8 +107,8 @@ function toFailure({ log }: ProcessingParts<never>, { key, type }: HandlerEvent,
   return error instanceof TaskTimedOut ? TIMED_OUT : FAILED
 }
 
-function failed(result: EventResult, error: ErrorAnswer): Processed {
-  return { result, answer: answerError(error) }
+function failed(result: EventResult, answer: ErrorAnswer): Processed {
+  return { result, answer }
 }
 
 const LATER = { status: 503, retry: 'later', retryAfter: 1 } as const

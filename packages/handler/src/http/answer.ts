@@ -30,3 +30,8 @@ export function answerError({ status, error, message, retry, retryAfter, headers
   const wait = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   return answerJson(status, { error, message, retry }, { ...headers, ...wait })
 }
+
+/** The answer to a request of something that does not exist. */
+export const NOT_FOUND: Answer = answerError({
+  ...{ status: 404, error: 'not_found', message: 'There is nothing here', retry: 'never' },
+})

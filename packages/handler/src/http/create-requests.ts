@@ -2,13 +2,17 @@ import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { Slots } from '../slots.ts'
 import type { Store } from '../store.ts'
-import { type Answer, answerError, answerJson } from './answer.ts'
+import { answerCallError } from '../trpc/answer-call.ts'
+import { PROCEDURE } from '../trpc/respond-to-call.ts'
+import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
 import type { BodyChunks } from './read-body.ts'
 import type { Responder } from './respond.ts'
 
 /** What requests need. */
 export interface RequestParts {
   readonly respond: Responder
+  /** Answers calls of the gateway by `trpc`. Null: there are none. */
+  readonly respondToCall: Responder | null
   readonly store: Pick<Store<never>, 'ping' | 'outbox'>
   readonly handler: string
   readonly metrics: HandlerMetrics
@@ -18,6 +22,7 @@ export interface RequestParts {
 /** The requests that a handler answers. */
 export interface Requests {
   readonly respond: Responder
+  readonly respondToCall: Responder | null
   /** The answer to a GET of a probe; null for any other path. */
   probe(path: string): Promise<Answer> | null
   fetch(request: Request): Promise<Response>
@@ -28,18 +33,27 @@ export interface Requests {
 }
 
 const CHECK_MS = 2_500
-const CLOSING = answerError({
+const CLOSING: ErrorAnswer = {
   ...{ status: 503, error: 'closing', retry: 'later', retryAfter: 1, headers: { connection: 'close' } },
   message: 'The handler is closing',
-})
+}
 
 /** Creates what answers the requests of a handler, whatever the server. */
-export function createRequests({ respond, store, handler, metrics, slots }: RequestParts): Requests {
+export function createRequests({
+  respond,
+  respondToCall: call,
+  store,
+  handler,
+  metrics,
+  slots,
+}: RequestParts): Requests {
   let closing = false
   const isReady = async (): Promise<boolean> => !closing && (await inTime(store.ping())) !== null
   const text = async (): Promise<string> =>
     metrics.write({ inFlight: slots.inUse, messages: await inTime(store.outbox.count(handler)) })
-  const guarded: Responder = async (delivery) => (closing ? CLOSING : respond(delivery))
+  const guarded: Responder = async (delivery) => (closing ? answerError(CLOSING) : respond(delivery))
+  const respondToCall: Responder | null =
+    call && (async (delivery) => (closing ? answerCallError(CLOSING) : call(delivery)))
   const probes: Readonly<Record<string, () => Promise<Answer>>> = {
     '/livez': async () => answerJson(200, { status: 'ok' }),
     async '/readyz'() {
@@ -48,11 +62,12 @@ export function createRequests({ respond, store, handler, metrics, slots }: Requ
     '/metrics': async () => ({ status: 200, headers: { 'content-type': METRICS_TYPE }, body: await text() }),
   }
   return {
-    ...{ respond: guarded, metrics: text, isReady },
+    ...{ respond: guarded, respondToCall, metrics: text, isReady },
     probe: (path) => (Object.hasOwn(probes, path) ? (probes[path]?.() ?? null) : null),
     async fetch(request) {
-      const { method, headers } = request
-      const answer = await guarded({ method, headers, readBody: () => bodyOf(request) })
+      const { method, headers, url } = request
+      const isCall = respondToCall !== null && new URL(url).pathname.endsWith(`/${PROCEDURE}`)
+      const answer = await (isCall ? respondToCall : guarded)({ method, headers, readBody: () => bodyOf(request) })
       return new Response(answer.body, { status: answer.status, headers: answer.headers })
     },
     refuse() {

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { type Answer, answerError } from './answer.ts'
+import { type Answer, answerError, NOT_FOUND } from './answer.ts'
 import type { Responder } from './respond.ts'
 
 /** What a server serves. */
 export interface ServedParts {
-  readonly respond: Responder
-  readonly path: string
+  /** What answers deliveries, by path. */
+  readonly responders: ReadonlyMap<string, Responder>
   /** The answer to a GET of a probe; null for any other path. */
   readonly probe: (path: string) => Promise<Answer> | null
   /** Is called when a request fails unexpectedly. */
@@ -49,14 +49,14 @@ async function answerRequest(parts: ServedParts, request: IncomingMessage): Prom
 }
 
 const FAILED = answerError({ status: 500, error: 'failed', message: 'The request failed', retry: 'later' })
-const NOT_FOUND = answerError({ status: 404, error: 'not_found', message: 'There is nothing here', retry: 'never' })
 
-async function route({ respond, path, probe }: ServedParts, request: IncomingMessage): Promise<Answer> {
+async function route({ responders, probe }: ServedParts, request: IncomingMessage): Promise<Answer> {
   const { method = 'GET', url = '/' } = request
   const [asked = ''] = url.split('?', 1)
   // The connection must not end with the reading: the sender would not get the answer.
   const readBody = () => request.iterator({ destroyOnReturn: false })
-  if (asked === path) return respond({ method, headers: headersOf(request), readBody })
+  const respond = responders.get(asked)
+  if (respond !== undefined) return respond({ method, headers: headersOf(request), readBody })
   return (method === 'GET' ? await probe(asked) : null) ?? NOT_FOUND
 }
 

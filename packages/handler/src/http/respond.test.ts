@@ -1,7 +1,6 @@
 import type { Verification } from '@oncehook/webhooks'
 import { expect, it, vi } from 'vitest'
 import { createMetrics } from '../metrics.ts'
-import { answerJson } from './answer.ts'
 import { createBodyMemory } from './body-memory.ts'
 import type { BodyChunks } from './read-body.ts'
 import { createResponder } from './respond.ts'
@@ -11,7 +10,7 @@ const refused = { outcome: 'refused', status: 401, reason: 'signature_mismatch' 
 const headers = new Headers({ 'content-type': 'application/json', 'webhook-id': 'msg_1', 'webhook-signature': 'v1,' })
 
 function create(verification: Verification, bytes = 1_000) {
-  const process = vi.fn(async () => answerJson(200, {}))
+  const process = vi.fn(async () => ({ outcome: 'done', repeated: false }) as const)
   const respond = createResponder({
     verifier: { verify: async () => verification, answerCheck: () => ({ outcome: 'handshake', status: 204 }) },
     limits: { maxBytes: 1_000, bodyTimeoutMs: 10_000 },

@@ -1,12 +1,14 @@
-import type { Verifier } from '@oncehook/webhooks'
+import type { Verification, Verifier } from '@oncehook/webhooks'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
 import type { HandlerMetrics } from '../metrics.ts'
-import { type Answer, answerError, type ErrorAnswer } from './answer.ts'
+import type { ProcessEvent } from '../process-event.ts'
+import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
 import type { BodyMemory } from './body-memory.ts'
-import { type BodyChunks, type BodyLimits, type ReadBody, readBody } from './read-body.ts'
+import type { BodyChunks, BodyLimits } from './read-body.ts'
+import { receiveBody, refuseHeaders } from './receive-body.ts'
 
 /** A request, whatever the server. */
-interface IncomingDelivery {
+export interface IncomingDelivery {
   readonly method: string
   readonly headers: Headers
   /**
@@ -23,8 +25,7 @@ export interface ResponderParts {
   /** A body is in it from its first byte until its answer. */
   readonly memory: BodyMemory
   readonly metrics: HandlerMetrics
-  /** Acts on an authentic event, and chooses the answer. */
-  readonly process: (event: HandlerEvent, body: Uint8Array) => Promise<Answer>
+  readonly process: ProcessEvent
 }
 
 /** Answers one delivery. Rejects only if something else has read its body. */
@@ -40,15 +41,20 @@ export function createResponder({ verifier, limits, memory, metrics, process }: 
     const early = refuseHeaders(method, headers, limits.maxBytes)
     if (early !== null) return reject(early)
     using part = memory.open()
-    const body = await readBody(start(), part, limits)
-    if (typeof body === 'string') return reject(BODY_ERRORS[body])
-    const result = await verifier.verify({ rawBody: body, headers })
-    if (result.outcome !== 'verified' && result.outcome !== 'unreadable') return reject(NOT_AUTHENTIC)
-    // The verifier reads payments. A body that is JSON but no payment is authentic too.
-    const isJson = result.outcome === 'verified' || result.code !== 'invalid_body'
-    const event = isJson ? readEvent(signedIdOf(headers), body) : null
-    return event === null ? reject(NO_EVENT) : await process(event, body)
+    const body = await receiveBody(start(), part, limits)
+    if ('error' in body) return reject(body)
+    const event = readVerified(await verifier.verify({ rawBody: body, headers }), headers, body)
+    if ('error' in event) return reject(event)
+    const said = await process(event, body)
+    return 'error' in said ? answerError(said) : answerJson(200, said)
   }
+}
+
+function readVerified(result: Verification, headers: Headers, body: Uint8Array): HandlerEvent | ErrorAnswer {
+  if (result.outcome !== 'verified' && result.outcome !== 'unreadable') return NOT_AUTHENTIC
+  // The verifier reads payments. A body that is JSON but no payment is authentic too.
+  const isJson = result.outcome === 'verified' || result.code !== 'invalid_body'
+  return (isJson ? readEvent(signedIdOf(headers), body) : null) ?? NO_EVENT
 }
 
 const NOT_AUTHENTIC: ErrorAnswer = {
@@ -58,38 +64,6 @@ const NOT_AUTHENTIC: ErrorAnswer = {
 const NO_EVENT: ErrorAnswer = {
   ...{ status: 400, error: 'not_an_event', retry: 'never' },
   message: 'The body is not a JSON object with a type',
-}
-const TOO_LARGE: ErrorAnswer = {
-  ...{ status: 413, error: 'too_large', retry: 'never', headers: { connection: 'close' } },
-  message: 'The body is too large',
-}
-const BODY_ERRORS: Readonly<Record<Exclude<ReadBody, Buffer>, ErrorAnswer>> = {
-  too_large: TOO_LARGE,
-  crowded: {
-    ...{ status: 503, error: 'overloaded', retry: 'later', retryAfter: 1, headers: { connection: 'close' } },
-    message: 'Too many bodies are being received',
-  },
-  late: {
-    ...{ status: 408, error: 'late_body', retry: 'later', headers: { connection: 'close' } },
-    message: 'The body did not arrive in time',
-  },
-  broken: {
-    ...{ status: 400, error: 'broken_body', retry: 'later', headers: { connection: 'close' } },
-    message: 'The body ended early',
-  },
-}
-
-function refuseHeaders(method: string, headers: Headers, maxBytes: number): ErrorAnswer | null {
-  if (method !== 'POST') {
-    const allow = { allow: 'POST' }
-    return { status: 405, error: 'not_a_post', message: 'Only POST is allowed', retry: 'never', headers: allow }
-  }
-  const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
-  if (!/^application\/(?:[\w.+-]+\+)?json$/.test(type) || coding !== 'identity') {
-    return { status: 415, error: 'not_json', message: 'Only JSON without a content coding is accepted', retry: 'never' }
-  }
-  return Number(headers.get('content-length') ?? 0) > maxBytes ? TOO_LARGE : null
 }
 
 /** The id that the verifier has found in the signed text: that of the header family with a signature. */

@@ -1,0 +1,30 @@
+import { type Answer, answerJson, type ErrorAnswer } from '../http/answer.ts'
+import type { RetryAdvice } from '../refusal.ts'
+
+/** What the gateway learns about one event. */
+export type EventAnswer = { readonly done: true } | { readonly refused: string; readonly retry: RetryAdvice }
+
+/** Answers a call of tRPC with the results of its events. */
+export function answerCall(results: readonly EventAnswer[]): Answer {
+  return answerJson(200, { result: { data: { results } } })
+}
+
+/** The errors of tRPC by status: the number of JSON-RPC, and the name. */
+const CODES: Readonly<Record<number, readonly [number, string]>> = {
+  400: [-32_600, 'BAD_REQUEST'],
+  401: [-32_001, 'UNAUTHORIZED'],
+  404: [-32_004, 'NOT_FOUND'],
+  405: [-32_005, 'METHOD_NOT_SUPPORTED'],
+  408: [-32_008, 'TIMEOUT'],
+  413: [-32_013, 'PAYLOAD_TOO_LARGE'],
+  415: [-32_015, 'UNSUPPORTED_MEDIA_TYPE'],
+  503: [-32_603, 'SERVICE_UNAVAILABLE'],
+}
+
+/** Answers a call of tRPC with an error that concerns all its events. */
+export function answerCallError({ status, error, message, retry, retryAfter, headers = {} }: ErrorAnswer): Answer {
+  const [code, name] = CODES[status] ?? [-32_603, 'INTERNAL_SERVER_ERROR']
+  const data = { code: name, httpStatus: status, path: 'events.handle', error, retry }
+  const wait = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  return answerJson(status, { error: { message, code, data } }, { ...headers, ...wait })
+}

@@ -1,0 +1,372 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { keyOfSecret, parseServiceKey } from '@oncehook/kernel/parse-service-key'
+import { Secret } from '@oncehook/kernel/secret'
+import type { ServiceKey } from '@oncehook/kernel/service-keys'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { ObjectId } from 'mongodb'
+import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { createTrpcCall } from '../../../gateway/src/handlers/calls/trpc-call.ts'
+import { type TaskEvent, writeTaskEvent } from '../../../gateway/src/handlers/events/task-event.ts'
+import { createHandler, type Handler, type HandlerOptions, type LogLine, Refusal } from '../create-handler.ts'
+import type { HandlerEvent } from '../handler-event.ts'
+import { type LaterTransaction, StoreUnavailable } from '../store.ts'
+import { SECRET, signedHeaders } from '../testing/signed-request.ts'
+import { openMongo, openPostgres, type StoreUnderTest } from '../testing/test-stores.ts'
+import type { TrpcOptions } from './trpc-options.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+const STORES = [
+  ['PostgreSQL', stack.use(await openPostgres(process.env))],
+  ['MongoDB', stack.use(await openMongo(process.env))],
+] as const
+
+const opened: Handler[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((handler) => handler.close(1_000)))
+})
+
+const TOKEN_SECRET = 'a secret of service tokens in a test of calls'
+const OTHER_SECRET = 'another secret of service tokens in this test'
+const pair = generateKeyPairSync('ed25519')
+const PRIVATE = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+const PUBLIC = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+const DONE = { done: true }
+
+describe.each(STORES)('a handler on %s that is called by the gateway', (_, opening) => {
+  /** The store, as far as it is there. */
+  const under = ({ skip }: TestContext): StoreUnderTest => (opening as StoreUnderTest | null) ?? skip(NO_POSTGRES)
+
+  it('has the effect of each event of a call once, however often it is called', async (context) => {
+    const store = under(context)
+    const { call } = await start(store)
+    const tasks = ['each_1', 'each_2', 'each_3'].map((id) => taskOf(id))
+    expect(await call(tasks)).toEqual([DONE, DONE, DONE])
+    expect(await call(tasks.map((task) => ({ ...task, attempt: 2 })))).toEqual([DONE, DONE, DONE])
+    const both = await Promise.all([call([taskOf('each_4')]), call([taskOf('each_4'), taskOf('each_4')])])
+    expect(both).toEqual([[DONE], [DONE, DONE]])
+    expect(await effectsOf(store, 'each_')).toEqual({ each_1: 1, each_2: 1, each_3: 1, each_4: 1 })
+  })
+
+  it('refuses one event of a call, and acts on the others', async (context) => {
+    const store = under(context)
+    const { call, metrics } = await start(store, {
+      async on(event, tx) {
+        await store.apply(tx, event.key)
+        const [, retry] = /one_(now|later|never)/.exec(event.key) ?? []
+        if (retry !== undefined) throw new Refusal(retry as 'now', 'The subscription is unknown')
+        if (event.key.includes('one_bug')) throw new Error('A bug')
+      },
+    })
+    const answers = await call(
+      ['one_a', 'one_now', 'one_later', 'one_never', 'one_bug', 'one_b'].map((id) => taskOf(id)),
+    )
+    expect(answers).toMatchObject([
+      DONE,
+      { refused: 'refused', retry: 'now' },
+      { refused: 'refused', retry: 'later' },
+      { refused: 'refused', retry: 'never' },
+      { refused: 'failed', retry: 'later' },
+      DONE,
+    ])
+    expect(await effectsOf(store, 'one_')).toEqual({ one_a: 1, one_b: 1 })
+    expect(await metrics()).toContain('oncehook_handler_events_total{handler="billing",result="refused"} 3')
+  })
+
+  it('answers without an event that takes long, and finds it done when it comes again', async (context) => {
+    const store = under(context)
+    const gate = Promise.withResolvers<void>()
+    const { call } = await start(store, {
+      trpc: { answerMs: 300 },
+      async on({ key }, tx) {
+        if (key.includes('slow_a')) await gate.promise
+        await store.apply(tx, key)
+      },
+    })
+    const tasks = [taskOf('slow_a'), taskOf('slow_b')]
+    expect(await call(tasks)).toMatchObject([{ refused: 'unfinished', retry: 'later' }, DONE])
+    gate.resolve()
+    expect(await call(tasks)).toEqual([DONE, DONE])
+    expect(await effectsOf(store, 'slow_')).toEqual({ slow_a: 1, slow_b: 1 })
+  })
+
+  it('records an event that has no function, or refuses it if the options say so', async (context) => {
+    const store = under(context)
+    const tasks = [taskOf('no_1', { type: 'invoice.voided' }), taskOf('no_2')]
+    const recording = await start(store)
+    expect(await recording.call(tasks)).toEqual([DONE, DONE])
+    const refusing = await start(store, { unhandled: 'refuse' })
+    expect(await refusing.call(tasks)).toMatchObject([{ refused: 'unhandled', retry: 'never' }, DONE])
+    expect(await effectsOf(store, 'no_')).toEqual({ no_2: 1 })
+  })
+
+  it('knows an event that came by https, whatever its body looks like', async (context) => {
+    const store = under(context)
+    const { call, url, lines } = await start(store)
+    const raw = Buffer.from('{\n "id": "both_1", "n": 12345678901234567890, "text": "\\u00e9\\/"\n}')
+    const tasks = [taskOf('both_1', { raw }), taskOf('both_2', { raw: Buffer.from('no JSON') })]
+    for (const { key, json } of tasks) {
+      const answer = await fetch(`${url}/webhooks`, { method: 'POST', headers: signedHeaders(key, json), body: json })
+      expect(await answer.json()).toEqual({ outcome: 'done', repeated: false })
+    }
+    expect(await call(tasks)).toEqual([DONE, DONE])
+    expect(await call([taskOf('both_1', { raw: Buffer.from('{}') })])).toMatchObject([
+      { refused: 'key_conflict', retry: 'never' },
+    ])
+    expect(lines.map(({ message }) => message)).toEqual(['A key came again with another body'])
+    expect(await effectsOf(store, 'both_')).toEqual({ both_1: 1, both_2: 1 })
+  })
+
+  it('gives its functions the event as by https', async (context) => {
+    const store = under(context)
+    const seen: HandlerEvent[] = []
+    const { call } = await start(store, { on: (event) => void seen.push(event) })
+    const raw = Buffer.from('{"data":{"object":{"id":"sub_1"}}}')
+    await call([taskOf('seen_1', { raw })])
+    const head = { provider: 'stripe', eventId: 'seen_1', receivedAt: '2026-11-26T10:00:01.000Z' }
+    const known = { key: 'stripe:seen_1:billing', type: 'invoice.paid', objectId: 'sub_of_seen_1' }
+    const occurredAt = '2026-11-26T10:00:00Z'
+    const [event] = seen
+    expect(event).toEqual({
+      ...known,
+      occurredAt: new Date(occurredAt),
+      data: { object: { id: 'sub_1' } },
+      body: { ...head, ...known, occurredAt, body: JSON.parse(raw.toString()) },
+    })
+  })
+
+  it('finds its end in order: what has begun is answered, and what comes then is sent away', async (context) => {
+    const store = under(context)
+    const begun = Promise.withResolvers<void>()
+    const { call, handler } = await start(store, {
+      async on({ key }, tx) {
+        begun.resolve()
+        await sleep(200)
+        await store.apply(tx, key)
+      },
+    })
+    const answers = call([taskOf('end_1'), taskOf('end_2')])
+    await begun.promise
+    const closed = handler.close()
+    const late = await handler.fetch(new Request('http://billing.test/trpc/events.handle', { method: 'POST' }))
+    expect([late.status, await late.json()]).toMatchObject([
+      503,
+      { error: { data: { error: 'closing', retry: 'later' } } },
+    ])
+    expect(await answers).toEqual([DONE, DONE])
+    await closed
+    expect(await effectsOf(store, 'end_')).toEqual({ end_1: 1, end_2: 1 })
+  })
+
+  it('has its limits on the functions and on what waits for them', async (context) => {
+    const store = under(context)
+    let [running, most] = [0, 0]
+    const { call } = await start(store, {
+      ...{ concurrency: 2, mostWaiting: 3 },
+      async on() {
+        running += 1
+        most = Math.max(most, running)
+        await sleep(50)
+        running -= 1
+      },
+    })
+    const answers = await call(Array.from({ length: 8 }, (_unused, index) => taskOf(`most_${index}`)))
+    const overloaded = { refused: 'overloaded', retry: 'later' }
+    expect(answers).toMatchObject([DONE, DONE, DONE, DONE, DONE, overloaded, overloaded, overloaded])
+    expect(most).toBe(2)
+  })
+})
+
+describe('a call', () => {
+  const store = STORES[1][1]
+
+  it.each<[string, TrpcOptions['secrets'], ServiceKey]>([
+    ['the secret', TOKEN_SECRET, keyOfSecret(new Secret(TOKEN_SECRET))],
+    ['the second secret of two', [OTHER_SECRET, TOKEN_SECRET], keyOfSecret(new Secret(TOKEN_SECRET))],
+    ['a key pair', [TOKEN_SECRET, PUBLIC], parseServiceKey(PRIVATE) as ServiceKey],
+  ])('is accepted with a token that was signed with %s', async (_, secrets, key) => {
+    const { callWith } = await start(store, { trpc: { secrets } })
+    expect(await callWith({ key }).call([taskOf('key_1')])).toEqual([DONE])
+  })
+
+  it.each<[string, Partial<Caller>]>([
+    ['another secret', { key: keyOfSecret(new Secret(OTHER_SECRET)) }],
+    ['another audience', { audience: 'search' }],
+    ['another issuer', { issuer: 'somebody' }],
+    ['a time that has passed', { now: () => Date.now() - 120_000 }],
+    ['a time that has not come', { now: () => Date.now() + 120_000 }],
+    ['another body', { change: (body) => `${body} ` }],
+    ['another procedure', { procedure: 'events.other' }],
+  ])('is refused with a token for %s', async (_, caller) => {
+    const { callWith, metrics } = await start(store)
+    const { call, statuses } = callWith(caller)
+    await expect(call([taskOf('refused_1')])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(statuses).toEqual([401])
+    expect(await effectsOf(store, 'refused_')).toEqual({})
+    expect(await metrics()).toContain('rejected_total{handler="billing",status="401"} 1')
+  })
+
+  it.each<[string, number, Partial<RequestInit>]>([
+    ['without a token', 401, {}],
+    ['by GET', 405, { method: 'GET', body: null }],
+    ['with a form', 415, { headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
+    ['with a body that announces to be too large', 413, { body: `{"x":"${'x'.repeat(3_000)}"}` }],
+  ])('%s is answered with %i', async (_, status, init) => {
+    const { url } = await start(store, { trpc: { maxBytes: 2_000 } })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/trpc/events.handle`, { method: 'POST', headers, body: '{}', ...init })
+    expect([answer.status, await answer.json()]).toMatchObject([status, { error: { data: { httpStatus: status } } }])
+  })
+
+  it.each([
+    ['for another handler', '{"handler":"search","events":[{"key":"k","type":"t"}]}'],
+    ['without events', '{"handler":"billing","events":[]}'],
+    ['with a number as an event', '{"handler":"billing","events":[{"key":"k","type":"t"},7]}'],
+    ['with more than 500 events', `{"handler":"billing","events":[${Array.from({ length: 501 }, () => '{}').join()}]}`],
+    ['that is no JSON', '{"handler":"billing","events":['],
+    ['that is a list', '[]'],
+  ])('%s is answered with 400', async (_, body) => {
+    const { callWith } = await start(store)
+    const { post } = callWith({})
+    expect((await post(body)).status).toBe(400)
+  })
+
+  it('with events that are not valid refuses only those', async () => {
+    const { callWith } = await start(store)
+    const events = [
+      '{"type":"invoice.paid"}',
+      '{"attempt":1,"key":"odd_1"}',
+      '{"key":"odd key","type":"invoice.paid"}',
+      '{"key":"odd_2","type":"a","type":"invoice.paid"}',
+      '{"key":"odd_3","type":"invoice.paid","attempt":3}',
+      '{"key":"odd_3","attempt":4,"type":"invoice.paid"}',
+    ]
+    const answer = await callWith({}).post(`{"events":[${events.join()}],"handler":"billing"}`)
+    const bad = { refused: 'not_an_event', retry: 'never' }
+    expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, DONE, DONE] } } })
+  })
+
+  it('is answered as a whole while the database is away, so that the gateway waits', async () => {
+    const once = async () => Promise.reject(new StoreUnavailable(new Error('The connection was lost')))
+    const { callWith } = await start({ ...store, store: { ...store.store, once } })
+    const { call, statuses } = callWith({})
+    await expect(call([taskOf('away_1'), taskOf('away_2')])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(statuses).toEqual([503])
+  })
+
+  it('is answered as a whole while too many events wait', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const { callWith } = await start(store, {
+      ...{ concurrency: 1, mostWaiting: 0 },
+      async on() {
+        begun.resolve()
+        await gate.promise
+      },
+    })
+    const first = callWith({}).call([taskOf('full_1')])
+    await begun.promise
+    const { call, statuses } = callWith({})
+    await expect(call([taskOf('full_2'), taskOf('full_3')])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(statuses).toEqual([503])
+    gate.resolve()
+    expect(await first).toEqual([DONE])
+  })
+
+  it('is the only way in for a handler without secrets of Standard Webhooks', async () => {
+    const { call, url } = await start(store, { secrets: [] })
+    expect(await call([taskOf('only_1')])).toEqual([DONE])
+    const answer = await fetch(`${url}/webhooks`, {
+      method: 'POST',
+      headers: signedHeaders('only_2', '{}'),
+      body: '{}',
+    })
+    expect(answer.status).toBe(404)
+  })
+})
+
+interface StartOptions extends Partial<Omit<HandlerOptions<LaterTransaction>, 'on' | 'store' | 'trpc'>> {
+  readonly on?: (event: HandlerEvent, tx: LaterTransaction) => unknown
+  readonly trpc?: Partial<TrpcOptions>
+}
+
+async function start(store: StoreUnderTest, { on, trpc, ...options }: StartOptions = {}) {
+  const lines: LogLine[] = []
+  const act = on ?? (({ key }: HandlerEvent, tx: LaterTransaction) => store.apply(tx, key))
+  const { secrets = SECRET, ...others } = options
+  const handler = createHandler({
+    ...{ name: 'billing', waitMs: 30_000, ...others, store: store.store },
+    ...(secrets.length === 0 ? {} : { secrets }),
+    on: { 'invoice.paid': act },
+    trpc: { secrets: TOKEN_SECRET, ...trpc },
+    log: (line) => lines.push(line),
+  })
+  opened.push(handler)
+  const url = `http://127.0.0.1:${await handler.listen(0)}`
+  const callWith = (caller: Partial<Caller>) => callerOf(`${url}/trpc`, caller)
+  return { handler, url, lines, callWith, call: callWith({}).call, metrics: () => handler.metrics() }
+}
+
+/** How a caller differs from the gateway. */
+interface Caller {
+  readonly key: ServiceKey
+  readonly audience: string
+  readonly issuer: string
+  readonly now: () => number
+  /** Changes the body after its token was made. */
+  readonly change: (body: string) => string
+  readonly procedure: string
+}
+
+/** The calls as the gateway makes them, with its own code. */
+function callerOf(url: string, caller: Partial<Caller>) {
+  const { key = keyOfSecret(new Secret(TOKEN_SECRET)), audience = 'billing', issuer = 'gateway' } = caller
+  const { now = systemClock.now, change = (body) => body, procedure } = caller
+  const issuing = createServiceTokens({
+    key: () => key,
+    issuer,
+    audience,
+    clock: { ...systemClock, now },
+    newId: randomUUID,
+  })
+  const tokens: typeof issuing = { issue: (call) => issuing.issue({ ...call, procedure: procedure ?? call.procedure }) }
+  const statuses: number[] = []
+  const call = createTrpcCall({
+    ...{ handler: 'billing', url: new URL(url), tokens, timeoutMs: 10_000, now: () => performance.now() },
+    async fetch(address, init) {
+      const response = await fetch(address, { ...init, body: change(String(init.body)) })
+      statuses.push(response.status)
+      return response
+    },
+  })
+  return {
+    call,
+    statuses,
+    async post(body: string): Promise<Response> {
+      const token = await tokens.issue({ procedure: 'events.handle', input: body })
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+      return fetch(`${url}/events.handle`, { method: 'POST', headers, body })
+    },
+  }
+}
+
+/** A task as the gateway writes it. */
+function taskOf(id: string, { type = 'invoice.paid', raw = Buffer.from('{}') } = {}): TaskEvent {
+  const claim = {
+    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    event: { id, type, objectId: `sub_of_${id}`, facts: { orderId: '', occurredAt: '2026-11-26T10:00:00Z' } },
+  }
+  return writeTaskEvent(claim, 'billing', { receivedAt: new Date('2026-11-26T10:00:01Z'), attempt: 1, raw })
+}
+
+/** How many effects each event whose id starts like this has had, by its id. */
+async function effectsOf(store: StoreUnderTest, start: string): Promise<Record<string, number>> {
+  const all = Object.entries(await store.effects()).map(([key, count]) => [key.split(':')[1] ?? '', count] as const)
+  return Object.fromEntries(all.filter(([id]) => id.startsWith(start)))
+}

@@ -1,0 +1,104 @@
+import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { Answer, ErrorAnswer } from '../http/answer.ts'
+import type { BodyMemory, BodyPart } from '../http/body-memory.ts'
+import { receiveBody, refuseHeaders } from '../http/receive-body.ts'
+import type { IncomingDelivery, Responder } from '../http/respond.ts'
+import type { HandlerMetrics } from '../metrics.ts'
+import type { ProcessEvent } from '../process-event.ts'
+import { answerCall, answerCallError, type EventAnswer } from './answer-call.ts'
+import { type BatchEvent, readBatch } from './read-batch.ts'
+import type { CheckedTrpc } from './trpc-options.ts'
+
+/** What answering calls of the gateway needs. */
+export interface CallParts {
+  readonly trpc: CheckedTrpc
+  readonly bodyTimeoutMs: number
+  /** A body is in it from its first byte until all its events have ended. */
+  readonly memory: BodyMemory
+  readonly metrics: HandlerMetrics
+  readonly process: ProcessEvent
+}
+
+/** The procedure that the gateway calls. */
+export const PROCEDURE = 'events.handle'
+
+/**
+ * Creates what answers calls of `events.handle`: verifies the token, reads the body within its limits, and acts on each
+ * event by itself. The answer does not wait for slow events.
+ */
+export function createCallResponder(parts: CallParts): Responder {
+  const { trpc, memory, metrics, process } = parts
+  const reject = (error: ErrorAnswer): Answer => {
+    metrics.countRejected(error.status)
+    return answerCallError(error)
+  }
+  return async (delivery) => {
+    const part = memory.open()
+    const events = await receiveEvents(parts, delivery, part)
+    if ('error' in events) {
+      part[Symbol.dispose]()
+      return reject(events)
+    }
+    const acting = events.map(async (one) => (one === null ? NO_EVENT : process(one.event, one.body)))
+    void Promise.all(acting).finally(() => part[Symbol.dispose]())
+    const ended = await Promise.all(acting.map((one) => withTimeout(one, trpc.answerMs)))
+    const said = ended.map((one) => (one === TIMED_OUT ? UNFINISHED : one))
+    const [first] = said
+    // The gateway then waits with everything that it has for this handler, as it does by `https`.
+    if (first !== undefined && 'error' in first && said.every(isAboutHandler)) return answerCallError(first)
+    return answerCall(said.map(toEventAnswer))
+  }
+}
+
+type Said = Awaited<ReturnType<ProcessEvent>>
+
+const ABOUT_HANDLER: ReadonlySet<string> = new Set(['unavailable', 'overloaded'])
+
+function isAboutHandler(said: Said): boolean {
+  return 'error' in said && ABOUT_HANDLER.has(said.error)
+}
+
+function toEventAnswer(said: Said): EventAnswer {
+  return 'error' in said ? { refused: said.error, retry: said.retry } : { done: true }
+}
+
+/** The token is verified before the body is read, and again with the body: it is bound to it. */
+async function receiveEvents(
+  { trpc, bodyTimeoutMs }: CallParts,
+  { method, headers, readBody }: IncomingDelivery,
+  part: BodyPart,
+): Promise<readonly (BatchEvent | null)[] | ErrorAnswer> {
+  const limits = { maxBytes: trpc.maxBytes, bodyTimeoutMs }
+  const early = refuseHeaders(method, headers, limits.maxBytes)
+  if (early !== null) return early
+  try {
+    const token = await trpc.verify(headers.get('authorization') ?? undefined)
+    token.checkProcedure(PROCEDURE)
+    token.checkCondition(headers.get('if-match') ?? undefined)
+    const body = await receiveBody(readBody(), part, limits)
+    if ('error' in body) return body
+    token.checkInput(body)
+    return readBatch(body, trpc.audience) ?? NO_CALL
+  } catch (error) {
+    if (unauthenticated.is(error)) return NOT_AUTHENTIC
+    throw error
+  }
+}
+
+const NOT_AUTHENTIC: ErrorAnswer = {
+  ...{ status: 401, error: 'not_authentic', retry: 'never', headers: { 'www-authenticate': 'Bearer' } },
+  message: 'The service token is not valid for this call',
+}
+const NO_CALL: ErrorAnswer = {
+  ...{ status: 400, error: 'not_a_call', retry: 'never' },
+  message: 'The body is not a list of events for this handler',
+}
+const NO_EVENT: ErrorAnswer = {
+  ...{ status: 400, error: 'not_an_event', retry: 'never' },
+  message: 'The event has no valid key or type',
+}
+const UNFINISHED: ErrorAnswer = {
+  ...{ status: 503, error: 'unfinished', retry: 'later' },
+  message: 'The event is still being processed',
+}

@@ -1,0 +1,89 @@
+import { parseServiceKey, privateKeyProblem } from '@oncehook/kernel/parse-service-key'
+import type { ServiceKey } from '@oncehook/kernel/service-keys'
+import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/service-token'
+
+/** How Oncehook's gateway calls the handler by `trpc`. */
+export interface TrpcOptions {
+  /**
+   * What verifies the service tokens of the gateway: its `SERVICE_TOKEN_SECRET`, or the Ed25519 public key in PEM that
+   * belongs to its private key. Up to five, so that an old and a new one can be valid at the same time.
+   */
+  readonly secrets: string | readonly string[]
+  /** The name of the handler in the settings of the gateway, for which its tokens are. Default: `name`. */
+  readonly audience?: string
+  /** The path that `listen` serves: the end of the URL in the settings of the gateway. Default: `/trpc`. */
+  readonly path?: string
+  /** The largest body of a call, in bytes. Default: 8,388,608. */
+  readonly maxBytes?: number
+  /**
+   * When a call is answered at the latest, in milliseconds after its body. Events that are not done by then are answered
+   * `later`, and continue. Keep it below `timeoutMs` in the settings of the gateway. Default: 8,000.
+   */
+  readonly answerMs?: number
+}
+
+/** The checked options of calls by `trpc`. */
+export interface CheckedTrpc {
+  readonly verify: ServiceTokenVerifier
+  readonly audience: string
+  readonly path: string
+  readonly maxBytes: number
+  readonly answerMs: number
+}
+
+const MOST_KEYS = 5
+const MOST_BYTES = 67_108_864
+const MOST_ANSWER_MS = 600_000
+const PATH = /^\/[^?#\s]*$/
+
+/** What the other options of the handler say. */
+interface TrpcSurroundings {
+  readonly name: string
+  readonly mostBodyBytes: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** Checks the options of calls by `trpc`, and adds the defaults. Returns the problems, without secrets, if there are any. */
+export function checkTrpcOptions(
+  { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 8_000 }: TrpcOptions,
+  { name, now, mostBodyBytes }: TrpcSurroundings,
+): CheckedTrpc | readonly string[] {
+  const texts = typeof secrets === 'string' ? [secrets] : secrets
+  const keys = readKeys(texts)
+  const problems = [
+    ...keys.filter((key) => typeof key === 'string'),
+    ...(keys.length >= 1 && keys.length <= MOST_KEYS ? [] : [`trpc.secrets must be 1 to ${MOST_KEYS} texts`]),
+    ...(PATH.test(path) ? [] : ['trpc.path must start with /']),
+    ...rangeProblems('maxBytes', maxBytes, [1, MOST_BYTES]),
+    ...rangeProblems('answerMs', answerMs, [10, MOST_ANSWER_MS]),
+  ]
+  if (problems.length > 0) return problems
+  const rules = { issuer: 'gateway', audience: audience ?? name, clock: { now }, binding: 'required' } as const
+  const right = keys.filter((key) => typeof key !== 'string')
+  const verify = createServiceTokenVerifier({ ...rules, keys: () => right })
+  // A body that never finds room would be tried again for ever. The gateway halves one that is too large.
+  return {
+    verify,
+    audience: rules.audience,
+    path: path.replace(/\/$/, ''),
+    maxBytes: Math.min(maxBytes, mostBodyBytes),
+    answerMs,
+  }
+}
+
+function readKeys(texts: unknown): readonly (ServiceKey | string)[] {
+  if (!Array.isArray(texts)) return []
+  return texts.map((text: unknown, index) => {
+    const key = typeof text === 'string' ? parseServiceKey(text) : 'is not a text'
+    const problem = typeof key === 'string' ? key : privateKeyProblem(key, 'the handler')
+    return problem === null ? key : `trpc.secrets.${index} ${problem}`
+  })
+}
+
+type Range = readonly [least: number, most: number]
+
+function rangeProblems(name: string, value: number, [least, most]: Range): readonly string[] {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return []
+  return [`trpc.${name} must be a whole number from ${least} to ${most}`]
+}
