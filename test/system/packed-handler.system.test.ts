@@ -40,6 +40,7 @@ const handler = createHandler({
   name: 'packed',
   store: postgres(pool),
   secrets: secret,
+  trpc: { secrets: secret },
   on: { 'invoice.*': (event, tx) => tx.query('insert into paid (id) values ($1)', [event.objectId]) },
 })
 async function main() {
@@ -56,6 +57,20 @@ async function main() {
     const answer = await fetch('http://127.0.0.1:' + port + '/webhooks', { method: 'POST', headers, body })
     console.log(answer.status, await answer.text())
   }
+  const { createHash, createHmac } = await import('node:crypto')
+  const call = '{"handler":"packed","events":[{"attempt":1,"key":"' + key + '_2","type":"invoice.paid"}]}'
+  const bsh = createHash('sha256').update(call).digest('base64url')
+  const iat = Math.floor(at / 1000)
+  const claims = { iss: 'gateway', aud: 'packed', iat, exp: iat + 60, jti: key, proc: 'events.handle', bsh }
+  const parts = [{ alg: 'HS256', typ: 'oncehook-call+jwt' }, claims]
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const signature = createHmac('sha256', secret).update(text).digest('base64url')
+  const answer = await fetch('http://127.0.0.1:' + port + '/trpc/events.handle', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer ' + text + '.' + signature },
+    body: call,
+  })
+  console.log(answer.status, await answer.text())
   await handler.close()
   await pool.end()
 }
@@ -96,6 +111,10 @@ export const second = createHandler({
   store: mongo(new MongoClient('mongodb://127.0.0.1')),
   secrets: [{ value: secrets, notAfter: new Date() }],
   on: { '*': async (event, { db, session }) => void (await db.collection('a').insertOne({ key: event.key }, { session })) },
+})
+export const third = createHandler({
+  ...{ name: 'typed', store: postgres(new Pool()), on: {} },
+  trpc: { secrets: [secrets], audience: 'other', path: '/rpc', maxBytes: 1_000, answerMs: 5_000 },
 })
 // @ts-expect-error A handler needs a name.
 createHandler({ store: postgres(new Pool()), secrets, on: {} })
@@ -143,7 +162,7 @@ describe('the packed @oncehook/handler', () => {
   })
 
   it.for([20, 22, 24].flatMap((major) => Object.keys(PROGRAMS).map((name) => [major, name] as const)))(
-    'acts once on a delivery, on Node.js %i: %s',
+    'acts once on a delivery and on a call, on Node.js %i: %s',
     { timeout: 120_000 },
     async ([major, name], { skip }) => {
       const node = nodes.get(major) ?? skip(noNode(major))
@@ -151,7 +170,8 @@ describe('the packed @oncehook/handler', () => {
       await writeFile(join(folder, name), PROGRAMS[name as keyof typeof PROGRAMS])
       const { stdout, stderr } = await run(node, [name, url, SECRET, `${major}_${name.slice(-3)}`], { cwd: folder })
       const [first, second] = ['false', 'true'].map((repeated) => `200 {"outcome":"done","repeated":${repeated}}\n`)
-      expect([stdout, stderr]).toEqual([`${first}${second}`, ''])
+      const called = '200 {"result":{"data":{"results":[{"done":true}]}}}\n'
+      expect([stdout, stderr]).toEqual([`${first}${second}${called}`, ''])
     },
   )
 })

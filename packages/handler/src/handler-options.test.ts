@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createHandler, type HandlerOptions, HandlerSettingsError, Refusal } from './create-handler.ts'
 import { findFunctions } from './event-functions.ts'
@@ -9,6 +10,9 @@ import { type Store, StoreUnavailable } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
 
 const options: HandlerOptions<never> = { name: 'test', store: {} as Store<never>, secrets: SECRET, on: {} }
+
+const TOKEN_SECRET = 'a secret of service tokens in a test of options'
+const PRIVATE = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 describe('the options', () => {
   it.each([
@@ -25,6 +29,11 @@ describe('the options', () => {
     [{ keepKeysDays: 1 }, /^keepKeysDays must be a whole number from 7 to 3650$/],
     [{ timeoutMs: Number.NaN }, /^timeoutMs must be/],
     [{ mostBodyBytes: 1_000 }, /^mostBodyBytes must be at least maxBytes$/],
+    [{ trpc: { secrets: 'short' } }, /^trpc\.secrets\.0 is shorter than 32 characters$/],
+    [{ trpc: { secrets: [] } }, /^trpc\.secrets must be 1 to 5 texts$/],
+    [{ trpc: { secrets: [PRIVATE] } }, /^trpc\.secrets\.0 is a private key: the handler needs the public key/],
+    [{ trpc: { secrets: TOKEN_SECRET, path: 'trpc', answerMs: 0 } }, /^trpc\.path must .*; trpc\.answerMs must be/],
+    [{ secrets: undefined as never }, /secrets/],
     [{ laterLimits: { attempts: 0 } }, /^laterLimits\.attempts must be/],
   ] as const)('%j are refused', (change, problem) => {
     const caught = catchError(() => createHandler({ ...options, ...change }))

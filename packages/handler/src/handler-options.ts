@@ -107,10 +107,16 @@ export class HandlerSettingsError extends Error {
   }
 }
 
-/** The limits of a handler, with their defaults. */
+/**
+ * The limits of a handler, with their defaults.
+ * @internal
+ */
 export type HandlerLimits = Readonly<Record<keyof typeof LIMITS, number>>
 
-/** The default, the least and the most of each number. */
+/**
+ * The default, the least and the most of each number.
+ * @internal
+ */
 const LIMITS = {
   maxBytes: [1_048_576, 1, 16_000_000],
   mostBodyBytes: [67_108_864, 1, 16_000_000_000],
@@ -131,7 +137,10 @@ const LATER_LIMITS = {
   retryCapMs: [3_600_000, 1, 86_400_000],
 } as const
 
-/** The checked options that are not passed on as they are. */
+/**
+ * The checked options that are not passed on as they are.
+ * @internal
+ */
 export interface CheckedOptions {
   readonly name: string
   readonly path: string
@@ -144,6 +153,7 @@ export interface CheckedOptions {
 /**
  * Checks the options of a handler, and adds the defaults. `now` in milliseconds since 1970.
  * @throws HandlerSettingsError with every problem
+ * @internal
  */
 export function checkOptions(options: HandlerOptions<never>, now: () => number): CheckedOptions {
   const { name, path = '/webhooks', on, later = {}, laterLimits = {} } = options

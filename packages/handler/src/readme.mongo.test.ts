@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { Secret } from '@oncehook/kernel/secret'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { serve } from '@oncehook/webhooks/testing/serve'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
@@ -115,6 +117,25 @@ it('sends dead messages in MongoDB again', async () => {
   const [parsed, change] = new Function(`return [${filter}, ${update}]`)()
   await outbox.updateMany(parsed, change)
   expect(await outbox.findOne()).toMatchObject({ dead: false, attempt: 0 })
+})
+
+it('ends a subscription of which the gateway tells in a batch', async () => {
+  const secret = 'a secret of service tokens in the README'
+  await using client = new MongoClient(onMongo.url)
+  const subscriptions = client.db().collection('subscriptions')
+  await subscriptions.insertOne({ id: 'sub_9' })
+  const env = { MONGODB_URI: onMongo.url, SERVICE_TOKEN_SECRET: secret }
+  const handler = await startHandler("Calls of Oncehook's gateway in batches", env)
+  const event = { type: DELETED.type, timestamp: '2026-11-01T12:00:00Z', data: { id: 'sub_9' } }
+  const events = ['stripe:1:billing', 'stripe:1:billing'].map((key) => ({ attempt: 1, key, ...event }))
+  const body = JSON.stringify({ handler: 'billing', events })
+  const tokens = testServiceTokens(new Secret(secret), { audience: 'billing' })
+  const authorization = `Bearer ${await tokens.issue({ procedure: 'events.handle', input: body })}`
+  const headers = { authorization, 'content-type': 'application/json' }
+  const called = new Request('http://billing.test/trpc/events.handle', { method: 'POST', headers, body })
+  const results = [{ done: true }, { done: true }]
+  expect(await (await handler.fetch(called)).json()).toEqual({ result: { data: { results } } })
+  expect(await subscriptions.findOne({ id: 'sub_9' })).toMatchObject({ endedAt: new Date('2026-11-01T12:00:00Z') })
 })
 
 it('refuses what cannot be done now', async () => {

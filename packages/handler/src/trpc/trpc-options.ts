@@ -22,7 +22,10 @@ export interface TrpcOptions {
   readonly answerMs?: number
 }
 
-/** The checked options of calls by `trpc`. */
+/**
+ * The checked options of calls by `trpc`.
+ * @internal
+ */
 export interface CheckedTrpc {
   readonly verify: ServiceTokenVerifier
   readonly audience: string
@@ -36,7 +39,10 @@ const MOST_BYTES = 67_108_864
 const MOST_ANSWER_MS = 600_000
 const PATH = /^\/[^?#\s]*$/
 
-/** What the other options of the handler say. */
+/**
+ * What the other options of the handler say.
+ * @internal
+ */
 interface TrpcSurroundings {
   readonly name: string
   readonly mostBodyBytes: number
@@ -44,7 +50,10 @@ interface TrpcSurroundings {
   readonly now: () => number
 }
 
-/** Checks the options of calls by `trpc`, and adds the defaults. Returns the problems, without secrets, if there are any. */
+/**
+ * Checks the options of calls by `trpc`, and adds the defaults. Returns the problems, without secrets, if there are any.
+ * @internal
+ */
 export function checkTrpcOptions(
   { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 8_000 }: TrpcOptions,
   { name, now, mostBodyBytes }: TrpcSurroundings,
