@@ -5,19 +5,23 @@ import { createContractCaller } from './caller-states.ts'
 import { contractsOf } from './pact-files.ts'
 import { HANDLER } from './sample-task.ts'
 import { startTrpcHandler } from './trpc-handler.ts'
+import { startTrpcLibraryHandler } from './trpc-library-handler.ts'
 import { verifyContract } from './verify-contract.ts'
 
 const SECRET = 'a secret of service tokens in a test of contracts'
 const CONTRACTS = contractsOf('trpc-handler')
 
-describe('a handler of events.handle', () => {
+describe.each([
+  ['without a library', startTrpcHandler],
+  ['of the library', startTrpcLibraryHandler],
+])('a handler of events.handle %s', (_, start) => {
   it('has a contract with the gateway', () => {
     expect(CONTRACTS.map(({ name }) => name)).toContain('gateway-trpc-handler.json')
   })
 
   it.each(CONTRACTS)('answers as $name says, and acts once on each task', async (contract) => {
     await using database = await testDatabase(process.env)
-    await using handler = await startTrpcHandler(database, new Secret(SECRET))
+    await using handler = await start(database, new Secret(SECRET))
     const { states, filter } = createContractCaller({ by: 'trpc', url: handler.url, name: HANDLER, secret: SECRET })
     const ofHandler = {
       'the handler answers with a status': async (answer: { status: number }) => handler.answerNext(answer),

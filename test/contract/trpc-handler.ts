@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers'
 import { type MongoTransaction, mongo } from '@oncehook/handler/mongo'
 import { systemClock } from '@oncehook/kernel/clock'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
-import type { Secret } from '@oncehook/kernel/secret'
 import { keyOfSecret } from '@oncehook/kernel/parse-service-key'
+import type { Secret } from '@oncehook/kernel/secret'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { z } from 'zod'
@@ -22,7 +22,7 @@ const inputSchema = z.object({
 type Event = z.output<typeof inputSchema>['events'][number]
 
 /** What the next call is answered with. `done` acts on the task. */
-interface NextAnswer {
+export interface NextAnswer {
   readonly status?: number
   readonly results?: readonly string[]
 }
