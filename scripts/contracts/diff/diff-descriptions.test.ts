@@ -120,6 +120,9 @@ describe('the changes since a release', () => {
       '  removed: fulfilment orders.get, output $.note',
       '  breaks callers: fulfilment orders.get, output $.note: removed member',
     ])
+    const whole = { kind: 'added', what: 'orders.list', breaks: [] } as const
+    const [, added] = sayBriefly('1.0.0', [{ provider: 'fulfilment', changes: [...changes, whole] }])
+    expect(added).toMatch(/^ {2}added: fulfilment orders\.list; fulfilment orders\.get, /)
     expect(sayBriefly('1.0.0', [{ provider: 'fulfilment', changes: [] }])).toEqual([
       'Procedures since 1.0.0: 0 added, 0 changed, 0 removed; none breaks callers',
     ])

@@ -23,7 +23,9 @@ export function sayBriefly(version: string, all: readonly ProviderChanges[]): st
       ? 'none breaks callers'
       : `${breaking.length} ${breaking.length === 1 ? 'breaks' : 'break'} callers`
   const named = KINDS.flatMap((kind) => {
+    // Whole procedures and codes say more than their parts.
     const names = lines.filter((line) => line.kind === kind).map(({ what }) => what)
+    names.sort((one, other) => Number(one.includes(', ')) - Number(other.includes(', ')))
     return names.length === 0 ? [] : [`  ${kind}: ${shortened(names, MOST_NAMES).join('; ')}`]
   })
   const broken = shortened(breaking, MOST_BREAKS).map((line) => `  breaks callers: ${line}`)
