@@ -119,7 +119,7 @@ it('sends dead messages in MongoDB again', async () => {
   expect(await outbox.findOne()).toMatchObject({ dead: false, attempt: 0 })
 })
 
-it('ends a subscription of which the gateway tells in a batch', async () => {
+it('ends a subscription when the gateway sends its events in a batch', async () => {
   const secret = 'a secret of service tokens in the README'
   await using client = new MongoClient(onMongo.url)
   const subscriptions = client.db().collection('subscriptions')

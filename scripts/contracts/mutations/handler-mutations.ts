@@ -78,9 +78,9 @@ export const HANDLER_MUTATIONS: readonly Mutation[] = [
     ...HANDLER,
     breaks: 'a handler refuses a task that it has done before',
     tells: 'status code 409',
-    file: 'packages/handler/src/process-event.ts',
-    find: 'answerJson(200, { outcome, repeated })',
-    replace: 'answerJson(repeated ? 409 : 200, { outcome, repeated })',
+    file: 'packages/handler/src/http/respond.ts',
+    find: 'answerJson(200, said)',
+    replace: 'answerJson(said.repeated ? 409 : 200, said)',
   },
   {
     ...HANDLER,

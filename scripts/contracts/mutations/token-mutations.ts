@@ -57,7 +57,7 @@ const issued: readonly Change[] = [
   {
     breaks: 'tokens are signed by another algorithm, on both sides',
     tells: "alg: 'HS256'",
-    file: `${KERNEL}/service-keys.ts`,
+    file: `${KERNEL}/parse-service-key.ts`,
     find: "return { algorithm: 'HS256', signing: key, verifying: key }",
     replace: "return { algorithm: 'HS512' as never, signing: key, verifying: key }",
   },

@@ -251,7 +251,7 @@ describe('a call', () => {
     expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, DONE, DONE] } } })
   })
 
-  it('is answered as a whole while the database is away, so that the gateway waits', async () => {
+  it('is answered as a whole while the database is unavailable, so that the gateway waits', async () => {
     const once = async () => Promise.reject(new StoreUnavailable(new Error('The connection was lost')))
     const { callWith } = await start({ ...store, store: { ...store.store, once } })
     const { call, statuses } = callWith({})

@@ -25,7 +25,7 @@ export const PROCEDURE = 'events.handle'
 
 /**
  * Creates what answers calls of `events.handle`: verifies the token, reads the body within its limits, and acts on each
- * event by itself. The answer does not wait for slow events.
+ * event separately. The answer does not wait for slow events.
  */
 export function createCallResponder(parts: CallParts): Responder {
   const { trpc, memory, metrics, process } = parts
@@ -41,7 +41,7 @@ export function createCallResponder(parts: CallParts): Responder {
       return reject(events)
     }
     const acting = events.map(async (one) => (one === null ? NO_EVENT : process(one.event, one.body)))
-    void Promise.all(acting).finally(() => part[Symbol.dispose]())
+    void Promise.allSettled(acting).then(() => part[Symbol.dispose]())
     const ended = await Promise.all(acting.map((one) => withTimeout(one, trpc.answerMs)))
     const said = ended.map((one) => (one === TIMED_OUT ? UNFINISHED : one))
     const [first] = said

@@ -1,6 +1,6 @@
 /**
  * Returns the texts of the objects in the list `events` of a JSON object, exactly as they were sent. The text must be a
- * valid JSON object. Own code, because no parser of the language tells where a value stands, and the hash of an event must
+ * valid JSON object. Own code, because JSON.parse does not say where a value is, and the hash of an event must
  * be that of the same event by `https`.
  */
 export function splitEvents(json: string): readonly string[] {

@@ -71,7 +71,7 @@ export function checkTrpcOptions(
   const rules = { issuer: 'gateway', audience: audience ?? name, clock: { now }, binding: 'required' } as const
   const right = keys.filter((key) => typeof key !== 'string')
   const verify = createServiceTokenVerifier({ ...rules, keys: () => right })
-  // A body that never finds room would be tried again for ever. The gateway halves one that is too large.
+  // A body that never finds room would be tried again forever. The gateway halves one that is too large.
   return {
     verify,
     audience: rules.audience,
