@@ -119,7 +119,7 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
     expect(await effects.countDocuments({ key: `shop:${id}:billing` })).toBe(1)
     const [record] = await own.db.collection('events').find({ eventId: id, handler: 'billing' }).toArray()
     expect(record?.attempts).toHaveLength(4)
-    expect(record?.attempts[0]).toMatchObject({ code: 'handler_busy', message: 'The handler answered 503' })
+    expect(record?.attempts[0]).toMatchObject({ code: 'handler_failed', message: 'The handler answered 409' })
   })
 
   it('has one effect if the answer to the handler was lost and the task is sent again', async () => {

@@ -12,7 +12,8 @@ import { createResponder, type Responder } from './http/respond.ts'
 import { createMetrics } from './metrics.ts'
 import { createProcessing } from './process-event.ts'
 import { createSlots } from './slots.ts'
-import { createCallResponder, PROCEDURE } from './trpc/respond-to-call.ts'
+import { PROCEDURE } from './trpc/answer-call.ts'
+import { createCallResponder } from './trpc/respond-to-call.ts'
 
 export type { HandlerEvent } from './handler-event.ts'
 export type { LogLine, WriteLog } from './handler-log.ts'
@@ -83,8 +84,8 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
   const respond = isOnlyCalled
     ? answerNothing
     : createResponder({ ...receiving, verifier: createStandardVerifier(options, now) })
-  const { bodyTimeoutMs } = limits
-  const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs })
+  const { bodyTimeoutMs, concurrency } = limits
+  const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs, concurrency })
   const requests = createRequests({ respond, respondToCall, store, handler: name, metrics, slots })
   const responders = new Map([[path, requests.respond]])
   if (trpc !== null && requests.respondToCall !== null) {
@@ -111,8 +112,12 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
       requests.refuse()
       // If it cannot listen, the caller of `listen` learns of it.
       const listening = await server?.catch(() => undefined)
-      const ending = [listening?.close(graceMs), background.stop(graceMs), withTimeout(slots.drained(), graceMs)]
-      await Promise.all(ending)
+      // A request whose body was still arriving may begin something until its connection ends.
+      const drain = async (): Promise<void> => {
+        await listening?.close(graceMs)
+        await slots.drained()
+      }
+      await Promise.all([withTimeout(drain(), graceMs), background.stop(graceMs)])
     },
   }
 }

@@ -30,6 +30,11 @@ describe('the options', () => {
     [{ timeoutMs: Number.NaN }, /^timeoutMs must be/],
     [{ mostBodyBytes: 1_000 }, /^mostBodyBytes must be at least maxBytes$/],
     [{ trpc: { secrets: 'short' } }, /^trpc\.secrets\.0 is shorter than 32 characters$/],
+    [
+      { trpc: { secrets: TOKEN_SECRET, path: '/a/' }, path: '/a/events.handle' },
+      /^trpc\.path leads to the same path as path$/,
+    ],
+    [{ trpc: { secrets: TOKEN_SECRET, audience: '' } }, /^trpc\.audience must be a text of 1 to 255 characters$/],
     [{ trpc: { secrets: [] } }, /^trpc\.secrets must be 1 to 5 texts$/],
     [{ trpc: { secrets: [PRIVATE] } }, /^trpc\.secrets\.0 is a private key: the handler needs the public key/],
     [{ trpc: { secrets: TOKEN_SECRET, path: 'trpc', answerMs: 0 } }, /^trpc\.path must .*; trpc\.answerMs must be/],

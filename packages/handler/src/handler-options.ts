@@ -158,10 +158,9 @@ export interface CheckedOptions {
 export function checkOptions(options: HandlerOptions<never>, now: () => number): CheckedOptions {
   const { name, path = '/webhooks', on, later = {}, laterLimits = {} } = options
   const limits = readNumbers<keyof HandlerLimits>(LIMITS, options, '')
+  const { trpc: asked = null } = options
   const trpc =
-    options.trpc === undefined
-      ? null
-      : checkTrpcOptions(options.trpc, { name, now, mostBodyBytes: limits.values.mostBodyBytes })
+    asked === null ? null : checkTrpcOptions(asked, { name, now, path, mostBodyBytes: limits.values.mostBodyBytes })
   const ofLater = readNumbers(LATER_LIMITS, laterLimits, 'laterLimits.')
   const problems = [
     ...(typeof name === 'string' && /^[\w.-]{1,100}$/.test(name) ? [] : [BAD_NAME]),

@@ -11,7 +11,7 @@ const NAMES = ['PACT_BROKER_BASE_URL', 'PACT_BROKER_TOKEN', 'PACT_BROKER_USERNAM
 
 /**
  * Reads the settings that every client of a Pact Broker knows. Returns null if no broker is set.
- * @throws if the URL is not one of http or https
+ * @throws if the URL is not one of http or https, or contains a user
  */
 export function readBroker(env: NodeJS.ProcessEnv): Broker | null {
   const [base, token, user, password = ''] = NAMES.map((name) => env[name] || undefined)
@@ -19,6 +19,9 @@ export function readBroker(env: NodeJS.ProcessEnv): Broker | null {
   const url = URL.parse(base)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new Error('PACT_BROKER_BASE_URL must be the URL of a Pact Broker, such as https://broker.example.org')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error('PACT_BROKER_BASE_URL must have no user: set PACT_BROKER_USERNAME and PACT_BROKER_PASSWORD')
   }
   const basic = user && `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
   const empty: readonly string[] = NAMES.filter((name) => !env[name])

@@ -199,9 +199,19 @@ describe('the results of verifications', () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'results-'))
     const file = join(folder.path, 'results')
     expect(readResults(file)).toEqual([])
-    const lines = [results[0], results[1], { ...results[0], success: false }]
-    await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    expect(readResults(file)).toEqual([{ ...results[0], success: false }, results[1]])
+    const [kept, broken] = results
+    const lines = [
+      { ...kept, test: 'on one database' },
+      { ...broken, test: 'fails twice' },
+      { ...kept, success: false, test: 'on another database' },
+      { ...broken, test: 'fails twice' },
+    ]
+    const write = () => writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    await write()
+    expect(readResults(file)).toEqual([{ ...kept, success: false }, broken])
+    lines.push({ ...kept, test: 'on another database' })
+    await write()
+    expect(readResults(file), 'when the test passed at its second run').toEqual([kept, broken])
   })
 })
 

@@ -7,7 +7,7 @@ import { participantsOf, publishedPacts } from './published-pacts.ts'
 import { runClient } from './run-client.ts'
 import { readResults } from './verification-results.ts'
 
-// npm run contracts:broker -- publish | can-i-deploy | record-deployment, see contracts/README.md
+// npm run contracts:publish, contracts:can-i-deploy and contracts:record-deployment: see contracts/README.md
 const WITHIN_MS = 120_000
 const options = {
   branch: { type: 'string' },

@@ -1,6 +1,9 @@
 import { type Answer, answerJson, type ErrorAnswer } from '../http/answer.ts'
 import type { RetryAdvice } from '../refusal.ts'
 
+/** The procedure that the gateway calls. */
+export const PROCEDURE = 'events.handle'
+
 /** What the gateway learns about one event. */
 export type EventAnswer = { readonly done: true } | { readonly refused: string; readonly retry: RetryAdvice }
 
@@ -24,7 +27,7 @@ const CODES: Readonly<Record<number, readonly [number, string]>> = {
 /** Answers a call of tRPC with an error that concerns all its events. */
 export function answerCallError({ status, error, message, retry, retryAfter, headers = {} }: ErrorAnswer): Answer {
   const [code, name] = CODES[status] ?? [-32_603, 'INTERNAL_SERVER_ERROR']
-  const data = { code: name, httpStatus: status, path: 'events.handle', error, retry }
+  const data = { code: name, httpStatus: status, path: PROCEDURE, error, retry }
   const wait = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   return answerJson(status, { error: { message, code, data } }, { ...headers, ...wait })
 }

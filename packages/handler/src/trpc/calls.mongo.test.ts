@@ -163,11 +163,11 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
     expect(await effectsOf(store, 'end_')).toEqual({ end_1: 1, end_2: 1 })
   })
 
-  it('has its limits on the functions and on what waits for them', async (context) => {
+  it('acts on as many events of a call at a time as it may, and refuses none for that', async (context) => {
     const store = under(context)
     let [running, most] = [0, 0]
     const { call } = await start(store, {
-      ...{ concurrency: 2, mostWaiting: 3 },
+      ...{ concurrency: 2, mostWaiting: 0 },
       async on() {
         running += 1
         most = Math.max(most, running)
@@ -176,9 +176,25 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
       },
     })
     const answers = await call(Array.from({ length: 8 }, (_unused, index) => taskOf(`most_${index}`)))
-    const overloaded = { refused: 'overloaded', retry: 'later' }
-    expect(answers).toMatchObject([DONE, DONE, DONE, DONE, DONE, overloaded, overloaded, overloaded])
+    expect(answers).toEqual(Array.from({ length: 8 }, () => DONE))
     expect(most).toBe(2)
+  })
+
+  it('does not begin with an event of a call that is answered', async (context) => {
+    const store = under(context)
+    const gate = Promise.withResolvers<void>()
+    const { call, handler } = await start(store, {
+      ...{ concurrency: 1, trpc: { answerMs: 100 } },
+      async on({ key }, tx) {
+        await gate.promise
+        await store.apply(tx, key)
+      },
+    })
+    const unfinished = { refused: 'unfinished', retry: 'later' }
+    expect(await call([taskOf('late_1'), taskOf('late_2')])).toMatchObject([unfinished, unfinished])
+    gate.resolve()
+    await handler.close()
+    expect(await effectsOf(store, 'late_')).toEqual({ late_1: 1 })
   })
 })
 
@@ -237,18 +253,20 @@ describe('a call', () => {
   })
 
   it('with events that are not valid refuses only those', async () => {
-    const { callWith } = await start(store)
+    const { callWith, metrics } = await start(store)
     const events = [
       '{"type":"invoice.paid"}',
       '{"attempt":1,"key":"odd_1"}',
       '{"key":"odd key","type":"invoice.paid"}',
       '{"key":"odd_2","type":"a","type":"invoice.paid"}',
+      `{"key":"odd_2","type":"invoice.paid","attempt":1,"body":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
       '{"key":"odd_3","type":"invoice.paid","attempt":3}',
       '{"key":"odd_3","attempt":4,"type":"invoice.paid"}',
     ]
     const answer = await callWith({}).post(`{"events":[${events.join()}],"handler":"billing"}`)
     const bad = { refused: 'not_an_event', retry: 'never' }
-    expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, DONE, DONE] } } })
+    expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, bad, DONE, DONE] } } })
+    expect(await metrics()).toMatch(/rejected_total\{.*status="400"\} 5/)
   })
 
   it('is answered as a whole while the database is unavailable, so that the gateway waits', async () => {

@@ -39,7 +39,8 @@ function readOne(text: string): BatchEvent | null {
 function withoutAttempt(text: string): string {
   const rest = text.replace(/^\{\s*"attempt"\s*:\s*\d+\s*,/, '{')
   if (rest !== text) return rest
-  const { attempt, ...others } = parse(text) ?? {}
+  // Strictly: a value that is nested too deeply cannot be written again.
+  const { attempt, ...others } = parseStrictly(Buffer.from(text)) ?? {}
   return attempt === undefined ? text : JSON.stringify(others)
 }
 

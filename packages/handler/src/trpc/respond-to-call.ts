@@ -1,12 +1,12 @@
 import { unauthenticated } from '@oncehook/kernel/error-codes'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Answer, ErrorAnswer } from '../http/answer.ts'
 import type { BodyMemory, BodyPart } from '../http/body-memory.ts'
 import { receiveBody, refuseHeaders } from '../http/receive-body.ts'
 import type { IncomingDelivery, Responder } from '../http/respond.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
-import { answerCall, answerCallError, type EventAnswer } from './answer-call.ts'
+import { answerCall, answerCallError, type EventAnswer, PROCEDURE } from './answer-call.ts'
 import { type BatchEvent, readBatch } from './read-batch.ts'
 import type { CheckedTrpc } from './trpc-options.ts'
 
@@ -14,41 +14,62 @@ import type { CheckedTrpc } from './trpc-options.ts'
 export interface CallParts {
   readonly trpc: CheckedTrpc
   readonly bodyTimeoutMs: number
+  /** How many events of a call are acted on at the same time. The others wait in the call, and take no place of others. */
+  readonly concurrency: number
   /** A body is in it from its first byte until all its events have ended. */
   readonly memory: BodyMemory
   readonly metrics: HandlerMetrics
   readonly process: ProcessEvent
 }
 
-/** The procedure that the gateway calls. */
-export const PROCEDURE = 'events.handle'
-
 /**
  * Creates what answers calls of `events.handle`: verifies the token, reads the body within its limits, and acts on each
  * event separately. The answer does not wait for slow events.
  */
 export function createCallResponder(parts: CallParts): Responder {
-  const { trpc, memory, metrics, process } = parts
+  const { memory, metrics } = parts
   const reject = (error: ErrorAnswer): Answer => {
     metrics.countRejected(error.status)
     return answerCallError(error)
   }
   return async (delivery) => {
-    const part = memory.open()
+    await using unless = new AsyncDisposableStack()
+    const part = unless.use(memory.open())
     const events = await receiveEvents(parts, delivery, part)
-    if ('error' in events) {
-      part[Symbol.dispose]()
-      return reject(events)
-    }
-    const acting = events.map(async (one) => (one === null ? NO_EVENT : process(one.event, one.body)))
-    void Promise.allSettled(acting).then(() => part[Symbol.dispose]())
-    const ended = await Promise.all(acting.map((one) => withTimeout(one, trpc.answerMs)))
-    const said = ended.map((one) => (one === TIMED_OUT ? UNFINISHED : one))
+    if ('error' in events) return reject(events)
+    const kept = unless.move()
+    const said = await actOnEach(parts, events, () => kept.disposeAsync())
     const [first] = said
     // The gateway then waits with everything that it has for this handler, as it does by `https`.
     if (first !== undefined && 'error' in first && said.every(isAboutHandler)) return answerCallError(first)
     return answerCall(said.map(toEventAnswer))
   }
+}
+
+/**
+ * Acts on the events, and resolves when they are done, or when it is time to answer. What has begun by then continues,
+ * and what has not does not begin. Calls `then` when nothing runs any more.
+ */
+async function actOnEach(
+  { trpc, concurrency, metrics, process }: CallParts,
+  events: readonly (BatchEvent | null)[],
+  then: () => unknown,
+): Promise<readonly Said[]> {
+  const said = events.map((): Said => UNFINISHED)
+  const queue = events.entries()
+  let isOver = false
+  const act = async (): Promise<void> => {
+    for (const [index, one] of queue) {
+      if (isOver) return
+      if (one === null) metrics.countRejected(NO_EVENT.status)
+      said[index] = one === null ? NO_EVENT : await process(one.event, one.body)
+    }
+  }
+  const acting = Promise.allSettled(Array.from({ length: Math.min(concurrency, events.length) }, act))
+  void acting.then(then)
+  await withTimeout(acting, trpc.answerMs)
+  isOver = true
+  return [...said]
 }
 
 type Said = Awaited<ReturnType<ProcessEvent>>
@@ -87,7 +108,12 @@ async function receiveEvents(
 }
 
 const NOT_AUTHENTIC: ErrorAnswer = {
-  ...{ status: 401, error: 'not_authentic', retry: 'never', headers: { 'www-authenticate': 'Bearer' } },
+  ...{
+    status: 401,
+    error: 'not_authentic',
+    retry: 'never',
+    headers: { 'www-authenticate': 'Bearer', connection: 'close' },
+  },
   message: 'The service token is not valid for this call',
 }
 const NO_CALL: ErrorAnswer = {

@@ -1,6 +1,7 @@
 import { parseServiceKey, privateKeyProblem } from '@oncehook/kernel/parse-service-key'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { PROCEDURE } from './answer-call.ts'
 
 /** How Oncehook's gateway calls the handler by `trpc`. */
 export interface TrpcOptions {
@@ -45,6 +46,8 @@ const PATH = /^\/[^?#\s]*$/
  */
 interface TrpcSurroundings {
   readonly name: string
+  /** The path for deliveries by `https`. */
+  readonly path: string
   readonly mostBodyBytes: number
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -56,7 +59,7 @@ interface TrpcSurroundings {
  */
 export function checkTrpcOptions(
   { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 8_000 }: TrpcOptions,
-  { name, now, mostBodyBytes }: TrpcSurroundings,
+  { name, now, path: other, mostBodyBytes }: TrpcSurroundings,
 ): CheckedTrpc | readonly string[] {
   const texts = typeof secrets === 'string' ? [secrets] : secrets
   const keys = readKeys(texts)
@@ -64,6 +67,8 @@ export function checkTrpcOptions(
     ...keys.filter((key) => typeof key === 'string'),
     ...(keys.length >= 1 && keys.length <= MOST_KEYS ? [] : [`trpc.secrets must be 1 to ${MOST_KEYS} texts`]),
     ...(PATH.test(path) ? [] : ['trpc.path must start with /']),
+    ...(other === `${path.replace(/\/$/, '')}/${PROCEDURE}` ? ['trpc.path leads to the same path as path'] : []),
+    ...(audience === undefined || isName(audience) ? [] : ['trpc.audience must be a text of 1 to 255 characters']),
     ...rangeProblems('maxBytes', maxBytes, [1, MOST_BYTES]),
     ...rangeProblems('answerMs', answerMs, [10, MOST_ANSWER_MS]),
   ]
@@ -88,6 +93,10 @@ function readKeys(texts: unknown): readonly (ServiceKey | string)[] {
     const problem = typeof key === 'string' ? key : privateKeyProblem(key, 'the handler')
     return problem === null ? key : `trpc.secrets.${index} ${problem}`
   })
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length >= 1 && value.length <= 255
 }
 
 type Range = readonly [least: number, most: number]
