@@ -33,12 +33,17 @@ export function createCallResponder(parts: CallParts): Responder {
     return answerCallError(error)
   }
   return async (delivery) => {
-    await using unless = new AsyncDisposableStack()
-    const part = unless.use(memory.open())
-    const events = await receiveEvents(parts, delivery, part)
-    if ('error' in events) return reject(events)
-    const kept = unless.move()
-    const said = await actOnEach(parts, events, () => kept.disposeAsync())
+    const part = memory.open()
+    const free = (): void => part[Symbol.dispose]()
+    const events = await receiveEvents(parts, delivery, part).catch((error: unknown) => {
+      free()
+      throw error
+    })
+    if ('error' in events) {
+      free()
+      return reject(events)
+    }
+    const said = await actOnEach(parts, events, free)
     const [first] = said
     // The gateway then waits with everything that it has for this handler, as it does by `https`.
     if (first !== undefined && 'error' in first && said.every(isAboutHandler)) return answerCallError(first)
