@@ -5,6 +5,7 @@ import { createHandler, Refusal } from '@oncehook/handler'
 import { type MongoTransaction, mongo } from '@oncehook/handler/mongo'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
+import { countEffects } from './count-effects.ts'
 import { HANDLER, TYPE } from './sample-task.ts'
 
 /** How the next task is answered, instead of being done. */
@@ -66,11 +67,7 @@ export async function startHttpsHandler(database: TestDatabase, secret: string):
   const { port } = front.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    async effects() {
-      const found = await effects.find().toArray()
-      const counts = Map.groupBy(found, ({ key }) => String(key))
-      return Object.fromEntries(Array.from(counts, ([key, all]) => [key, all.length]))
-    },
+    effects: () => countEffects(effects),
     answerNext(answer) {
       next = answer
     },

@@ -12,6 +12,7 @@ import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { z } from 'zod'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 import type { Store } from '../../packages/handler/src/store.ts'
+import { countEffects } from './count-effects.ts'
 import { HANDLER } from './sample-task.ts'
 
 const inputSchema = z.object({
@@ -74,11 +75,7 @@ export async function startTrpcHandler(database: TestDatabase, secret: Secret): 
     answerNext(given) {
       next = given
     },
-    async effects() {
-      const found = await effects.find().toArray()
-      const counts = Map.groupBy(found, ({ key }) => String(key))
-      return Object.fromEntries(Array.from(counts, ([key, all]) => [key, all.length]))
-    },
+    effects: () => countEffects(effects),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))

@@ -6,6 +6,7 @@ import { type MongoTransaction, mongo } from '@oncehook/handler/mongo'
 import type { Secret } from '@oncehook/kernel/secret'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
+import { countEffects } from './count-effects.ts'
 import { HANDLER } from './sample-task.ts'
 import type { NextAnswer, RunningTrpcHandler } from './trpc-handler.ts'
 
@@ -44,11 +45,7 @@ export async function startTrpcLibraryHandler(database: TestDatabase, secret: Se
     answerNext(given) {
       next = given
     },
-    async effects() {
-      const found = await effects.find().toArray()
-      const counts = Map.groupBy(found, ({ key }) => String(key))
-      return Object.fromEntries(Array.from(counts, ([key, all]) => [key, all.length]))
-    },
+    effects: () => countEffects(effects),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))

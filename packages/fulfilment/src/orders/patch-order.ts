@@ -57,9 +57,9 @@ function patchedContent(order: Order, patch: unknown): OrderContent {
 
 /** Separates what a caller may write from the other properties. `changed`: one of these that the patch changes. */
 function splitPatched(order: Order, result: Record<string, unknown>) {
-  const fixed = new Set(Object.keys(order).filter((member) => !Object.hasOwn(orderContentSchema.shape, member)))
-  const before = new Map(Object.entries(order))
-  const changed = [...fixed].find((member) => !isDeepStrictEqual(result[member] ?? null, before.get(member)))
+  const isFixed = (member: string): boolean => !Object.hasOwn(orderContentSchema.shape, member)
+  const fixed = new Map(Object.entries(order).filter(([member]) => isFixed(member)))
+  const [changed] = [...fixed].find(([member, value]) => !isDeepStrictEqual(result[member] ?? null, value)) ?? []
   const content = Object.fromEntries(Object.entries(result).filter(([member]) => !fixed.has(member)))
   return { changed, content }
 }
