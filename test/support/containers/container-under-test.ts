@@ -18,6 +18,7 @@ export interface ContainerParts {
 }
 
 const STOPS_WITHIN_S = 20
+const FREEZES_WITHIN_MS = 30_000
 
 /** A container that a test can pause, kill, stop and start again on the same ports. */
 export class ContainerUnderTest implements AsyncDisposable {
@@ -53,7 +54,11 @@ export class ContainerUnderTest implements AsyncDisposable {
 
   /** Freezes it: its connections stay open and nothing answers. */
   async pause(): Promise<void> {
-    await this.#handle.pause()
+    await until(
+      () => freeze(this.#handle),
+      (frozen) => frozen,
+      FREEZES_WITHIN_MS,
+    )
     this.#state = 'paused'
   }
 
@@ -121,6 +126,17 @@ export class ContainerUnderTest implements AsyncDisposable {
 
   async #untilReady(): Promise<void> {
     await until(this.#isReady, (ready) => ready)
+  }
+}
+
+/** Whether the container froze. A busy kernel may refuse: runc then thaws it and leaves it to the caller to ask again. */
+async function freeze(handle: Handle): Promise<boolean> {
+  try {
+    await handle.pause()
+    return true
+  } catch (error) {
+    if (String(error).includes('unable to freeze')) return false
+    throw error
   }
 }
 
