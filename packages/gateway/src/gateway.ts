@@ -33,14 +33,14 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   // A failure is thrown where its result is needed.
   opening.catch(() => undefined)
   const { startAdmin } = await import('./composition/start-admin.ts')
-  const adminPort = await startAdmin(context, () => background?.admin ?? null)
+  const adminPort = await startAdmin(context, () => background?.operators ?? null)
   const [{ createDispatching }, { startInbox }, { startPublicListener }] = await Promise.all([
     import('./composition/create-dispatching.ts'),
     import('./composition/start-inbox.ts'),
     import('./composition/start-public-listener.ts'),
     opening,
   ])
-  const dispatching = createDispatching(context)
+  const dispatching = await createDispatching(context)
   const { dispatcher, handlers } = dispatching
   // Nothing waits for it: until it is done, deliveries are stored for any process.
   void dispatcher.announce()

@@ -12,7 +12,7 @@ import { type AccessTokens, createAccessTokens } from '../operator/access/access
 import { createIdentifyRequest } from '../operator/access/identify-request.ts'
 import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
 import type { TokenChecks } from '../operator/access/limit-token-checks.ts'
-import type { AdminParts } from '../operator/admin-app.ts'
+import { type AnswerOperators, answerOperators } from '../operator/answer-operators.ts'
 import type { ConsoleFiles } from '../operator/console/read-console.ts'
 import type { AnswerHistory } from '../operator/health/answer-history.ts'
 import { createOperatorApi } from '../operator/operator-api.ts'
@@ -54,7 +54,7 @@ export interface AdminServices {
 }
 
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
-export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
+export function createAdminParts(context: GatewayContext, services: AdminServices): AnswerOperators {
   const { db, keyRegister, fulfilment, tail, answers, console, onReplayStarted } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   const signIns = createSignIns(db, clock)
@@ -63,7 +63,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     ...{ holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context), clock },
     ...{ signIns, tokenChecks: createTokenChecks(context) },
   })
-  const operator = createOperatorApi({
+  const api = createOperatorApi({
     identify,
     failedLogins,
     errors: databaseErrors,
@@ -81,7 +81,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   }
   const exchangeCode = createExchangeCode({ ...signingIn, signIns })
   const signInAtIssuer = createSignInAtIssuer({ ...signingIn, atIssuer: openIssuerSignIn(context) })
-  return { operator, exchangeCode, signInAtIssuer, console }
+  return answerOperators({ api, exchangeCode, signInAtIssuer, console })
 }
 
 function openTestEvents({ settings, clock }: GatewayContext, services: AdminServices): TestEvents {

@@ -16,7 +16,7 @@ import { createDueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { GatewayContext } from './gateway-context.ts'
-import { createHandlerWork, type HandlerWork } from './handlers/create-handler-work.ts'
+import type { HandlerWork } from './handlers/create-handler-work.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -28,8 +28,11 @@ export interface Dispatching {
   readonly handlers: HandlerWork | null
 }
 
-/** Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers. */
-export function createDispatching(context: GatewayContext): Dispatching {
+/**
+ * Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers. The code
+ * for handlers is loaded only if there are any.
+ */
+export async function createDispatching(context: GatewayContext): Promise<Dispatching> {
   const { settings, logger, random, databaseErrors, lifecycle, recording } = context
   const hasHandlers = settings.handlers.isSet
   const configured = (): Iterable<string> => handlers?.current().keys() ?? []
@@ -45,8 +48,9 @@ export function createDispatching(context: GatewayContext): Dispatching {
   const heartbeat = new Heartbeat({ claims, leaseMs: settings.LEASE_MS, random, now, onError })
   const lease = endAfter(heartbeat, released.promise)
   const newTurn = createProcessTurns(now)
-  const handlers = hasHandlers
-    ? createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
+  const loaded = hasHandlers ? await import('./handlers/create-handler-work.ts') : null
+  const handlers = loaded
+    ? loaded.createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
     : null
   const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
   const allowance = createAllowance({ ratePerSecond: null, isPaused, now })

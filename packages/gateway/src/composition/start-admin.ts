@@ -6,14 +6,15 @@ import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
-import { type AdminParts, createAdminApp } from '../operator/admin-app.ts'
+import { createAdminApp } from '../operator/admin-app.ts'
+import type { AnswerOperators } from '../operator/answer-operators.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 /**
- * Opens the private listener. Probes work at once; the operator's parts work as soon as `parts` returns them. Resolves
+ * Opens the private listener. Probes work at once; operators are answered as soon as `operators` returns how. Resolves
  * to the port.
  */
-export async function startAdmin(context: GatewayContext, parts: () => AdminParts | null): Promise<number> {
+export async function startAdmin(context: GatewayContext, operators: () => AnswerOperators | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, shownMetrics: metrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
   const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
@@ -21,7 +22,7 @@ export async function startAdmin(context: GatewayContext, parts: () => AdminPart
   const app = createAdminApp({
     probes: createProbes({ checks, metrics: metricsPort === undefined ? metrics : null }),
     logger,
-    parts,
+    operators,
   })
   const certificates = watchTls(settings.adminTls, {
     ...{ prefix: 'ADMIN_TLS', logger },

@@ -12,7 +12,7 @@ import { EVENT_INDEXES } from '../inbox/event-document.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
-import type { AdminParts } from '../operator/admin-app.ts'
+import type { AnswerOperators } from '../operator/answer-operators.ts'
 import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
 import { createAnswerHistory, SPAN_MS } from '../operator/health/answer-history.ts'
@@ -40,7 +40,7 @@ const INDEXES = [
 
 /** The parts that run in the background. */
 export interface Background {
-  readonly admin: AdminParts
+  readonly operators: AnswerOperators
   readonly housekeeping: Housekeeping
 }
 
@@ -90,7 +90,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const answers = createAnswerHistory(registry, context.clock)
   const replays = createReplayRunner(context, handlers)
   const onReplayStarted = (): void => replays.wake()
-  const admin = createAdminParts(context, {
+  const operators = createAdminParts(context, {
     ...{ onReplayStarted, db, keyRegister, fulfilment: client, tail, answers, console },
     ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
@@ -100,7 +100,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
   })
   replays.start()
-  return { admin, housekeeping: [replays, ...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
+  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
 }
 
 /** Creates the runner of the replays that operators request. */

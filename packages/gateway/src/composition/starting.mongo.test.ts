@@ -47,7 +47,7 @@ async function openListener({ deps, lifecycle }: Awaited<ReturnType<typeof prepa
   const context = createContext(deps, lifecycle)
   await context.mongo.accepting.open()
   const listener = await startPublicListener(context, {
-    inbox: startInbox(context, createDispatching(context)).inbox,
+    inbox: startInbox(context, await createDispatching(context)).inbox,
     findWanting: undefined,
   })
   return { listener, context, url: `http://127.0.0.1:${listener.port}` }

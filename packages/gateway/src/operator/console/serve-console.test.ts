@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdminApp } from '../admin-app.ts'
+import { answerOperators } from '../answer-operators.ts'
 import { type ConsoleFiles, readConsole } from './read-console.ts'
 
 const SCRIPT = 'export const filler = 1\n'.repeat(200)
@@ -19,8 +20,8 @@ let portWithout = 0
 
 async function serve(console: ConsoleFiles | null): Promise<number> {
   const never = () => Promise.reject(new Error('not under test'))
-  const parts = { operator: never, exchangeCode: never, signInAtIssuer: never, console }
-  const app = createAdminApp({ probes: async () => false, logger: memoryLogger().logger, parts: () => parts })
+  const operators = answerOperators({ api: never, exchangeCode: never, signInAtIssuer: never, console })
+  const app = createAdminApp({ probes: async () => false, logger: memoryLogger().logger, operators: () => operators })
   const server = stack.use(createServer(app).listen(0, '127.0.0.1'))
   await once(server, 'listening')
   const address = server.address()
