@@ -1,4 +1,5 @@
-import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { EVENT_INDEXES, type EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Receiver, Setup } from '../receiver.ts'
 import { describeSystem } from './describe-system.ts'
 import { fillStored } from './fill-stored.ts'
@@ -17,6 +18,8 @@ export async function growStore(setup: Setup, { database, records, template }: G
   const { gateway } = await describeSystem(setup, database)
   const env = { ...gateway.env, GATEWAY_DB: database }
   await (await startService({ ...gateway, env }))[Symbol.asyncDispose]()
+  // The gateway makes most of them after it is ready. Made later, they would be built during the measurement.
+  await ensureIndexes(setup.database(database), [EVENT_INDEXES])
   await fillStored(setup.database(database), { template, count: records })
   // Flush what filling has left to write, so that it does not disturb a measurement.
   await setup.database('admin').command({ fsync: 1 })
