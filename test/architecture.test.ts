@@ -225,6 +225,13 @@ describe('a start of the gateway', () => {
     expect(behind(BACKGROUND).packages).toContain('koa')
   })
 
+  it('loads neither what operators use nor what calls handlers before that', () => {
+    const loaded = startingFiles().flatMap((first) => [...behind(first).files])
+    const early = /gateway\/src\/(operator\/(console\/serve|sign-in\/)|composition\/handlers\/|handlers\/calls\/)/
+    expect(loaded.filter((file) => early.test(file))).toEqual([])
+    expect([...behind(BACKGROUND).files].some((file) => early.test(file))).toBe(true)
+  })
+
   it('loads no scheme before the settings name it', () => {
     const schemes = globSync('packages/webhooks/src/schemes/*/*.ts', {
       cwd: repository,
