@@ -30,7 +30,8 @@ const UNSETTLED_OF_A_LANE = 4
 
 /** The sizes that follow from the settings of a dispatcher. */
 export function workSizes({ batchSize, concurrency, claimSize = batchSize }: SizeSettings): WorkSizes {
-  const gentleLanes = Math.ceil(concurrency / 2)
+  // A call with one event mostly waits for its answer: half of the calls would only halve the rate of its handler.
+  const gentleLanes = batchSize === 1 ? concurrency : Math.ceil(concurrency / 2)
   const claim = Math.max(batchSize, claimSize)
   return {
     batch: batchSize,
