@@ -10,17 +10,15 @@ import type { ServiceCall, TokenBinding } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
-import type { Collection } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type ProcedureName, procedureOutputs } from '../../scripts/contracts/procedure-outputs.ts'
 import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
-import { untilEqual } from '../support/until.ts'
 import { type HeardAnswer, listenToAnswers } from './listen-to-answers.ts'
 import { contractsOf, CONTRACTS as FOLDER, readPact } from './pact-files.ts'
+import { CONTENT, changeReceipt, parkReceipt, payOrder } from './paid-orders.ts'
 import { type FilteredRequest, type StateHandler, verifyContract } from './verify-contract.ts'
 import { bytesOf } from './webhook-senders.ts'
 
-const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const EVERY_MEMBER = { ...CONTENT, email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }
 const CONTRACTS = contractsOf('fulfilment')
 
@@ -32,13 +30,6 @@ interface Named {
 function orderStates(fulfilment: RunningFulfilment) {
   const client = fulfilmentClient(fulfilment)
   const orders = fulfilment.db.collection<OrderDocument>(ORDERS)
-  const pay = async ({ name }: Named, order: object = CONTENT): Promise<void> => {
-    await client.orders.put.mutate({ id: `ord_${name}`, order })
-    const event = { provider: 'acme', eventId: `evt_${name}`, type: 'payment.succeeded' as const }
-    const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR' }
-    const { results } = await client.payments.applyEvents.mutate({ events: [{ ...event, ...payment, ifMatch: '"1"' }] })
-    expect(results).toEqual([{ outcome: 'applied', version: 2 }])
-  }
   return {
     'there is no order': async ({ orderId }: { orderId: string }) => {
       expect(await orders.countDocuments({ _id: orderId })).toBe(0)
@@ -53,7 +44,7 @@ function orderStates(fulfilment: RunningFulfilment) {
     'there is an order of a customer': async ({ orderId: id, customerId }: { orderId: string; customerId: string }) => {
       await client.orders.put.mutate({ id, order: { ...CONTENT, customerId } })
     },
-    'an order was paid': (named: Named) => pay(named),
+    'an order was paid': ({ name }: Named) => payOrder(fulfilment, name),
     'the payment of an order failed': async ({ name }: Named) => {
       await client.orders.put.mutate({ id: `ord_${name}`, order: CONTENT })
       const event = { provider: 'acme', eventId: `evt_${name}_failed`, type: 'payment.failed' as const }
@@ -63,7 +54,7 @@ function orderStates(fulfilment: RunningFulfilment) {
       })
       expect(results).toEqual([{ outcome: 'applied', version: 2 }])
     },
-    'an order with every member was paid': (named: Named) => pay(named, EVERY_MEMBER),
+    'an order with every member was paid': ({ name }: Named) => payOrder(fulfilment, name, EVERY_MEMBER),
     'an order was deleted': async ({ orderId: id }: { orderId: string }) => {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect(await client.orders.delete.mutate({ id })).toEqual({ deleted: true })
@@ -81,31 +72,17 @@ function orderStates(fulfilment: RunningFulfilment) {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect((await orders.updateOne({ _id: id }, { $unset: { applied: '' } })).modifiedCount).toBe(1)
     },
-    'a receipt is parked': async ({ name }: Named) => {
-      await pay({ name })
-      const lastError = { code: 'receipt_refused', at: new Date() }
-      const parked = { state: 'parked', key: `rcp_${name}`, attempts: 2, dueAt: null, sentAt: null, lastError }
-      await changeReceipt(orders, name, parked)
-    },
+    'a receipt is parked': ({ name }: Named) => parkReceipt(fulfilment, name),
     'a receipt was sent': async ({ name, key }: Named & { key?: string }) => {
-      await pay({ name })
-      await changeReceipt(orders, name, key === undefined ? {} : { key })
+      await payOrder(fulfilment, name)
+      await changeReceipt(fulfilment, name, key === undefined ? {} : { key })
     },
     'a receipt is owed': async ({ name }: Named) => {
-      await pay({ name })
+      await payOrder(fulfilment, name)
       const inAnHour = new Date(Date.now() + 3_600_000)
-      await changeReceipt(orders, name, { state: 'owed', attempts: 0, sentAt: null, dueAt: inAnHour })
+      await changeReceipt(fulfilment, name, { state: 'owed', attempts: 0, sentAt: null, dueAt: inAnHour })
     },
   }
-}
-
-/** Waits until the receipt of a paid order was sent, and changes what is stored about it. */
-async function changeReceipt(orders: Collection<OrderDocument>, name: string, members: object): Promise<void> {
-  const id = `ord_${name}`
-  await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': 'sent' }), 1)
-  const set = Object.fromEntries(Object.entries(members).map(([member, value]) => [`receipts.0.${member}`, value]))
-  if (Object.keys(set).length === 0) return
-  expect((await orders.updateOne({ _id: id }, { $set: set })).matchedCount).toBe(1)
 }
 
 /** The states of idempotency keys. */

@@ -1,56 +1,73 @@
-import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { ObjectId } from 'mongodb'
-import { expect, it } from 'vitest'
+import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
+import { afterAll, it } from 'vitest'
+import { forwardRequests } from './forward-requests.ts'
+import { HANDLER } from './operator-exchanges.ts'
+import { eventStates, handlerStates, type Operated, plainStates } from './operator-states.ts'
 import { contractsOf } from './pact-files.ts'
-import { verifyContract } from './verify-contract.ts'
+import { type StateHandler, verifyContract } from './verify-contract.ts'
 
 const READER_TOKEN = 'the-token-of-an-operator-who-may-only-read'
+const OPERATOR_TOKENS = JSON.stringify({
+  ...TOKENS.operators,
+  reader: { tokens: [{ value: READER_TOKEN }], roles: ['read'] },
+})
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const keys = stack.use(await createTestKeysFile('first'))
+const secret = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
+// Nobody stores an event of this type, so it is never called.
+const handler = {
+  https: 'http://127.0.0.1:1/',
+  secrets: [{ id: '1', value: secret }],
+  events: [{ types: ['of.nobody'] }],
+}
+const HANDLERS = JSON.stringify({ [HANDLER]: handler })
+
+async function start(settings: Record<string, string>, encryptionKeysFile?: string): Promise<Operated> {
+  const database = stack.use(await testDatabase(process.env))
+  const all = { settings: { OPERATOR_TOKENS, ...settings } }
+  const more = encryptionKeysFile === undefined ? {} : { encryptionKeysFile }
+  return { system: stack.use(await startOperatedSystem(database, { ...all, ...more })), db: database.db }
+}
+
+const plain = await start({})
+const whole = await start({ HANDLERS, ENCRYPTION_KEYS_FILE: keys.path }, keys.path)
 
 it.each(contractsOf('operator-api'))('the gateway answers operators as $name says', async (contract) => {
-  await using database = await testDatabase(process.env)
-  const tokens = { alice: 'the-token-of-alice-the-operator-of-the-test', reader: READER_TOKEN }
-  const OPERATOR_TOKENS = JSON.stringify({
-    alice: tokens.alice,
-    reader: { tokens: [{ value: tokens.reader }], roles: ['read'] },
-  })
-  await using system = await startOperatedSystem(database, { settings: { OPERATOR_TOKENS } })
-  let next = tokens.alice
-  const headers = { authorization: `Bearer ${tokens.alice}`, 'content-type': 'application/json' }
-  const change = async (verb: 'pause' | 'resume', provider: string, reason: string): Promise<number> => {
-    const body = JSON.stringify({ provider, reason })
-    return (await system.call(`/operator/providers.${verb}`, { method: 'POST', headers, body })).status
-  }
-  const resumeAll = async (): Promise<void> => {
-    for (const name of ['acme', 'shop']) await change('resume', name, 'the next interaction begins')
-  }
+  const { alice } = TOKENS.operators
+  let next: string = alice
+  let serving = plain
+  const at = (operated: Operated, states: Readonly<Record<string, StateHandler>>): Record<string, StateHandler> =>
+    Object.fromEntries(
+      Object.entries(states).map(([name, enter]) => [
+        name,
+        async (parameters) => {
+          serving = operated
+          await enter(parameters)
+        },
+      ]),
+    )
+  await using forwarder = await forwardRequests(() => serving.system.gateway.adminUrl)
   await verifyContract({
     contract,
-    url: system.gateway.adminUrl,
+    url: forwarder.url,
     filter: ({ headers }) => {
       headers.authorization = `Bearer ${next}`
-      next = tokens.alice
+      next = alice
     },
     states: {
-      'nothing in particular': resumeAll,
-      'an event is dead': async ({ id }: { id: string }) => {
-        await resumeAll()
-        const settled = { state: 'dead', reason: 'order_unknown', provider: 'acme' } as const
-        const _id = new ObjectId(id)
-        await system.events.deleteMany({ $or: [{ state: 'dead' }, { _id }] })
-        await system.events.insertOne(sampleRecord({ _id, ...settled }))
-      },
-      'a provider was paused': async ({ provider, reason }: { provider: string; reason: string }) => {
-        // Of two entries, so that there is another page.
-        await resumeAll()
-        for (const name of ['acme', provider]) expect(await change('pause', name, reason)).toBe(200)
-      },
-      'the operator has another token': async () => {
+      ...at(plain, { ...plainStates(plain), ...eventStates(plain) }),
+      ...at(whole, handlerStates(whole)),
+      async 'the operator has another token'() {
+        serving = plain
         next = 'the-token-of-somebody-else-who-is-no-operator'
       },
-      'the operator may only read': async () => {
-        next = tokens.reader
+      async 'the operator may only read'() {
+        serving = plain
+        next = READER_TOKEN
       },
     },
   })

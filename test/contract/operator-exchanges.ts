@@ -1,6 +1,6 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import type { Exchange, NeededState } from './consumer-contract.ts'
-import { data, jsonOf, refusal } from './gateway-contract.ts'
+import { data, jsonOf, refusal, time } from './gateway-contract.ts'
 
 const { integer } = MatchersV3
 
@@ -36,13 +36,25 @@ const counts = { pending: integer(0), processing: integer(0), done: integer(0), 
 export const OVERVIEW: Exchange['answer'] = data({
   states: { ...counts, dead: integer(1), closed: integer(0) },
   deadByReason: { order_unknown: integer(1) },
-  oldestUnsettledSeconds: 0,
+  oldestUnsettledSeconds: integer(0),
   pausedProviders: [],
   receivedLastMinute: integer(1),
 })
 
 /** The condition that there is a dead event of this provider, whose record has this id. */
 export const dead = (id: string): NeededState => ({ description: 'an event is dead', parameters: { id } })
+
+/** The condition that the bytes and headers of the event with this id are as its provider sent them. */
+export const authentic = (id: string): NeededState => ({ description: 'an event is authentic', parameters: { id } })
+
+/** The handler of the states that have one. */
+export const HANDLER = 'billing'
+
+/** The progress of a finished replay of two events, one of which is dead again. */
+export const REPLAY = {
+  ...{ state: 'finished', matched: 2, started: 2, done: 1, failed: 1, notRead: 0, by: 'alice', reason: 'a replay' },
+  ...{ startedAt: time(), finishedAt: time() },
+}
 
 /** The condition that the token of the operator is unknown. */
 export const STRANGER: NeededState = { description: 'the operator has another token' }

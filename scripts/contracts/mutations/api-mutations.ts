@@ -74,6 +74,30 @@ const ofApi: readonly Change[] = [
     replace: 'ctx.audit.verify(after).then((found) => ({ ...found, last: null })))',
     consumers: ['cli'],
   },
+  {
+    breaks: 'a released event has another state',
+    tells: "'due' (String)",
+    file: `${GATEWAY}/operator/events/event-change-procedures.ts`,
+    find: "state: 'pending' as const",
+    replace: "state: 'due' as const",
+    consumers: ['cli'],
+  },
+  {
+    breaks: 'a code that signs in does not say until when',
+    tells: 'missing the following keys: expiresAt',
+    file: `${GATEWAY}/operator/sign-in/sign-in-procedures.ts`,
+    find: 'code: text.reveal(), expiresAt: new Date(endsAt).toISOString() }',
+    replace: 'code: text.reveal(), until: new Date(endsAt).toISOString() }',
+    consumers: ['cli'],
+  },
+  {
+    breaks: 'a removed handler is listed as if it were still called',
+    tells: 'lists handlers, one of which was removed',
+    file: `${GATEWAY}/operator/handlers/list-handlers-procedure.ts`,
+    find: "name === null ? 'built in' : 'removed'",
+    replace: "name === null ? 'built in' : 'https'",
+    consumers: ['cli'],
+  },
 ]
 
 /** Changes of the clients of the operator API. */
@@ -85,7 +109,15 @@ const ofClients: readonly (Change & Pick<Mutation, 'test' | 'consumers'>)[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
     find: 'headers: { authorization: `Bearer ${token}` },',
     replace: 'headers: {},',
-    ...{ test: 'test/contract/cli-operator-api.consumer.test.ts', consumers: ['cli'] },
+    ...{ test: 'test/contract/cli-operator-queries.consumer.test.ts', consumers: ['cli'] },
+  },
+  {
+    breaks: 'the command line rotates the keys when it is asked for a dry run',
+    tells: 'begins to rotate the keys',
+    file: 'packages/cli/src/commands/encryption-rotate.ts',
+    find: 'mutate({ reason, dryRun, ...asked })',
+    replace: 'mutate({ reason, dryRun: false, ...asked })',
+    ...{ test: 'test/contract/cli-operator-changes.consumer.test.ts', consumers: ['cli'] },
   },
   {
     breaks: 'the command line gives no reason',
@@ -93,7 +125,7 @@ const ofClients: readonly (Change & Pick<Mutation, 'test' | 'consumers'>)[] = [
     file: 'packages/cli/src/commands/events/events-close.ts',
     find: 'client.events.close.mutate({ id, reason })',
     replace: 'client.events.close.mutate({ id } as never)',
-    ...{ test: 'test/contract/cli-operator-api.consumer.test.ts', consumers: ['cli'] },
+    ...{ test: 'test/contract/cli-operator-changes.consumer.test.ts', consumers: ['cli'] },
   },
   {
     breaks: 'the page calls the operator API elsewhere',

@@ -1,0 +1,269 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MatchersV3 } from '@pact-foundation/pact'
+import { describe, expect, it } from 'vitest'
+import { checkEncryption } from '../../packages/cli/src/doctor/check-encryption.ts'
+import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
+import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
+import { data, refusal, TIME, time } from './gateway-contract.ts'
+import {
+  authentic,
+  dead,
+  HANDLER,
+  OPERATOR_TOKEN,
+  OVERVIEW,
+  operatorExchange,
+  REPLAY,
+  STRANGER,
+  UNKNOWN,
+} from './operator-exchanges.ts'
+import { CONTRACTS, readPact } from './pact-files.ts'
+
+const { boolean, eachLike, integer, regex, string } = MatchersV3
+
+const contract = openCliContract('queries')
+const ID = '6920000000000000000000a1'
+const OTHER = '6920000000000000000000a2'
+const AUTHENTIC = '6920000000000000000000a3'
+const WHY = 'its service is being moved'
+
+const ENTRY = { seq: integer(1), hash: regex(/^[0-9a-f]{64}$/, 'ab'.repeat(32)) }
+const SHOWN = {
+  ...{ id: ID, provider: 'acme', eventId: string('evt_1'), type: string('of.no.effect'), objectId: string('pay_1') },
+  ...{ orderId: string('ord_1'), state: 'dead', reason: 'order_unknown', starts: integer(1), deliveries: integer(1) },
+  ...{ mismatches: integer(0), test: false, receivedAt: time(), dueAt: null, settledAt: time() },
+}
+const DETAILS = {
+  ...{ headers: {}, raw: null, bytes: integer(2), notReadable: null, secretId: string('newer'), attempts: [] },
+  ...{ lastError: null, outcome: null, closed: null, revivals: integer(0), replays: [] },
+}
+// What the command line asks before it asks whether the event is authentic.
+const EVENT = {
+  ...{ id: ID, provider: 'acme', eventId: 'evt_1', type: 'of.no.effect', objectId: 'pay_1', orderId: 'ord_1' },
+  ...{ state: 'dead', reason: 'order_unknown', starts: 1, deliveries: 1, mismatches: 0, test: false, receivedAt: TIME },
+  ...{ dueAt: null, settledAt: TIME, headers: {}, raw: null, bytes: 2, notReadable: null, secretId: 'newer' },
+  ...{ attempts: [], lastError: null, outcome: null, closed: null, revivals: 0, replays: [] },
+}
+const answerGet = (call: string) => (call.includes('/events.get') ? EVENT : null)
+
+const PROVIDER = {
+  ...{ name: string('acme'), scheme: string('stripe'), path: regex('^/api/webhooks/[a-z]+$', '/api/webhooks/acme') },
+  ...{ takesTests: boolean(true), deliveries: {}, oldestUnsettledSeconds: null },
+  secrets: eachLike({ id: string('newer'), notAfter: null, lastMatchedAt: null, matches: integer(0) }),
+}
+const IN_ORDER = { orderBy: null, blockOnDead: false, oldestStoredAt: null }
+const BUILT_IN = {
+  ...{ name: 'fulfilment', by: 'built in', host: null, secrets: [], answers: null, ...IN_ORDER },
+  ...{ pausedBySetting: false, paused: null, pending: integer(0), dead: integer(0) },
+}
+const BILLING = {
+  ...{ name: HANDLER, by: 'https', host: string('127.0.0.1:8091'), answers: boolean(true), ...IN_ORDER },
+  ...{ secrets: [{ id: '1', notAfter: null }], pausedBySetting: false, paused: null },
+  ...{ pending: integer(0), dead: integer(0) },
+}
+const pausedProvider = {
+  description: 'a provider was paused',
+  parameters: { provider: 'shop', reason: 'an entry' },
+}
+
+const QUERIES: readonly Omit<Command, 'kind'>[] = [
+  {
+    ...{ does: 'shows an overview', states: [dead('6920000000000000000000a0')], procedure: 'overview' },
+    ...{ answer: OVERVIEW, args: ['overview'], exitCode: 0, says: /Dead +1\n +order_unknown: 1/ },
+  },
+  {
+    ...{ does: 'lists dead events', states: [dead(ID)], procedure: 'events.list' },
+    input: { state: 'dead', limit: 5 },
+    answer: data({ items: [SHOWN], next: null, cut: null, notReadable: 0 }),
+    ...{ args: ['events', 'list', '--state', 'dead', '--limit', '5'], exitCode: 0, says: /order_unknown/ },
+  },
+  {
+    ...{ does: 'shows an event', states: [dead(ID)], procedure: 'events.get', input: { id: ID } },
+    ...{ answer: data({ ...SHOWN, ...DETAILS }), args: ['events', 'show', ID], exitCode: 0, says: /order_unknown/ },
+  },
+  {
+    ...{ does: 'shows an event with its body', states: [dead(ID)], procedure: 'events.get' },
+    ...{ input: { id: ID, body: true }, answer: data({ ...SHOWN, ...DETAILS, raw: 'e30=' }) },
+    ...{ args: ['events', 'show', ID, '--raw'], exitCode: 0, says: /^\{\}$/ },
+  },
+  {
+    ...{ does: 'shows an event that is not there', procedure: 'events.get', input: { id: OTHER } },
+    ...{ answer: refusal(404, 'not_found'), args: ['events', 'show', OTHER], exitCode: 1, says: /\(not_found\)/ },
+  },
+  {
+    ...{ does: 'verifies an event that is authentic', states: [authentic(AUTHENTIC)], procedure: 'events.reverify' },
+    ...{ input: { id: AUTHENTIC }, answer: data({ valid: true, secretId: 'newer', failure: null }) },
+    ...{ args: ['events', 'show', AUTHENTIC, '--verify'], exitCode: 0, answerOther: answerGet },
+    says: /Verified now +authentic, signed with the secret newer/,
+  },
+  {
+    ...{ does: 'verifies an event that has no signature', states: [dead(ID)], procedure: 'events.reverify' },
+    ...{ input: { id: ID }, answer: data({ valid: false, secretId: null, failure: 'header_missing' }) },
+    ...{ args: ['events', 'show', ID, '--verify'], exitCode: 1, answerOther: answerGet },
+    says: /Verified now +not authentic: header_missing/,
+  },
+  {
+    ...{ does: 'lists replays when there were none', procedure: 'replays.list', input: {} },
+    ...{ answer: data({ items: [], next: null }), args: ['replays', 'list'], exitCode: 0, says: /^No replays/ },
+  },
+  {
+    ...{ does: 'lists a replay', procedure: 'replays.list', input: { limit: 5 } },
+    states: [{ description: 'a replay is finished', parameters: { replayId: ID } }],
+    answer: data({ items: [{ replayId: ID, ...REPLAY }], next: null }),
+    ...{ args: ['replays', 'list', '--limit', '5'], exitCode: 0, says: /finished +2/ },
+  },
+  {
+    ...{ does: 'shows a replay', procedure: 'replays.get', input: { replayId: ID } },
+    states: [{ description: 'a replay is finished', parameters: { replayId: ID } }],
+    ...{ answer: data(REPLAY), args: ['replays', 'show', ID], exitCode: 0, says: /State +finished\n/ },
+  },
+  {
+    does: 'shows a replay that is not there',
+    ...{ procedure: 'replays.get', input: { replayId: OTHER }, answer: refusal(404, 'not_found') },
+    ...{ args: ['replays', 'show', OTHER], exitCode: 1, says: /\(not_found\)/ },
+  },
+  {
+    ...{ does: 'lists providers', procedure: 'providers.list', answer: data(eachLike({ ...PROVIDER, paused: null })) },
+    ...{ args: ['providers', 'list'], exitCode: 0, says: /acme +newer +never/ },
+  },
+  {
+    ...{ does: 'lists providers that are paused', states: [pausedProvider], procedure: 'providers.list' },
+    answer: data(
+      eachLike({ ...PROVIDER, paused: { since: time(), by: 'alice', reason: 'an entry', waiting: integer(0) } }),
+    ),
+    ...{ args: ['providers', 'list'], exitCode: 0, says: /alice +an entry +0/ },
+  },
+  {
+    ...{ does: 'lists handlers when there are none', procedure: 'handlers.list', answer: data([]) },
+    ...{ args: ['handlers', 'list'], exitCode: 0, says: /^No handlers/ },
+  },
+  {
+    ...{ does: 'lists handlers, one of which is paused', procedure: 'handlers.list' },
+    states: [{ description: 'a handler is paused', parameters: { reason: WHY } }],
+    answer: data([BUILT_IN, { ...BILLING, paused: { since: time(), by: 'alice', reason: WHY } }]),
+    ...{
+      args: ['handlers', 'list'],
+      exitCode: 0,
+      says: /billing .*\n\n.*PAUSED SINCE.*\nbilling .* alice +its service/,
+    },
+  },
+  {
+    ...{ does: 'lists handlers, one of which was removed', procedure: 'handlers.list' },
+    states: [{ description: 'a removed handler has a dead task', parameters: { handler: 'search' } }],
+    answer: data([...[BUILT_IN, BILLING], { ...BUILT_IN, name: 'search', by: 'removed', dead: 1 }]),
+    ...{ args: ['handlers', 'list'], exitCode: 0, says: /search +removed .*not sent: removed/ },
+  },
+  {
+    ...{ does: 'lists refused deliveries when there were none', procedure: 'refusals.list', input: {} },
+    answer: data({ items: [], next: null, notKept: [] }),
+    ...{ args: ['refused'], exitCode: 0, says: /^No refused deliveries/ },
+  },
+  {
+    ...{ does: 'lists a refused delivery', states: [{ description: 'a forged delivery was refused' }] },
+    ...{ procedure: 'refusals.list', input: { limit: 1, provider: 'shop' } },
+    answer: data({
+      items: [
+        {
+          ...{ at: time(), provider: 'shop', reason: 'signature_invalid', why: 'signature_mismatch', status: 401 },
+          ...{ message: string('The signature does not match the body'), network: string('127.0.0.0/24') },
+          ...{ bytes: integer(2), secretIds: ['only'] },
+          causes: eachLike({ message: string('The signature was made with another secret'), proved: boolean(false) }),
+        },
+      ],
+      next: null,
+      notKept: [],
+    }),
+    ...{
+      args: ['refused', '--limit', '1', '--provider', 'shop'],
+      exitCode: 0,
+      says: /shop +signature_mismatch +401 .* only +Possibly: /,
+    },
+  },
+  {
+    does: 'verifies the audit log',
+    ...{ states: [pausedProvider], procedure: 'audit.verify', input: {} },
+    answer: data({ ok: true, entries: integer(2), brokenAt: null, last: ENTRY, next: null }),
+    ...{ args: ['audit', 'verify'], exitCode: 0, says: /^2 entries, unchanged, none missing/ },
+  },
+  {
+    ...{ does: 'lists receipts of an order that has none', procedure: 'receipts.list' },
+    ...{ input: { limit: 5, orderId: 'ord_none' }, answer: data({ items: [], next: null }) },
+    ...{ args: ['receipts', 'list', '--order', 'ord_none', '--limit', '5'], exitCode: 0, says: /^No receipts/ },
+  },
+  {
+    ...{ does: 'lists a parked receipt', procedure: 'receipts.list', input: { limit: 5, orderId: 'ord_cli_listed' } },
+    states: [{ description: 'a receipt is parked', parameters: { name: 'cli_listed' } }],
+    answer: data({
+      items: [
+        {
+          ...{ key: 'rcp_cli_listed', orderId: 'ord_cli_listed', paymentId: 'pay_cli_listed', amount: 1999 },
+          ...{ currency: 'EUR', paidAt: time(), state: 'parked', attempts: integer(2), sentAt: null },
+          lastError: { code: 'receipt_refused', at: time() },
+        },
+      ],
+      next: null,
+    }),
+    args: ['receipts', 'list', '--order', 'ord_cli_listed', '--limit', '5'],
+    ...{ exitCode: 0, says: /rcp_cli_listed .*19\.99.* parked +2 +receipt_refused/ },
+  },
+  {
+    does: 'lists the newest entry of the audit log',
+    ...{ states: [pausedProvider], procedure: 'audit.list', input: { limit: 1 } },
+    answer: data({
+      items: [
+        { at: time(), by: 'alice', action: 'providers.pause', reason: 'an entry', details: { provider: 'shop' } },
+      ],
+      next: regex(/^[0-9a-f]{24}$/, ID),
+    }),
+    ...{ args: ['audit', 'list', '--limit', '1'], exitCode: 0, says: /providers\.pause +an entry/ },
+  },
+  {
+    ...{ does: 'asks with a token that is unknown', states: [STRANGER], procedure: 'overview' },
+    ...{ answer: UNKNOWN, args: ['overview'], exitCode: 1, says: /rejected this token/ },
+  },
+]
+
+const SOURCES = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'src')
+
+/** The procedures that the sources of the command line call. */
+function calledProcedures(): string[] {
+  const files = globSync('**/*.ts', { cwd: SOURCES }).filter((file) => !file.endsWith('.test.ts'))
+  const calls = files.flatMap((file) => [
+    ...readFileSync(join(SOURCES, file), 'utf8').matchAll(/client\.((?:\w+\.)*\w+)\.(?:query|mutate)\(/g),
+  ])
+  return [...new Set(calls.map(([, procedure = '']) => procedure))].toSorted()
+}
+
+const OFF = { firstKey: null, missing: [] }
+const ON = { firstKey: 'first', missing: [] }
+
+describe('the command line', () => {
+  it.each(QUERIES)('$does', async (query) => {
+    await expectCommand(await contract, { kind: 'query', ...query })
+  })
+
+  // The command `doctor` asks much more, which other interactions have.
+  it.each([
+    { does: 'asks for the keys when nothing is encrypted', keys: OFF, in: 'nothing in particular', says: /^Off/ },
+    { does: 'asks for the keys', keys: ON, in: 'records are encrypted', says: /^On, with the key first$/ },
+  ])('$does', async ({ does, keys, says, ...more }) => {
+    const answer = data({ gateway: keys, fulfilment: keys })
+    const call = { does, states: [{ description: more.in }], procedure: 'encryption.status', answer }
+    await (await contract).expectExchange(operatorExchange({ kind: 'query', ...call }), async (adminUrl) => {
+      const { level, message } = await checkEncryption(createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN }))
+      expect({ level, message }).toEqual({ level: 'ok', message: expect.stringMatching(says) })
+    })
+  })
+
+  it('sends what the committed contract says', async () => {
+    await using written = await contract
+    await written.compareWithCommitted(process.env)
+  })
+
+  it('has an interaction that succeeds for every procedure that it calls', async () => {
+    const { interactions } = await readPact(join(CONTRACTS, 'cli-operator-api.json'))
+    const answered = interactions.filter(({ response }) => response?.status === 200)
+    const procedures = new Set(answered.map(({ request }) => request.path.replace('/operator/', '')))
+    expect([...procedures].toSorted()).toEqual(calledProcedures())
+  })
+})

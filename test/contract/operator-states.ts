@@ -1,0 +1,126 @@
+import { createHmac } from 'node:crypto'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
+import { type Db, ObjectId } from 'mongodb'
+import { expect } from 'vitest'
+import { HANDLER } from './operator-exchanges.ts'
+import { CONTENT, parkReceipt } from './paid-orders.ts'
+import type { StateHandler } from './verify-contract.ts'
+
+/** A system, and the database of its gateway. */
+export interface Operated {
+  readonly system: OperatedSystem
+  readonly db: Db
+}
+
+type States = Readonly<Record<string, StateHandler>>
+
+interface Identified {
+  readonly id: string
+}
+
+interface Reasoned {
+  readonly reason: string
+}
+
+/** Calls a procedure that changes something, and resolves to the status. */
+async function change({ system }: Operated, procedure: string, input: object): Promise<number> {
+  const headers = { authorization: `Bearer ${TOKENS.operators.alice}`, 'content-type': 'application/json' }
+  const sent = { method: 'POST', headers, body: JSON.stringify(input) }
+  return (await system.call(`/operator/${procedure}`, sent)).status
+}
+
+/** Removes what other states have left. */
+async function clear(operated: Operated): Promise<void> {
+  for (const name of ['events', 'replays', 'refusals']) await operated.db.collection(name).deleteMany()
+  const reason = 'the next interaction begins'
+  for (const provider of Object.keys(PROVIDERS)) await change(operated, 'providers.resume', { provider, reason })
+  await change(operated, 'handlers.resume', { handler: HANDLER, reason })
+}
+
+async function store({ system }: Operated, members: Partial<EventDocument>): Promise<void> {
+  await system.events.insertOne(sampleRecord({ provider: 'acme', ...members }))
+}
+
+const DEAD = { state: 'dead', reason: 'order_unknown' } as const
+
+/** The states of a gateway without handlers and encryption. */
+export function plainStates(operated: Operated): States {
+  const { system, db } = operated
+  return {
+    'nothing in particular': () => clear(operated),
+    async 'a provider was paused'({ provider, reason }: Reasoned & { provider: string }) {
+      await clear(operated)
+      // Of two entries, so that there is another page.
+      const others = Object.keys(PROVIDERS).filter((name) => name !== provider)
+      for (const name of [...others, provider])
+        expect(await change(operated, 'providers.pause', { provider: name, reason })).toBe(200)
+    },
+    async 'a forged delivery was refused'() {
+      await clear(operated)
+      expect(await system.deliver('{}', { provider: 'shop', secret: 'the-secret-of-somebody-else' })).toBe(401)
+      await expect.poll(() => db.collection('refusals').countDocuments({ status: 401 })).toBe(1)
+    },
+    async 'a receipt is parked'({ name }: { name: string }) {
+      await clear(operated)
+      await parkReceipt(system.fulfilment, name)
+    },
+    async 'there is an order of a customer'({ orderId: id, customerId }: { orderId: string; customerId: string }) {
+      await clear(operated)
+      await fulfilmentClient(system.fulfilment).orders.put.mutate({ id, order: { ...CONTENT, customerId } })
+    },
+  }
+}
+
+/** The states of events, at a gateway without handlers and encryption. */
+export function eventStates(operated: Operated): States {
+  const { system, db } = operated
+  return {
+    async 'an event is dead'({ id }: Identified) {
+      await clear(operated)
+      await store(operated, { _id: new ObjectId(id), ...DEAD })
+    },
+    async 'an order has a dead event'({ orderId, eventId }: { orderId: string; eventId: string }) {
+      await clear(operated)
+      await store(operated, { orderId, eventId, ...DEAD })
+    },
+    async 'an event is authentic'({ id }: Identified) {
+      await clear(operated)
+      const at = Math.floor(Date.now() / 1_000)
+      const signature = createHmac('sha256', system.secrets.newer).update(`${at}.{}`).digest('hex')
+      await store(operated, { _id: new ObjectId(id), headers: { 'stripe-signature': `t=${at},v1=${signature}` } })
+    },
+    async 'an event is being processed'({ id, orderId }: Identified & { orderId: string }) {
+      await clear(operated)
+      const leaseUntil = new Date(Date.now() + 50_000)
+      const held = { state: 'processing', leaseOwner: 'stuck', leaseUntil, begun: true } as const
+      await store(operated, { _id: new ObjectId(id), orderId, ...held })
+    },
+    async 'a replay is finished'({ replayId }: { replayId: string }) {
+      await clear(operated)
+      const [_id, at] = [new ObjectId(replayId), new Date()]
+      const by = { by: 'alice', reason: 'a replay' }
+      const over = { state: 'finished', startedAt: at, finishedAt: at, leaseUntil: at, cursor: null, until: null }
+      await db.collection('replays').insertOne({ _id, ...by, ...over, filter: '{}', ratePerSecond: null, matched: 2 })
+      for (const members of [{}, DEAD]) await store(operated, { ...members, replays: [{ id: _id, at, ...by }] })
+    },
+  }
+}
+
+/** The states of a gateway with a handler, and with encryption by the key `first`. */
+export function handlerStates(operated: Operated): States {
+  return {
+    'records are encrypted': () => clear(operated),
+    'a handler is configured': () => clear(operated),
+    async 'a handler is paused'({ reason }: Reasoned) {
+      await clear(operated)
+      expect(await change(operated, 'handlers.pause', { handler: HANDLER, reason })).toBe(200)
+    },
+    async 'a removed handler has a dead task'({ handler }: { handler: string }) {
+      await clear(operated)
+      await store(operated, { handler, state: 'dead', reason: 'handler_refused' })
+    },
+  }
+}
