@@ -28,15 +28,20 @@ const gateway = stack.use(
       mollie: { scheme: 'mollie-classic', ...FETCH },
       mercadopago: { scheme: 'mercadopago', ...FETCH, secrets: SECRETS },
       flutterwave: { scheme: 'flutterwave', ...FETCH, secrets: SECRETS },
+      gitlab: { scheme: 'gitlab', ...FETCH, secrets: SECRETS },
     },
     fetch: (input, init) => fetch(String(input).replace(NOWHERE, apiUrl), init),
   }),
 )
 
+const PROVIDERS = ['mollie', 'mercadopago', 'flutterwave', 'gitlab'] as const
+
 interface Asked {
-  readonly provider: 'mollie' | 'mercadopago' | 'flutterwave'
+  readonly provider: (typeof PROVIDERS)[number]
   readonly does: string
   readonly path: string
+  /** Default: the token in `Authorization`. */
+  readonly headers?: Exchange['request']['headers']
   readonly answer: Exchange['answer']
   readonly objectId: string
   /** The notification of the provider about the object. */
@@ -68,6 +73,12 @@ function notifyMercadopago(id: string) {
 function notifyFlutterwave(id: number) {
   const headers = { 'content-type': 'application/json', 'verif-hash': SECRET }
   return () => post('flutterwave', headers, JSON.stringify({ event: 'charge.completed', data: { id } }))
+}
+
+function notifyGitlab(iid: number) {
+  const headers = { 'content-type': 'application/json', 'x-gitlab-token': SECRET }
+  const body = { object_kind: 'merge_request', project: { id: 7 }, object_attributes: { iid } }
+  return () => post('gitlab', headers, JSON.stringify(body))
 }
 
 const json = (body: object): Exchange['answer'] => ({
@@ -127,23 +138,39 @@ const CASES: readonly Asked[] = [
       expected: [500, null],
     },
   },
+  {
+    ...{ provider: 'gitlab', does: 'reads a merge request', path: '/api/v4/projects/7/merge_requests/3' },
+    headers: { 'private-token': TOKEN, accept: 'application/json' },
+    answer: json({ state: like('merged'), updated_at: like('2026-01-01T10:00:00.000Z') }),
+    ...{ objectId: '7/merge_requests/3', notify: notifyGitlab(3) },
+    expected: [200, { type: 'merge_request.merged' }],
+  },
+  {
+    ...{ provider: 'gitlab', does: 'reads a merge request that is not there' },
+    path: '/api/v4/projects/7/merge_requests/4',
+    headers: { 'private-token': TOKEN, accept: 'application/json' },
+    ...{ answer: { status: 404 }, objectId: '7/merge_requests/4', notify: notifyGitlab(4), expected: [401, null] },
+  },
 ]
 
-describe.each(['mollie', 'mercadopago', 'flutterwave'] as const)('the gateway as a client of %s', (provider) => {
+describe.each(PROVIDERS)('the gateway as a client of %s', (provider) => {
   const contract: Promise<ConsumerContract> = openConsumerContract('gateway', `${provider}-api`)
 
-  it.each(CASES.filter((one) => one.provider === provider))('$does', async ({ does, path, answer, ...more }) => {
-    const request = { method: 'GET', path, headers: HEADERS }
-    const states = [{ description: 'nothing in particular' }]
-    await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
-      apiUrl = url
-      const [status, event] = more.expected
-      expect((await more.notify()).status).toBe(status)
-      const stored = await database.db.collection('events').findOne({ provider, objectId: more.objectId })
-      if (event === null) expect(stored).toBeNull()
-      else expect(stored).toMatchObject(event)
-    })
-  })
+  it.each(CASES.filter((one) => one.provider === provider))(
+    '$does',
+    async ({ does, path, answer, headers = HEADERS, ...more }) => {
+      const request = { method: 'GET', path, headers }
+      const states = [{ description: 'nothing in particular' }]
+      await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
+        apiUrl = url
+        const [status, event] = more.expected
+        expect((await more.notify()).status).toBe(status)
+        const stored = await database.db.collection('events').findOne({ provider, objectId: more.objectId })
+        if (event === null) expect(stored).toBeNull()
+        else expect(stored).toMatchObject(event)
+      })
+    },
+  )
 
   it('sends what the committed contract says', async () => {
     await using written = await contract

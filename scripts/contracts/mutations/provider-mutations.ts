@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts'
 
 const SCHEMES = 'packages/webhooks/src/schemes'
 const APIS = 'test/contract/provider-apis.consumer.test.ts'
+const PAYPAL = 'test/contract/paypal-api.consumer.test.ts'
 const HANDSHAKES = 'test/contract/handshakes.provider.test.ts'
 const RELEASES = 'test/contract/releases.consumer.test.ts'
 
@@ -47,6 +48,23 @@ export const PROVIDER_MUTATIONS: readonly Mutation[] = [
     find: 'return { json: { challenge } }',
     replace: 'return { json: { answer: challenge } }',
     ...{ test: HANDSHAKES, consumers: ['slack'] },
+  },
+  {
+    breaks: 'the gateway signs in to PayPal with its credentials in the body',
+    tells: 'paypal-api.json differ: signs in',
+    file: `${SCHEMES}/paypal/paypal-api.ts`,
+    find: "body: 'grant_type=client_credentials'",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
+    replace: 'body: `grant_type=client_credentials&client=${token}`',
+    ...{ test: PAYPAL, consumers: ['gateway'] },
+  },
+  {
+    breaks: 'the gateway asks PayPal for another kind of event',
+    tells: 'paypal-api.json differ: reads an event',
+    file: `${SCHEMES}/paypal/paypal-api.ts`,
+    find: "'webhooks-events', id]",
+    replace: "'webhook-events', id]",
+    ...{ test: PAYPAL, consumers: ['gateway'] },
   },
   {
     breaks: 'the challenge of X is answered in hex',
