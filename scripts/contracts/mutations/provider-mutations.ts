@@ -50,6 +50,22 @@ export const PROVIDER_MUTATIONS: readonly Mutation[] = [
     ...{ test: HANDSHAKES, consumers: ['slack'] },
   },
   {
+    breaks: 'the check of a certificate by Slack is stored as a command',
+    tells: 'in a handshake or form',
+    file: `${SCHEMES}/services/slack.ts`,
+    find: "get('ssl_check') === '1' ? { json: {} }",
+    replace: "get('ssl_check') === 'true' ? { json: {} }",
+    ...{ test: HANDSHAKES, consumers: ['slack'] },
+  },
+  {
+    breaks: 'a ping of Discord about events is answered like one of interactions',
+    tells: 'in a handshake or form',
+    file: `${SCHEMES}/services/discord.ts`,
+    find: 'if (type === 0) return { empty: true }',
+    replace: 'if (type === 0) return { json: { type } }',
+    ...{ test: HANDSHAKES, consumers: ['discord'] },
+  },
+  {
     breaks: 'the gateway signs in to PayPal with its credentials in the body',
     tells: 'paypal-api.json differ: signs in',
     file: `${SCHEMES}/paypal/paypal-api.ts`,
