@@ -52,11 +52,11 @@ describe('the gateway as a sender of payments', () => {
   it('asks for the versions of orders', async () => {
     const orderIds = ['ord_present', 'ord_absent']
     const call = { does: 'asks for the versions of orders', procedure: 'payments.versions', kind: 'query' } as const
-    const states = [pending('present'), absent('absent')]
-    const answer = data({ ord_present: integer(1), ord_absent: null })
+    const states = [pending('present', 3), absent('absent')]
+    const answer = data({ ord_present: 3, ord_absent: null })
     await expectCall({ ...call, states, input: { orderIds }, answer }, async (url) => {
       const versions = await procedures(url).versions(orderIds)
-      expect(Object.fromEntries(versions)).toEqual({ ord_present: 1, ord_absent: null })
+      expect(Object.fromEntries(versions)).toEqual({ ord_present: 3, ord_absent: null })
     })
   })
 

@@ -34,8 +34,8 @@ const counts = { pending: integer(0), processing: integer(0), done: integer(0), 
 
 /** What both clients show of all events. */
 export const OVERVIEW: Exchange['answer'] = data({
-  states: { ...counts, dead: integer(1), closed: integer(0) },
-  deadByReason: { order_unknown: integer(1) },
+  states: { ...counts, dead: 1, closed: integer(0) },
+  deadByReason: { order_unknown: 1 },
   oldestUnsettledSeconds: integer(0),
   pausedProviders: [],
   receivedLastMinute: integer(1),

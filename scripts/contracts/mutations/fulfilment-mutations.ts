@@ -30,10 +30,17 @@ const ofFulfilment: readonly Change[] = [
   },
   {
     breaks: 'a version becomes a text',
-    tells: "'1' (String) to be an integer",
+    tells: "'3' (String) to be equal to 3",
     file: `${FULFILMENT}/payments/read-versions.ts`,
     find: '!Number.isSafeInteger(version) ? null : version',
     replace: '!Number.isSafeInteger(version) ? null : String(version)',
+  },
+  {
+    breaks: 'every version that is asked for is 1',
+    tells: 'asks for the versions of orders',
+    file: `${FULFILMENT}/payments/read-versions.ts`,
+    find: '!Number.isSafeInteger(version) ? null : version',
+    replace: '!Number.isSafeInteger(version) ? null : 1',
   },
   {
     breaks: 'an outcome is renamed',
