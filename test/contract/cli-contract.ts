@@ -9,7 +9,7 @@ export interface Command extends OperatorCall {
   readonly exitCode: number
   readonly says: RegExp
   /**
-   * The data for the other calls of the command, which have exchanges of their own. It gets the URL and the body of a
+   * The data for the other calls of the command, which have separate exchanges. It gets the URL and the body of a
    * call, and returns null for the call of this exchange. Default: there is no other call.
    */
   readonly answerOther?: (call: string) => object | null

@@ -36,7 +36,7 @@ const read = (id: string): Exchange['request'] => ({
 
 interface Asked {
   readonly does: string
-  /** The name of the provider in the gateway: each has an access token of its own. It is also the id of the event. */
+  /** The name of the provider in the gateway: each has a separate access token. It is also the id of the event. */
   readonly provider: string
   readonly settings: object
   readonly request: Exchange['request']

@@ -17,7 +17,7 @@ interface Named {
 
 /**
  * Verifies the contract of a sender that another team has written: it signs as Standard Webhooks, and delivers to the
- * provider of its own name. Resolves to the ids of the events that are stored.
+ * provider that has its name. Resolves to the ids of the events that are stored.
  */
 export async function verifySender(contract: ContractFile, sender: string): Promise<string[]> {
   await using database = await testDatabase(process.env)
