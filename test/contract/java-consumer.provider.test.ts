@@ -11,6 +11,10 @@ import { verifySender } from './verify-sender.ts'
 const CONSUMER = 'java-shop'
 const run = promisify(execFile)
 
+// It runs for some seconds only, in one process.
+const MAVEN_OPTS = `${process.env.MAVEN_OPTS ?? ''} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC`.trim()
+const SHORT = ['--batch-mode', '--quiet', '-DforkCount=0']
+
 // How Maven says that no repository has a package, or that none answers.
 const NOT_FOUND = /could not (?:be resolved|resolve|find artifact|transfer artifact)/i
 
@@ -19,8 +23,8 @@ async function runConsumer(pacts: string, built: string): Promise<string | null>
   const isThere = await run('mvn', ['--version']).then(Boolean, () => false)
   if (!isThere) return 'mvn is missing: apt-get install maven'
   const pom = join(import.meta.dirname, 'java-consumer', 'pom.xml')
-  const args = ['--batch-mode', '--quiet', '--file', pom, `-Dpacts=${pacts}`, `-Dbuilt=${built}`, 'test']
-  return await run('mvn', args).then(
+  const args = [...SHORT, '--file', pom, `-Dpacts=${pacts}`, `-Dbuilt=${built}`, 'test']
+  return await run('mvn', args, { env: { ...process.env, MAVEN_OPTS } }).then(
     () => null,
     (error: Error & { stdout: string }) => {
       if (NOT_FOUND.test(error.stdout)) return `${NOT_TO_BE_HAD}Maven cannot fetch au.com.dius.pact.consumer:junit5`
