@@ -2,7 +2,7 @@ import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
-import { BY_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
+import { BY_LINE, BY_OPEN_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
 
 /**
  * All states: due or waiting, held by a process, or settled. A dead event has failed. A closed event is dead
@@ -252,6 +252,7 @@ const TASK_INDEXES: readonly NeededIndex[] = [
   },
   { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
   BY_LINE,
+  BY_OPEN_LINE,
   ...SEARCH_INDEXES,
 ]
 

@@ -21,6 +21,8 @@ export interface ClaimsDeps extends Retention {
   readonly configured?: (() => Iterable<string>) | undefined
   /** Set if the handler has `orderBy`: whether a dead task blocks those behind it. */
   readonly ordering?: { readonly blockOnDead: boolean } | undefined
+  /** The next tasks of lines could not be made due. A later sweep makes up for it. Default: nobody learns of it. */
+  readonly onLineFailed?: ((error: unknown) => void) | undefined
   /** The providers whose due records are not claimed. */
   readonly paused: () => PausedProviders
   /** Milliseconds that never go backwards. Default: those of the process. */

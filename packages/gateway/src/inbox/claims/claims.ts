@@ -11,7 +11,7 @@ import { settleHeld, updateHeld } from './held-claims.ts'
 import { createFill } from './parts/fill-claims.ts'
 import { createSharedSearch } from './parts/shared-search.ts'
 import { type Seen, shareLook } from './shared-look.ts'
-import { takeClaims } from './take-claims.ts'
+import { type Taken, takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
 import { findAbandoned, type Holders, readHolders } from './takeover/find-abandoned.ts'
 import { createOwners, type Owners } from './takeover/owners.ts'
@@ -104,7 +104,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       throw error
     }
   }
-  const take = (records: readonly NamedRecord[], claimable: Document) =>
+  const take = <Named extends NamedRecord>(records: readonly Named[], claimable: Document): Promise<Taken<Named>> =>
     doubting(takeClaims(deps, records, { claimable }))
   const fill = createFill({ deps, search, lines, take: (records) => take(records, isDue(deps)) })
   const takeOver = async (limit: number): Promise<TakenOver> => {
@@ -118,7 +118,8 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     // Only behind the last of the own ones: to find these, the server reads all of them.
     const isTime = unclaimed !== null && oldest.length < limit
     const released = isTime ? await releaseUnclaimed(deps, unclaimed, limit) : 0
-    return { poisoned, taken: await take(oldest, claimable), againInMs: released === limit ? 0 : againInMs }
+    const { claims: taken } = await take(oldest, claimable)
+    return { poisoned, taken, againInMs: released === limit ? 0 : againInMs }
   }
   return {
     async claimDue(limit) {
@@ -157,10 +158,9 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
   }
 }
 
-/** The lines in which another task may come next. */
+/** The lines in which another task may come next. If one is tried again, an earlier one may have been replayed. */
 function linesOf(settled: readonly SettledClaim[]): string[] {
-  const ended = settled.filter(({ settlement }) => settlement.state !== 'pending')
-  return ended.flatMap(({ claim: { line } }) => line ?? [])
+  return settled.flatMap(({ claim: { line } }) => line ?? [])
 }
 
 function findOldest({ db }: ClaimsDeps, filter: Document, limit: number): Promise<NamedRecord[]> {

@@ -21,24 +21,48 @@ interface Taking {
 /** A record, and perhaps the line in which it is. */
 type TakenRecord = NamedRecord & { readonly line?: string }
 
-/** Claims those of the records that are still claimable. Resolves to the claims, in the order of the records. */
-export async function takeClaims(
-  { db, isSharded, owner, leaseMs, maxDelayMs }: ClaimsDeps,
-  records: readonly TakenRecord[],
-  { claimable }: Taking,
-): Promise<Claim[]> {
-  if (records.length === 0) return []
+/** What became of records that were to be claimed. The others were not claimable any more. */
+export interface Taken<Named> {
+  /** In the order of the records. */
+  readonly claims: Claim[]
+  /** Those that the database refused, because another task of their line is processed. */
+  readonly refused: readonly Named[]
+}
+
+/** Claims those of the records that are still claimable. */
+export async function takeClaims<Named extends TakenRecord>(
+  deps: ClaimsDeps,
+  records: readonly Named[],
+  taking: Taking,
+): Promise<Taken<Named>> {
+  if (records.length === 0) return { claims: [], refused: [] }
   const claimId = randomUUID()
+  const refused = await writeClaims(deps, records, { ...taking, claimId })
+  return { claims: await readClaims(deps, records, claimId), refused }
+}
+
+async function writeClaims<Named extends TakenRecord>(
+  { db, isSharded, owner, leaseMs }: ClaimsDeps,
+  records: readonly Named[],
+  { claimable, claimId }: Taking & { readonly claimId: string },
+): Promise<readonly Named[]> {
   const u = claimRecord({ owner, leaseMs, claimId })
   const { true: lined = [], false: others = [] } = Object.groupBy(records, ({ line }) => `${line !== undefined}`)
   // One statement each: the index may refuse one, because another task of the line is processed.
   const groups = [...(others.length === 0 ? [] : [others]), ...lined.map((record) => [record])]
-  const updates = groups.flatMap((group) =>
-    splitRecords(group, isSharded).map((named) => ({ q: { ...named, ...claimable }, u, multi: true, hint: BY_ID })),
-  )
+  const statements = groups.flatMap((group) => splitRecords(group, isSharded).map((named) => ({ group, named })))
+  const updates = statements.map(({ named }) => ({ q: { ...named, ...claimable }, u, multi: true, hint: BY_ID }))
   const { refused } = await sendUpdates(db, { update: EVENTS, updates })
   const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
   if (failed !== undefined) throw new MongoServerError({ message: 'A claim was refused', code: failed.code })
+  return refused.flatMap(({ index }) => statements[index]?.group ?? [])
+}
+
+async function readClaims(
+  { db, isSharded, maxDelayMs }: ClaimsDeps,
+  records: readonly TakenRecord[],
+  claimId: string,
+): Promise<Claim[]> {
   const { failedForMs, orderUnknownForMs } = measureFailing(maxDelayMs)
   const taken = await db
     .collection<EventDocument>(EVENTS)

@@ -8,6 +8,12 @@ export interface Front<Id> {
   readonly dueAt?: Date | undefined
 }
 
+/** A first task that still waits. */
+export interface WaitingFront<Id> {
+  readonly _id: Id
+  readonly line: string
+}
+
 /** What happens to the due tasks of lines. */
 interface Turns<Id, Task> {
   /** They are the first of their lines. */
@@ -15,7 +21,7 @@ interface Turns<Id, Task> {
   /** They wait for an earlier task. */
   readonly waiting: readonly Task[]
   /** The first tasks of lines, which still wait although nothing is before them. */
-  readonly woken: readonly Id[]
+  readonly woken: readonly WaitingFront<Id>[]
 }
 
 /**
@@ -32,8 +38,9 @@ export function decideTurns<Id, Task extends { readonly _id: Id; readonly line: 
   }
   const claimable = due.filter(isFirst)
   const claimed = new Set(claimable.map(({ _id }) => String(_id)))
-  const woken = [...fronts.values()].filter((front) => isForgotten(front) && !claimed.has(String(front._id)))
-  return { claimable, waiting: due.filter((task) => !isFirst(task)), woken: woken.map(({ _id }) => _id) }
+  const forgotten = [...fronts].filter(([, front]) => isForgotten(front) && !claimed.has(String(front._id)))
+  const woken = forgotten.map(([line, { _id }]) => ({ _id, line }))
+  return { claimable, waiting: due.filter((task) => !isFirst(task)), woken }
 }
 
 function isForgotten({ state, dueAt }: Front<unknown>): boolean {

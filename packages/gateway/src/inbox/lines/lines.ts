@@ -6,9 +6,10 @@ import { BY_ID } from '../claims/take-claims.ts'
 import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
 import { splitRecords } from '../slots/name-records.ts'
 import { postpone, wake } from '../transitions.ts'
-import { decideTurns, type Front } from './decide-turns.ts'
+import { decideTurns, type WaitingFront } from './decide-turns.ts'
+import { createFindFronts, type FindFronts } from './find-fronts.ts'
+import { findHeldLines } from './find-held-lines.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
-import { LINE_INDEX, LINE_STATES } from './line-indexes.ts'
 
 /*
  * The lines of a handler with `orderBy`: tasks with the same value, in the order of `lineAt`. The server sets `lineAt` when
@@ -21,11 +22,12 @@ import { LINE_INDEX, LINE_STATES } from './line-indexes.ts'
  * claimed, however late that is, and by any process.
  *
  * Why two tasks of a line never run at the same time, even if both were received at once or one is replayed: the
- * unique index `line_held` has room for one that is processed.
+ * unique index `line_held` has room for one that is processed. A first task that is refused for that reason waits as the
+ * others do. Otherwise every search would find it again, before the due tasks of other lines.
  *
- * Why none waits forever. A task that must wait gets a due time that no search reads. The process that settles a task then looks
- * at the first one of the line and makes it due, and the process that lets a task wait looks once more after that. One of the two
- * sees what the other wrote. If a process dies in between, a `sweep` of any process finds the line.
+ * Why none waits forever. A task that must wait gets a due time that no search reads. The process that writes the outcome
+ * of a task then looks at the first one of the line and makes it due, and the process that lets a task wait looks once more
+ * after that. One of the two sees what the other wrote. If a process dies in between, a `sweep` of any process finds the line.
  */
 
 /** What the lines need. */
@@ -39,6 +41,8 @@ interface LinedRecord extends DueRecord {
 export interface Lines {
   /** Those of some due records that may be claimed now. The others wait, and no search finds them. */
   admit(due: readonly DueRecord[]): Promise<Admitted>
+  /** Lets first tasks wait that could not be claimed, because a later one of their lines is processed. */
+  letWait(refused: readonly DueRecord[]): Promise<void>
   /** Makes the first task of each of these lines due if it waits. */
   advance(lines: readonly string[]): Promise<void>
   /**
@@ -61,45 +65,13 @@ const IS_WAITING = { state: 'pending', dueAt: IN_LINE_DUE_AT }
 
 /** Creates the view of one process. A task is in the line that was stored with it, whatever the setting says now. */
 export function createLines(deps: LinesDeps): Lines {
-  const { db, isSharded, handler, ordering } = deps
   const nextSweep = createSweepPace(deps)
   let sweptTo: ObjectId | null = null
-  const open = openStates(ordering?.blockOnDead === true)
-  const frontsOf = async (
-    lines: readonly string[],
-    maxTimeMS: number,
-  ): Promise<ReadonlyMap<string, Front<ObjectId>>> => {
-    const pipeline = [
-      // With a single value, the server would read the whole line. No line has the empty name.
-      { $match: { handler, line: { $in: ['', ...new Set(lines)] }, ...open } },
-      // In the order of the index, so that the server reads one key of each line.
-      { $sort: { handler: 1, line: 1, lineAt: 1, _id: 1 } },
-      { $group: { _id: '$line', first: { $first: '$_id' }, ...FIRST_STATE } },
-    ]
-    const found = db.collection(EVENTS).aggregate<FoundFront>(pipeline, { hint: LINE_INDEX, maxTimeMS })
-    return new Map((await found.toArray()).map(({ _id, first, state, dueAt }) => [_id, { _id: first, state, dueAt }]))
-  }
-  const write = async (ids: readonly ObjectId[], filter: Document, u: Document[]): Promise<void> => {
-    const records = ids.map((_id) => ({ _id }))
-    const named = records.length === 0 ? [] : splitRecords(records, isSharded)
-    const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
-    await bulkUpdate(db, { update: EVENTS, updates })
-  }
-  const wakeAll = (ids: readonly ObjectId[]): Promise<void> => write(ids, IS_WAITING, wake())
-  const advance = async (lines: readonly string[]): Promise<void> => {
-    if (lines.length === 0) return
-    await wakeAll(decideTurns<ObjectId, LinedRecord>([], await frontsOf(lines, ADVANCE_MS)).woken)
-  }
-  const letWait = async (waiting: readonly LinedRecord[]): Promise<void> => {
-    if (waiting.length === 0) return
-    const ids = waiting.map(({ _id }) => _id)
-    // One that was tried meanwhile and has a later time keeps it.
-    await write(ids, isDue(deps), postpone(IN_LINE_DUE_AT))
-    await advance(linesIn(waiting))
-  }
+  const findFronts = createFindFronts(deps)
+  const { advance, advanceFree, wakeFree, letWait } = createWaking(deps, findFronts)
   const separate = async (lined: readonly LinedRecord[]): Promise<readonly LinedRecord[]> => {
-    const { claimable, waiting, woken } = decideTurns(lined, await frontsOf(linesIn(lined), SEARCH_MS))
-    await wakeAll(woken)
+    const { claimable, waiting, woken } = decideTurns(lined, await findFronts(linesIn(lined), SEARCH_MS))
+    await wakeFree(woken)
     await letWait(waiting)
     return claimable
   }
@@ -118,6 +90,7 @@ export function createLines(deps: LinesDeps): Lines {
       if (waiting === due.length) await clear()
       return { claimable: due.filter((record) => !isLined(record) || claimable.has(record)), waiting }
     },
+    letWait: (refused) => letWait(refused.filter(isLined)),
     advance,
     async sweep() {
       if (!nextSweep.isTime) return
@@ -125,7 +98,45 @@ export function createLines(deps: LinesDeps): Lines {
       sweptTo = waiting.length < AT_ONCE ? null : (waiting.at(-1)?._id ?? null)
       if (waiting.length === 0) return
       nextSweep.hasLines()
-      await advance([...new Set(linesIn(waiting))])
+      await advanceFree([...new Set(linesIn(waiting))])
+    },
+  }
+}
+
+/** Creates what lets tasks wait, and makes first ones due that wait. */
+function createWaking(deps: LinesDeps, findFronts: FindFronts) {
+  const write = async (records: readonly { readonly _id: ObjectId }[], filter: Document, u: Document[]) => {
+    const named =
+      records.length === 0
+        ? []
+        : splitRecords(
+            records.map(({ _id }) => ({ _id })),
+            deps.isSharded,
+          )
+    const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
+    await bulkUpdate(deps.db, { update: EVENTS, updates })
+  }
+  const wakeAll = (woken: readonly WaitingFront<ObjectId>[]): Promise<void> => write(woken, IS_WAITING, wake())
+  const findForgotten = async (lines: readonly string[]): Promise<readonly WaitingFront<ObjectId>[]> => {
+    if (lines.length === 0) return []
+    return decideTurns<ObjectId, LinedRecord>([], await findFronts(lines, ADVANCE_MS)).woken
+  }
+  /** If another task of the line is processed, its end wakes the first one. Claimed before, it would be refused. */
+  const wakeFree = async (woken: readonly WaitingFront<ObjectId>[]): Promise<void> => {
+    const held = await findHeldLines(deps, linesIn(woken))
+    await wakeAll(woken.filter(({ line }) => !held.has(line)))
+  }
+  const advanceFree = async (lines: readonly string[]): Promise<void> => wakeFree(await findForgotten(lines))
+  return {
+    wakeFree,
+    advanceFree,
+    /** After one task of each of these lines has ended. */
+    advance: async (lines: readonly string[]): Promise<void> => wakeAll(await findForgotten(lines)),
+    async letWait(waiting: readonly LinedRecord[]): Promise<void> {
+      if (waiting.length === 0) return
+      // One that was tried meanwhile and has a later time keeps it.
+      await write(waiting, isDue(deps), postpone(IN_LINE_DUE_AT))
+      await advanceFree(linesIn(waiting))
     },
   }
 }
@@ -160,23 +171,7 @@ function findWaiting({ db, handler }: LinesDeps, after: ObjectId | null): Promis
   return found.project<LinedRecord>({ line: 1 }).toArray()
 }
 
-const FIRST_STATE = Object.fromEntries(['state', 'dueAt'].map((name) => [name, { $first: `$${name}` }]))
-
-interface FoundFront extends Pick<Front<ObjectId>, 'state' | 'dueAt'> {
-  /** The line. */
-  readonly _id: string
-  readonly first: ObjectId
-}
-
-const IS_IN_LINE = { state: { $in: LINE_STATES } }
-const IS_UNSETTLED = { state: { $in: ['pending', 'processing'] } }
-
-/** Matches the tasks for which later ones wait. */
-function openStates(isDeadOpen: boolean): Document {
-  return isDeadOpen ? IS_IN_LINE : { $and: [IS_IN_LINE, IS_UNSETTLED] }
-}
-
-function linesIn(records: readonly LinedRecord[]): string[] {
+function linesIn(records: readonly { readonly line: string }[]): string[] {
   return records.map(({ line }) => line)
 }
 

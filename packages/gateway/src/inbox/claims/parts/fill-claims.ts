@@ -1,18 +1,18 @@
 import type { Lines } from '../../lines/lines.ts'
-import type { NamedRecord } from '../../slots/name-records.ts'
 import type { Claim } from '../claim.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import type { DueRecord, SearchDeps } from '../find-due.ts'
 import { postponePaused } from '../postpone-paused.ts'
+import type { Taken } from '../take-claims.ts'
 import type { SharedSearch } from './shared-search.ts'
 
 /** What a round of claims needs. */
 interface FillDeps {
   readonly deps: ClaimsDeps & SearchDeps
   readonly search: SharedSearch
-  readonly lines: Pick<Lines, 'admit'>
+  readonly lines: Pick<Lines, 'admit' | 'letWait'>
   /** Claims those of the records that are still due. */
-  readonly take: (records: readonly NamedRecord[]) => Promise<Claim[]>
+  readonly take: (records: readonly DueRecord[]) => Promise<Taken<DueRecord>>
 }
 
 const MAX_TRIES = 5
@@ -29,18 +29,22 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
   const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'in line' | 'last' | 'more'> => {
     const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
     const due = found.filter(({ provider }) => !deps.paused().has(provider))
-    const takeThese = async (records: readonly DueRecord[]): Promise<number> => {
-      const taken = records.length === 0 ? [] : await take(records)
+    const takeThese = async (records: readonly DueRecord[]): Promise<readonly DueRecord[]> => {
+      const { claims: taken, refused } = await take(records)
       claims.push(...taken)
-      return records.length - taken.length
+      missed += records.length - taken.length - refused.length
+      return refused
     }
+    let missed = 0
     // Those in no line do not wait for a look at the lines.
-    const missed = await takeThese(due.filter(({ line }) => line === undefined))
+    await takeThese(due.filter(({ line }) => line === undefined))
     const { claimable, waiting } = await lines.admit(due.filter(({ line }) => line !== undefined))
-    search.report(missed + (await takeThese(claimable)))
+    const refused = await takeThese(claimable)
+    search.report(missed)
+    await lines.letWait(refused)
     if (due.length < found.length) await postponePaused(deps, found)
     if (due.length < found.length) return 'set aside'
-    if (waiting > 0) return 'in line'
+    if (waiting + refused.length > 0) return 'in line'
     return due.length < wanted && search.wasWhole ? 'last' : 'more'
   }
   return async (claims, limit) => {

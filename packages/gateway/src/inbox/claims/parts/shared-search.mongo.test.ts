@@ -39,7 +39,7 @@ function searcher(
   const search = createSharedSearch({ ...deps, dueIndex: createDueIndex(deps) }, found)
   return {
     ...{ owner, search },
-    take: async (found) => found.length - (await takeClaims(deps, found, { claimable: isDue(deps) })).length,
+    take: async (found) => found.length - (await takeClaims(deps, found, { claimable: isDue(deps) })).claims.length,
   }
 }
 

@@ -1,0 +1,77 @@
+import type { Document, ObjectId } from 'mongodb'
+import type { ClaimsDeps } from '../claims/claims-deps.ts'
+import { isIndexMissing } from '../claims/index-missing.ts'
+import { EVENTS } from '../event-document.ts'
+import type { Front } from './decide-turns.ts'
+import { LINE_INDEX, LINE_STATES, OPEN_LINE_INDEX, OPEN_LINE_STATES } from './line-indexes.ts'
+
+/** Finds the first open task of each of these lines. */
+export type FindFronts = (lines: readonly string[], maxTimeMS: number) => Promise<ReadonlyMap<string, Front<ObjectId>>>
+
+type FrontDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'ordering' | 'monotonicMs'>
+
+/** An index, and the part of a filter that fits it. */
+interface Way {
+  readonly hint: string
+  readonly open: Document
+}
+
+const IS_OPEN = { state: { $in: OPEN_LINE_STATES } }
+const IS_IN_LINE = { state: { $in: LINE_STATES } }
+
+const WITHOUT_DEAD: Way = { hint: OPEN_LINE_INDEX, open: IS_OPEN }
+const PAST_DEAD: Way = { hint: LINE_INDEX, open: { $and: [IS_IN_LINE, IS_OPEN] } }
+const WITH_DEAD: Way = { hint: LINE_INDEX, open: IS_IN_LINE }
+
+const LOOK_MS = 60_000
+
+/**
+ * Creates the search of one process. If dead tasks block their lines, they are found too. If not, the index without them
+ * is used. While that one is missing or being built, as after an upgrade, the other one serves, which costs a key for each
+ * dead task.
+ */
+export function createFindFronts(deps: FrontDeps): FindFronts {
+  const { ordering, monotonicMs = () => performance.now() } = deps
+  if (ordering?.blockOnDead === true) return (lines, maxTimeMS) => find(deps, WITH_DEAD, { lines, maxTimeMS })
+  let nextLookAt = Number.NEGATIVE_INFINITY
+  return async (lines, maxTimeMS) => {
+    const wanted = { lines, maxTimeMS }
+    if (monotonicMs() < nextLookAt) return find(deps, PAST_DEAD, wanted)
+    try {
+      return await find(deps, WITHOUT_DEAD, wanted)
+    } catch (error) {
+      if (!isIndexMissing(error)) throw error
+      nextLookAt = monotonicMs() + LOOK_MS
+      return find(deps, PAST_DEAD, wanted)
+    }
+  }
+}
+
+interface Wanted {
+  readonly lines: readonly string[]
+  readonly maxTimeMS: number
+}
+
+interface FoundFront extends Pick<Front<ObjectId>, 'state' | 'dueAt'> {
+  /** The line. */
+  readonly _id: string
+  readonly first: ObjectId
+}
+
+async function find(
+  { db, handler }: FrontDeps,
+  { hint, open }: Way,
+  { lines, maxTimeMS }: Wanted,
+): Promise<ReadonlyMap<string, Front<ObjectId>>> {
+  const pipeline = [
+    // With a single value, the server would read the whole line. No line has the empty name.
+    { $match: { handler, line: { $in: ['', ...new Set(lines)] }, ...open } },
+    // In the order of the index, so that the server reads one key of each line.
+    { $sort: { handler: 1, line: 1, lineAt: 1, _id: 1 } },
+    { $group: { _id: '$line', first: { $first: '$_id' }, ...FIRST_STATE } },
+  ]
+  const found = db.collection(EVENTS).aggregate<FoundFront>(pipeline, { hint, maxTimeMS })
+  return new Map((await found.toArray()).map(({ _id, first, state, dueAt }) => [_id, { _id: first, state, dueAt }]))
+}
+
+const FIRST_STATE = Object.fromEntries(['state', 'dueAt'].map((name) => [name, { $first: `$${name}` }]))
