@@ -45,7 +45,11 @@ export function createHandlerDispatcher(
   const { name, concurrency, batch, ratePerSecond } = handler
   const now = (): number => performance.now()
   const ordering = handler.orderBy === null ? undefined : { blockOnDead: handler.blockOnDead }
-  const created = createClaims({ ...shared.claims, handler: name, ordering }, shared.process)
+  const onLineFailed = (error: unknown): void => {
+    databaseErrors.count(error)
+    logger.warn({ error, handler: name }, 'line.not-advanced')
+  }
+  const created = createClaims({ ...shared.claims, handler: name, ordering, onLineFailed }, shared.process)
   const { mayHaveDue } = shared
   const claims = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   return new Dispatcher({

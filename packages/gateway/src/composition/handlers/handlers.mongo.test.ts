@@ -114,6 +114,19 @@ describe('a handler that is called by https', () => {
     for (const id of sent) await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
   })
 
+  it('logs and counts that the next task of a line could not be looked for', async () => {
+    await using server = await startHandlerServer()
+    server.answer = () => 'hang'
+    await using system = await start({ billing: byHttps(server, { orderBy: '/data/object/id', timeoutMs: 1_000 }) })
+    await system.deliver('invoice.paid')
+    await expect.poll(() => server.received.length, PATIENCE).toBe(1)
+    for (const name of ['line', 'line_open']) await system.database.db.collection(EVENTS).dropIndex(name)
+    const logged = () => system.gateway.logs.filter(({ msg }) => msg === 'line.not-advanced')
+    await expect.poll(logged, PATIENCE).toMatchObject([{ level: 'warn', handler: 'billing' }])
+    const metrics = await (await fetch(`${system.gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(/oncehook_database_errors_total\{class="server_2"\} \d/)
+  })
+
   it('decides about its own task only: of several, one is done, one dead, one tried again', async () => {
     await using server = await startHandlerServer()
     server.answer = ({ path }) => ({ status: { '/done': 200, '/dead': 422, '/later': 500 }[path] ?? 404 })

@@ -136,7 +136,9 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       // Neither prevents the other.
       const [swept, over] = await Promise.allSettled([lines.sweep(), takeOver(limit)])
       if (over.status === 'rejected') throw over.reason
-      if (swept.status === 'rejected' && over.value.taken.length === 0) throw swept.reason
+      if (swept.status === 'fulfilled') return over.value
+      if (over.value.taken.length === 0) throw swept.reason
+      deps.onLineFailed?.(swept.reason)
       return over.value
     },
     releaseStrays: (held) => strays.release(held),
@@ -148,7 +150,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     async settle(settled) {
       const lost = await doubting(settleHeld(deps, settled))
       // If this fails, the outcomes are stored all the same, and a sweep makes up for it.
-      await lines.advance(linesOf(settled)).catch(() => undefined)
+      await lines.advance(linesOf(settled)).catch((error: unknown) => deps.onLineFailed?.(error))
       return lost
     },
     async release(claims) {

@@ -1,3 +1,4 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { describe, expect, it } from 'vitest'
 import {
   copyInLine,
@@ -147,6 +148,26 @@ describe('tasks of a line', () => {
     await third.beat()
     const { taken } = await third.takeOver(10)
     expect(idsOf(taken)).toContain('b-1')
+  })
+
+  it('keep their outcome if the look at the line fails, which is reported, and are found by a sweep', async () => {
+    await using system = await openLines(process.env)
+    const errors: unknown[] = []
+    const deps = { owner: 'one', handler: HANDLER, ordering: { blockOnDead: false } }
+    const claims = system.open.claims({ ...deps, onLineFailed: (error) => errors.push(error) })
+    await system.store('a-1', 'a-2')
+    const held = await claims.claimDue(1)
+    expect(await claims.claimDue(1)).toEqual([])
+    {
+      const failing = { commands: ['aggregate'], appName: system.open.appName, how: { errorCode: 50 } }
+      await using _ = await armFailPoint(system.uri, failing)
+      await settleAll(claims, held)
+    }
+    expect(errors).toMatchObject([{ code: 50 }])
+    expect((await system.open.record('a-1')).state).toBe('done')
+    expect(await claims.claimDue(1)).toEqual([])
+    await claims.takeOver(1)
+    expect(idsOf(await claims.claimDue(1))).toEqual(['a-2'])
   })
 
   it('keep their line without the setting, so that its removal neither loses nor reorders them', async () => {
