@@ -15,7 +15,7 @@ function heldCall() {
 describe('callers that share calls', () => {
   it('share the first one if they come at the same time, and each gets its own results', async () => {
     const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, 100)
+    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
     const all = Promise.all([share([1, 2]), share([]), share([3])])
     await expect.poll(itemsOf).toEqual([[1, 2, 3]])
     calls[0]?.end()
@@ -24,7 +24,7 @@ describe('callers that share calls', () => {
 
   it('share the next one if they come during a call', async () => {
     const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, 100)
+    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
     const first = share([1])
     await expect.poll(itemsOf).toEqual([[1]])
     const others = Promise.all([share([2]), share([3])])
@@ -37,7 +37,7 @@ describe('callers that share calls', () => {
 
   it('share no more items than permitted, unless one caller has more', async () => {
     const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, 3)
+    const share = shareCalls(call, { most: 3, patienceMs: 60_000 })
     const all = Promise.all([share([1, 2]), share([3, 4]), share([5, 6, 7, 8])])
     for (const [index] of [0, 1, 2].entries()) {
       await expect.poll(() => calls.length).toBe(index + 1)
@@ -57,7 +57,7 @@ describe('callers that share calls', () => {
 
   it('share its failure, which later callers do not see', async () => {
     const { call, calls } = heldCall()
-    const share = shareCalls(call, 100)
+    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
     const all = Promise.allSettled([share([1]), share([2])])
     await expect.poll(() => calls.length).toBe(1)
     calls[0]?.end(new Error('The database is away'))
@@ -68,10 +68,30 @@ describe('callers that share calls', () => {
     expect(await later).toEqual([30])
   })
 
+  it('do not wait for a call that hangs, and share the next one beside it', async () => {
+    const { call, calls, itemsOf } = heldCall()
+    const share = shareCalls(call, { most: 100, patienceMs: 50 })
+    const hung = share([1])
+    await expect.poll(itemsOf).toEqual([[1]])
+    const others = Promise.all([share([2]), share([3])])
+    await expect.poll(itemsOf).toEqual([[1], [2, 3]])
+    calls[1]?.end()
+    expect(await others).toEqual([[20], [30]])
+    const later = share([4])
+    await expect.poll(itemsOf).toEqual([[1], [2, 3], [4]])
+    calls[0]?.end(new Error('The connection is broken'))
+    await expect(hung).rejects.toThrow('The connection is broken')
+    calls[2]?.end()
+    expect(await later).toEqual([40])
+  })
+
   it('fail if a call throws before it begins', async () => {
-    const share = shareCalls<number, number>(() => {
-      throw new Error('No connection')
-    }, 100)
+    const share = shareCalls<number, number>(
+      () => {
+        throw new Error('No connection')
+      },
+      { most: 100, patienceMs: 60_000 },
+    )
     await expect(share([1])).rejects.toThrow('No connection')
     await expect(share([2])).rejects.toThrow('No connection')
   })

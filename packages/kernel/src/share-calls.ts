@@ -1,3 +1,5 @@
+import { withTimeout } from './with-timeout.ts'
+
 /** A call with several items, which resolves to a result for each of them, in their order. */
 export type CallForAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 
@@ -7,17 +9,28 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** How calls are shared. */
+export interface Sharing {
+  /** The most items of a call, unless one caller has more. */
+  readonly most: number
+  /** How long the next call waits for the end of one, in milliseconds: a single call that hangs holds up no others. */
+  readonly patienceMs: number
+}
+
 /**
- * Lets callers share calls: there is one at a time, and all that come meanwhile share the next one. A call has at most `most`
- * items, or those of one caller. If it fails, it fails for everyone who shares it.
+ * Lets callers share calls: there is one at a time, and all that come meanwhile share the next one. Only if a call takes
+ * longer than `patienceMs`, the next one begins beside it. If a call fails, it fails for everyone who shares it.
  */
-export function shareCalls<Item, Result>(call: CallForAll<Item, Result>, most: number): CallForAll<Item, Result> {
+export function shareCalls<Item, Result>(
+  call: CallForAll<Item, Result>,
+  { most, patienceMs }: Sharing,
+): CallForAll<Item, Result> {
   const waiting: Waiting<Item, Result>[] = []
   let isRunning = false
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
       const sharing = waiting.splice(0, countSharing(waiting, most))
-      await callFor(call, sharing)
+      await withTimeout(callFor(call, sharing), patienceMs)
     }
     isRunning = false
   }

@@ -6,11 +6,11 @@ import { type ReadTask, readTogether, type TaskSource } from './read-tasks.ts'
 type ReadClaims = (claims: readonly Claim[]) => AsyncIterable<ReadTask>
 
 // No more bodies than the calls in progress hold anyway.
-const MOST_TOGETHER = 8
+const SHARING = { most: 8, patienceMs: 500 }
 
 /** Creates reads of single tasks that come at the same time and share one search. */
 export function createSharedReads(source: TaskSource, handler: string): ReadClaims {
-  const read = shareCalls((claims: readonly Claim[]) => readTogether(source, handler, claims), MOST_TOGETHER)
+  const read = shareCalls((claims: readonly Claim[]) => readTogether(source, handler, claims), SHARING)
   return async function* readShared(claims) {
     for (const task of await read(claims)) if (task !== null) yield task
   }

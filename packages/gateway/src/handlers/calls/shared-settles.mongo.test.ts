@@ -1,3 +1,4 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { expect, it } from 'vitest'
 import { applied, done, failed, openFreshInbox, storePending } from '../../testing/open-fresh-inbox.ts'
 import { settlesShared } from './shared-settles.ts'
@@ -30,4 +31,21 @@ it('outcomes that come while others are written share one command, and each call
         attempts: [{ ms: index % 2 === 0 ? index : 5 }],
       })
   }
+})
+
+it('outcomes do not wait for a command that hangs', async () => {
+  await using open = await openFreshInbox(process.env)
+  await storePending(open, ['e0', 'e1'])
+  const claims = settlesShared(open.claims())
+  const [first, second] = await claims.claimDue(2)
+  const how = { blockConnection: true, blockTimeMS: 4_000 }
+  await using _ = await armFailPoint(open.database.uri, { commands: ['update'], appName: open.appName, how })
+  const settle = (claim = first!) => claims.settle([{ claim, settlement: done, attempt: applied }])
+  const hung = settle().then(() => 'hung')
+  await expect.poll(() => open.commands.filter(({ commandName }) => commandName === 'update').length).toBe(2)
+  const other = settle(second).then(() => 'other')
+  expect(await Promise.race([hung, other])).toBe('other')
+  expect((await open.record('e1')).state).toBe('done')
+  expect(await hung).toBe('hung')
+  expect((await open.record('e0')).state).toBe('done')
 })
