@@ -109,6 +109,16 @@ const CASES: readonly Case[] = [
     means: [{ refused: 'not_yet', retry: 'now' }, DONE, { retry: 'later' }, { retry: 'never' }],
   },
   {
+    does: 'learns why a task is refused, and how long to wait',
+    state: {
+      description: 'the handler answers with a refusal',
+      parameters: { message: 'The plan is unknown', retryAfter: 7 },
+    },
+    tasks: sample('told'),
+    answer: results([{ ...refusal('later'), message: 'The plan is unknown', retryAfter: 7 }]),
+    means: [{ retry: 'later', message: 'Refused by the handler: not_yet (The plan is unknown)', afterMs: 7_000 }],
+  },
+  {
     does: 'learns that the input is invalid',
     state: answers(400),
     tasks: sample('invalid'),

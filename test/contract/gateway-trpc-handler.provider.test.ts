@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createContractCaller } from './caller-states.ts'
 import { contractsOf } from './pact-files.ts'
 import { HANDLER } from './sample-task.ts'
-import { startTrpcHandler } from './trpc-handler.ts'
+import { type RefusalText, startTrpcHandler } from './trpc-handler.ts'
 import { startTrpcLibraryHandler } from './trpc-library-handler.ts'
 import { verifyContract } from './verify-contract.ts'
 
@@ -26,6 +26,8 @@ describe.each([
     const ofHandler = {
       'the handler answers with a status': async (answer: { status: number }) => handler.answerNext(answer),
       'the handler answers with results': async (answer: { results: string[] }) => handler.answerNext(answer),
+      'the handler answers with a refusal': async (refusal: RefusalText) =>
+        handler.answerNext({ results: ['later'], refusal }),
     }
     await verifyContract({ contract, url: handler.url, states: { ...states, ...ofHandler }, filter })
     const effects = await handler.effects()

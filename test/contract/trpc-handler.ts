@@ -22,10 +22,17 @@ const inputSchema = z.object({
 
 type Event = z.output<typeof inputSchema>['events'][number]
 
+/** What a refusal says besides its advice. */
+export interface RefusalText {
+  readonly message: string
+  readonly retryAfter: number
+}
+
 /** What the next call is answered with. `done` acts on the task. */
 export interface NextAnswer {
   readonly status?: number
   readonly results?: readonly string[]
+  readonly refusal?: RefusalText
 }
 
 /** A handler of `events.handle` with its keys and effects in MongoDB. */
@@ -56,11 +63,11 @@ export async function startTrpcHandler(database: TestDatabase, secret: Secret): 
     const token = await verify(request.headers.authorization)
     token.checkProcedure(request.url?.replace(/^\/trpc\//, '') ?? '')
     token.checkInput(body)
-    const { status = 200, results = [] } = next
+    const { status = 200, results = [], refusal } = next
     next = {}
     if (status !== 200) return { status, json: { error: {} } }
     const { events } = inputSchema.parse(JSON.parse(body.toString('utf8')))
-    const asked = events.map((event, index) => handle(store, event, results[index]))
+    const asked = events.map((event, index) => handle(store, event, { wanted: results[index], refusal }))
     return { status, json: { result: { data: { results: await Promise.all(asked) } } } }
   }
   const server = createServer(async (request, response) => {
@@ -83,8 +90,14 @@ export async function startTrpcHandler(database: TestDatabase, secret: Secret): 
   }
 }
 
-async function handle(store: Store<MongoTransaction>, { key, type }: Event, wanted = 'done'): Promise<object> {
-  if (wanted !== 'done') return { refused: 'not_yet', retry: wanted }
+interface Answer {
+  readonly wanted: string | undefined
+  readonly refusal: RefusalText | undefined
+}
+
+async function handle(store: Store<MongoTransaction>, { key, type }: Event, answer: Answer): Promise<object> {
+  const { wanted = 'done', refusal } = answer
+  if (wanted !== 'done') return { refused: 'not_yet', retry: wanted, ...refusal }
   const result = await store.once({
     ...{ handler: HANDLER, key, bodyHash: hash('sha256', type), keepMs: 3_600_000, waitMs: 5_000, timeoutMs: 10_000 },
     laterNames: new Set(),

@@ -8,7 +8,7 @@ import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 import { countEffects } from './count-effects.ts'
 import { HANDLER } from './sample-task.ts'
-import type { NextAnswer, RunningTrpcHandler } from './trpc-handler.ts'
+import type { NextAnswer, RefusalText, RunningTrpcHandler } from './trpc-handler.ts'
 
 /** Starts a handler of `events.handle` that is made with the library `@oncehook/handler`, behind a load balancer. */
 export async function startTrpcLibraryHandler(database: TestDatabase, secret: Secret): Promise<RunningTrpcHandler> {
@@ -17,11 +17,13 @@ export async function startTrpcLibraryHandler(database: TestDatabase, secret: Se
   await setUpMongo(address.href)
   const effects = await database.db.createCollection('effects')
   let next: NextAnswer = {}
+  let said: Partial<RefusalText> = {}
   const advice = new Map<string, string>()
   const act = async ({ key }: { readonly key: string }, { db, session }: MongoTransaction): Promise<void> => {
     await db.collection('effects').insertOne({ key }, { session })
     const wanted = advice.get(key) ?? 'done'
-    if (wanted !== 'done') throw new Refusal(wanted as RetryAdvice, 'Not yet')
+    const { message = 'Not yet', retryAfter: afterSeconds = 60 } = said
+    if (wanted !== 'done') throw new Refusal(wanted as RetryAdvice, message, { afterSeconds })
   }
   const handler = createHandler({
     ...{ name: HANDLER, store: mongo(database.client, { database: database.name }), on: { '*': act } },
@@ -29,8 +31,9 @@ export async function startTrpcLibraryHandler(database: TestDatabase, secret: Se
   })
   const server = createServer(async (request, response) => {
     const body = await buffer(request)
-    const { status, results = [] } = next
+    const { status, results = [], refusal = {} } = next
     next = {}
+    said = refusal
     // What is in front of a handler answers these.
     if (status !== undefined) return response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
     if (results.length > 0) readKeys(body).forEach((key, index) => void advice.set(key, results[index] ?? 'done'))

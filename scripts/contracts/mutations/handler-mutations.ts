@@ -43,6 +43,14 @@ export const HANDLER_MUTATIONS: readonly Mutation[] = [
     replace: "retry: z.enum(['later', 'never'])",
   },
   {
+    ...TRPC,
+    breaks: 'the gateway no longer reads in how many seconds a task may come again',
+    tells: 'learns why a task is refused',
+    file: `${CALLS}/task-results.ts`,
+    find: 'retryAfter: z.int().min(0).optional().catch(undefined),',
+    replace: '',
+  },
+  {
     ...TASKS,
     breaks: 'a task no longer says when it was received',
     tells: 'receivedAt',

@@ -37,6 +37,7 @@ const PRIVATE = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toStrin
 const PUBLIC = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
 const DONE = { done: true }
+const UNKNOWN = 'Refused by the handler: refused (The subscription is unknown)'
 
 describe.each(STORES)('a handler on %s that is called by the gateway', (_, opening) => {
   /** The store, as far as it is there. */
@@ -59,7 +60,7 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
       async on(event, tx) {
         await store.apply(tx, event.key)
         const [, retry] = /one_(now|later|never)/.exec(event.key) ?? []
-        if (retry !== undefined) throw new Refusal(retry as 'now', 'The subscription is unknown')
+        if (retry !== undefined) throw new Refusal(retry as 'now', 'The subscription is unknown', { afterSeconds: 7 })
         if (event.key.includes('one_bug')) throw new Error('A bug')
       },
     })
@@ -68,10 +69,10 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
     )
     expect(answers).toMatchObject([
       DONE,
-      { refused: 'refused', retry: 'now' },
-      { refused: 'refused', retry: 'later' },
-      { refused: 'refused', retry: 'never' },
-      { refused: 'failed', retry: 'later' },
+      { refused: 'refused', retry: 'now', message: UNKNOWN, afterMs: 0 },
+      { refused: 'refused', retry: 'later', message: UNKNOWN, afterMs: 7_000 },
+      { refused: 'refused', retry: 'never', message: UNKNOWN },
+      { refused: 'failed', retry: 'later', message: 'Refused by the handler: failed (The event failed)' },
       DONE,
     ])
     expect(await effectsOf(store, 'one_')).toEqual({ one_a: 1, one_b: 1 })
@@ -82,7 +83,7 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
     const store = under(context)
     const gate = Promise.withResolvers<void>()
     const { call } = await start(store, {
-      trpc: { answerMs: 300 },
+      trpc: { answerMs: 1_000 },
       async on({ key }, tx) {
         if (key.includes('slow_a')) await gate.promise
         await store.apply(tx, key)
@@ -264,7 +265,7 @@ describe('a call', () => {
       '{"key":"odd_3","attempt":4,"type":"invoice.paid"}',
     ]
     const answer = await callWith({}).post(`{"events":[${events.join()}],"handler":"billing"}`)
-    const bad = { refused: 'not_an_event', retry: 'never' }
+    const bad = { refused: 'not_an_event', retry: 'never', message: 'The event has no valid key or type' }
     expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, bad, DONE, DONE] } } })
     expect(await metrics()).toMatch(/rejected_total\{.*status="400"\} 5/)
   })

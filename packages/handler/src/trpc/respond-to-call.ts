@@ -6,7 +6,7 @@ import { receiveBody, refuseHeaders } from '../http/receive-body.ts'
 import type { IncomingDelivery, Responder } from '../http/respond.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
-import { answerCall, answerCallError, type EventAnswer, PROCEDURE } from './answer-call.ts'
+import { answerCall, answerCallError, PROCEDURE, refuseEvent } from './answer-call.ts'
 import { type BatchEvent, readBatch } from './read-batch.ts'
 import type { CheckedTrpc } from './trpc-options.ts'
 
@@ -47,7 +47,7 @@ export function createCallResponder(parts: CallParts): Responder {
     const [first] = said
     // The gateway then waits with everything that it has for this handler, as it does by `https`.
     if (first !== undefined && 'error' in first && said.every(isAboutHandler)) return answerCallError(first)
-    return answerCall(said.map(toEventAnswer))
+    return answerCall(said.map((one) => ('error' in one ? refuseEvent(one) : { done: true })))
   }
 }
 
@@ -79,14 +79,9 @@ async function actOnEach(
 
 type Said = Awaited<ReturnType<ProcessEvent>>
 
-const ABOUT_HANDLER: ReadonlySet<string> = new Set(['unavailable', 'overloaded'])
-
+/** By `https`, such an answer says that the handler is unavailable. An event that still runs does not. */
 function isAboutHandler(said: Said): boolean {
-  return 'error' in said && ABOUT_HANDLER.has(said.error)
-}
-
-function toEventAnswer(said: Said): EventAnswer {
-  return 'error' in said ? { refused: said.error, retry: said.retry } : { done: true }
+  return 'error' in said && said.status === 503 && said !== UNFINISHED
 }
 
 /** The token is verified before the body is read, and again with the body: it is bound to it. */

@@ -8,7 +8,7 @@ export type TaskAnswer = { readonly done: true } | TaskRefusal
 export interface TaskRefusal {
   readonly refused: string
   readonly retry: RetryClass
-  /** A sentence without values of the sender. */
+  /** A sentence without values of the sender. A handler may have added one. */
   readonly message: string
   /** How long the handler asks to wait, in milliseconds. */
   readonly afterMs?: number

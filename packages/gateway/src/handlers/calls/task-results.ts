@@ -5,6 +5,9 @@ const taskResultSchema = z.union([
   z.object({
     refused: z.string().regex(/^[\w.:-]{1,64}$/),
     retry: z.enum(['now', 'later', 'never']),
+    // A handler from before these properties may have others of these names: they must not make its answer invalid.
+    message: z.string().optional().catch(undefined),
+    retryAfter: z.int().min(0).optional().catch(undefined),
   }),
 ])
 

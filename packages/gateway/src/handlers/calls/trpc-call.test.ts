@@ -57,6 +57,29 @@ describe('createTrpcCall', () => {
     expect(calls.map((keys) => keys.join(''))).toEqual(['abxd', 'ab', 'xd', 'x', 'd'])
   })
 
+  it.each([
+    ['nothing more', {}, { message: 'Refused by the handler: not_yet' }],
+    ['why', { message: 'The plan is unknown' }, { message: 'Refused by the handler: not_yet (The plan is unknown)' }],
+    ['when to try again', { retryAfter: 7 }, { message: 'Refused by the handler: not_yet', afterMs: 7_000 }],
+    [
+      'why and when in another form, as an earlier handler may',
+      { message: { text: 'x' }, retryAfter: 'soon' },
+      { message: 'Refused by the handler: not_yet' },
+    ],
+    ['a time in the past', { retryAfter: -1 }, { message: 'Refused by the handler: not_yet' }],
+    ['an empty reason', { message: ' \n' }, { message: 'Refused by the handler: not_yet' }],
+    [
+      'a long reason with line breaks',
+      { message: `a\r\n\0b${'x'.repeat(300)}` },
+      { message: `Refused by the handler: not_yet (a b${'x'.repeat(197)})` },
+    ],
+  ])('reads a refusal that says %s', async (_, said, read) => {
+    const { call } = setUp(() =>
+      Response.json({ result: { data: { results: [{ refused: 'not_yet', retry: 'later', ...said }] } } }),
+    )
+    expect(await call('a')).toEqual([{ refused: 'not_yet', retry: 'later', ...read }])
+  })
+
   it.each([401, 404, 429, 502, 503, 504])('blames no task for %i', async (code) => {
     const { call, calls } = setUp(status(code))
     const error = await call('ab').catch((thrown: unknown) => thrown)

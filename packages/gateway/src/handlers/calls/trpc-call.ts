@@ -154,11 +154,22 @@ async function readText(response: Response): Promise<string | null> {
 function readResults(text: string | null, count: number): { readonly results: readonly TaskAnswer[] } | null {
   const results = parse(text)
   if (results?.length !== count) return null
-  return {
-    results: results.map((one) =>
-      'done' in one ? one : { ...one, message: `Refused by the handler: ${one.refused}` },
-    ),
-  }
+  return { results: results.map(toTaskAnswer) }
+}
+
+// It is stored with each attempt.
+const MOST_CHARACTERS = 200
+
+function toTaskAnswer(result: TaskResult): TaskAnswer {
+  if ('done' in result) return result
+  const { refused, retry, message = '', retryAfter } = result
+  const reason = message
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, MOST_CHARACTERS)
+  const said = reason === '' ? '' : ` (${reason})`
+  const wait = retryAfter === undefined ? {} : { afterMs: retryAfter * 1_000 }
+  return { refused, retry, message: `Refused by the handler: ${refused}${said}`, ...wait }
 }
 
 function parse(text: string | null): TaskResult[] | null {
