@@ -147,7 +147,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     expect(keys).toEqual(expect.arrayContaining(['billing:names_2:1', 'shipping:names_2:1', digest]))
   })
 
-  it('rolls back a function that takes too long, and answers 503', async (context) => {
+  it('rolls back a function that takes too long, and answers 500', async (context) => {
     const store = under(context)
     const aborted: boolean[] = []
     const { send } = start(store, {
@@ -158,10 +158,32 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
         await store.apply(tx, key)
       },
     })
-    const [status, body] = await send({ key: 'late_1' })
-    expect([status, body.error]).toEqual([503, 'timed_out'])
+    const [status, body, retryAfter] = await send({ key: 'late_1' })
+    expect([status, body.error, retryAfter]).toEqual([500, 'timed_out', null])
     expect(aborted).toEqual([true])
     expect(await store.effects()).not.toHaveProperty('late_1')
+  })
+
+  it('answers 503 from the third event in a row that takes too long, until a function ends in time', async (context) => {
+    const store = under(context)
+    let isSlow = true
+    const { send } = start(store, {
+      timeoutMs: 300,
+      on: (_, { signal }) => (isSlow ? sleep(8_000, undefined, { signal }).catch(() => undefined) : undefined),
+    })
+    const statusOf = async (key: string) => {
+      const [status, { error }, retryAfter] = await send({ key })
+      return [status, error, retryAfter]
+    }
+    const ownFault = [500, 'timed_out', null]
+    expect(await statusOf('slow_1')).toEqual(ownFault)
+    expect(await statusOf('slow_1')).toEqual(ownFault)
+    expect(await statusOf('slow_2')).toEqual(ownFault)
+    expect(await statusOf('slow_3')).toEqual([503, 'timed_out', '5'])
+    isSlow = false
+    expect(await statusOf('slow_3')).toEqual([200, undefined, null])
+    isSlow = true
+    expect(await statusOf('slow_4')).toEqual(ownFault)
   })
 
   it('answers 409 while another delivery of the event takes longer than the wait', async (context) => {

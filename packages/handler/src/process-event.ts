@@ -46,16 +46,20 @@ const DAY_MS = 86_400_000
 /** Creates what acts on authentic events. */
 export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   const { slots, limits, metrics, now } = parts
+  const acting = { ...parts, slow: createSlowEvents() }
   return async (event, body) => {
     const startedAt = now()
     const free = await slots.take(limits.waitMs)
-    const { result, answer } = free === null ? OVERLOADED : await act(parts, event, body).finally(free)
+    const { result, answer } = free === null ? OVERLOADED : await act(acting, event, body).finally(free)
     metrics.countEvent(result, (now() - startedAt) / 1_000)
     return answer
   }
 }
 
-async function act<Tx>(parts: ProcessingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
+/** What acting on one event needs. */
+type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: SlowEvents }
+
+async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
   const { store, handler, find, laterNames, limits, refusesUnhandled } = parts
   const found = find(event.type)
   if (found === undefined && refusesUnhandled) return UNHANDLED
@@ -77,7 +81,7 @@ async function act<Tx>(parts: ProcessingParts<Tx>, event: HandlerEvent, body: Ui
 }
 
 function toProcessed(
-  { log, onMessages }: ProcessingParts<never>,
+  { log, slow, onMessages }: ActingParts<never>,
   { key, type }: HandlerEvent,
   result: TaskResult,
 ): Processed {
@@ -88,6 +92,7 @@ function toProcessed(
   }
   const { outcome, repeated, messages } = result
   if (messages > 0) onMessages()
+  if (outcome === 'done' && !repeated) slow.clear()
   if (outcome === 'unhandled' && !repeated) log({ level: 'warn', message: 'No function for this type', key, type })
   return { result: repeated ? 'repeated' : outcome, answer: { outcome, repeated } }
 }
@@ -95,7 +100,8 @@ function toProcessed(
 // Not 503: that would say that the handler is unavailable, and the sender would hold back other events too.
 const REFUSED_STATUS = { now: 409, later: 409, never: 422 } as const
 
-function toFailure({ log }: ProcessingParts<never>, { key, type }: HandlerEvent, error: unknown): Processed {
+function toFailure({ log, slow }: ActingParts<never>, { key, type }: HandlerEvent, error: unknown): Processed {
+  if (!(error instanceof StoreUnavailable || error instanceof TaskTimedOut)) slow.clear()
   if (error instanceof Refusal) {
     const { retry, message, afterSeconds } = error
     log({ level: 'info', message: 'A function refused an event', key, type, error })
@@ -104,7 +110,8 @@ function toFailure({ log }: ProcessingParts<never>, { key, type }: HandlerEvent,
   }
   log({ level: 'error', message: 'An event failed', key, type, error })
   if (error instanceof StoreUnavailable) return UNAVAILABLE
-  return error instanceof TaskTimedOut ? TIMED_OUT : FAILED
+  if (!(error instanceof TaskTimedOut)) return FAILED
+  return slow.add(key) ? ALL_TIMED_OUT : TIMED_OUT
 }
 
 function failed(result: EventResult, answer: ErrorAnswer): Processed {
@@ -127,5 +134,30 @@ const NO_FUNCTION = 'There is no function for this type of event'
 const UNHANDLED = failed('unhandled', { ...NEVER, error: 'unhandled', message: NO_FUNCTION })
 const AWAY = { ...LATER, retryAfter: 5 }
 const UNAVAILABLE = failed('unavailable', { ...AWAY, error: 'unavailable', message: 'The database is unavailable' })
-const TIMED_OUT = failed('timed_out', { ...AWAY, error: 'timed_out', message: 'The event took too long' })
+const TOO_LONG = { error: 'timed_out', message: 'The event took too long' }
+// About this event alone. Without a time, the sender waits longer from attempt to attempt.
+const TIMED_OUT = failed('timed_out', { status: 500, retry: 'later', ...TOO_LONG })
+const ALL_TIMED_OUT = failed('timed_out', { ...AWAY, ...TOO_LONG })
 const FAILED = failed('failed', { status: 500, error: 'failed', retry: 'later', message: 'The event failed' })
+
+/** Distinguishes a slow event from a slow database. */
+interface SlowEvents {
+  /** A function took too long. Returns whether the cause is probably not its event. */
+  add(key: string): boolean
+  /** A function ended in time. */
+  clear(): void
+}
+
+/** How many different events in a row may take too long. */
+const MOST_SLOW = 2
+
+function createSlowEvents(): SlowEvents {
+  const keys = new Set<string>()
+  return {
+    add(key) {
+      if (keys.size <= MOST_SLOW) keys.add(key)
+      return keys.size > MOST_SLOW
+    },
+    clear: () => keys.clear(),
+  }
+}

@@ -28,8 +28,8 @@ export interface CallFailure {
   /** After that, the connection broke without an answer. */
   readonly died: boolean
   /**
-   * A handler, or what is in front of it, answered that it is unavailable or busy. No event is at fault, and after a
-   * success, one such answer is not an outage. Default: no.
+   * A handler, or what is in front of it, answered that it is unavailable or busy, or gave no answer in time. No event is
+   * at fault, and after a success, one such call is not an outage. Default: no.
    */
   readonly isBusy?: boolean
   /** The events of the call. Nothing is known about them, so each would be postponed. */

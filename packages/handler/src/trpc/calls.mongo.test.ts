@@ -270,6 +270,16 @@ describe('a call', () => {
     expect(await metrics()).toMatch(/rejected_total\{.*status="400"\} 5/)
   })
 
+  it('is answered as a whole while all events take too long, as with a slow database', async () => {
+    const sleepLong = (signal: AbortSignal) => sleep(8_000, undefined, { signal }).catch(() => undefined)
+    const { callWith } = await start(store, { timeoutMs: 300, on: (_, { signal }) => sleepLong(signal) })
+    const { call, statuses } = callWith({})
+    const slow = { refused: 'timed_out', retry: 'later' }
+    expect(await call(['tardy_1', 'tardy_2', 'tardy_3'].map((id) => taskOf(id)))).toMatchObject([slow, slow, slow])
+    await expect(call([taskOf('tardy_4'), taskOf('tardy_5')])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(statuses).toEqual([200, 503])
+  })
+
   it('is answered as a whole while the database is unavailable, so that the gateway waits', async () => {
     const once = async () => Promise.reject(new StoreUnavailable(new Error('The connection was lost')))
     const { callWith } = await start({ ...store, store: { ...store.store, once } })

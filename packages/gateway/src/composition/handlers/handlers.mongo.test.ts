@@ -179,6 +179,23 @@ describe('a handler that is called by https', () => {
     expect(healthy.received).toHaveLength(20)
   }, 90_000)
 
+  it('gets its other events while one hangs, and does not count as unreachable', async () => {
+    await using server = await startHandlerServer()
+    await using system = await start({ billing: byHttps(server, { timeoutMs: 1_000 }) })
+    server.answer = ({ body }) => (JSON.parse(body).type === 'invoice.slow' ? 'hang' : { status: 204 })
+    const slow = await system.deliver('invoice.slow')
+    const others: string[] = []
+    const callsOf = (type: string) => server.received.filter(({ body }) => JSON.parse(body).type === type).length
+    while (callsOf('invoice.slow') < 3) {
+      others.push((await system.deliver('invoice.paid')).id)
+      await sleep(50)
+    }
+    for (const id of others) await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+    expect(callsOf('invoice.paid')).toBe(others.length)
+    expect(system.gateway.logs.filter(({ msg }) => msg === 'handler.unreachable')).toEqual([])
+    expect(await system.records(slow.id)).toMatchObject([{ lastError: { code: 'unavailable' } }])
+  }, 60_000)
+
   it('is called once in a while if what is in front of it answers that it is down', async () => {
     await using server = await startHandlerServer()
     server.answer = () => ({ status: 503 })

@@ -102,6 +102,18 @@ describe('processTasks', () => {
     ])
   })
 
+  it('fails as if the handler was busy if there is no answer in time: one such call is no outage', async () => {
+    const failed = async (reason: string) => {
+      const call: CallHandler = () => Promise.reject(unavailable({ reason }))
+      return (await processTasks(depsOf({ call }), [claimOf('a', { failedCalls: 2 })])).failure
+    }
+    expect(await failed('timed_out')).toMatchObject({
+      ...{ reached: false, died: false, isBusy: true },
+      putOff: [{ settlement: { state: 'pending', delayMs: 500, failedCalls: 2 } }],
+    })
+    expect(await failed('not_reached')).not.toHaveProperty('isBusy')
+  })
+
   it('fails as a whole if the handler was too busy for every call, and blames no task', async () => {
     const busy: TaskAnswer = { ...later, afterMs: 7_000, isBusy: true }
     const call: CallHandler = async (tasks) => tasks.map(({ key }) => (key === 'done' ? DONE : busy))

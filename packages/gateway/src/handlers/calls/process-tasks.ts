@@ -40,7 +40,9 @@ export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Pr
     const error = toUnavailable(thrown) ?? toAppError(thrown)
     const settled = new Set(run.settled.map(({ claim }) => claim))
     const putOff = open.filter((claim) => !settled.has(claim)).map((claim) => putBack(deps, claim, error))
-    return { settled: run.settled, asked: true, failure: { error, reached: false, died: false, putOff } }
+    // One slow task looks like this, too.
+    const late = error.details.reason === 'timed_out' ? { isBusy: true } : {}
+    return { settled: run.settled, asked: true, failure: { error, reached: false, died: false, ...late, putOff } }
   }
 }
 
