@@ -32,7 +32,7 @@ async function replayBeforeHeld(system: OpenLines, lines: readonly string[]): Pr
   return { holder, held }
 }
 
-/** A task of a line of its own that is tried again, and became due after the replay. */
+/** A task of another line that is tried again, and became due after the replay. */
 async function storeRetry({ open, store }: OpenLines, id: string): Promise<void> {
   await store(id)
   await changeRecord(open, id, { $set: { dueAt: '$$NOW', failures: 1 } })
