@@ -187,7 +187,47 @@ describe('readRawBody', () => {
     end(new Error('somebody else needs the room'))
     expect(await settled(call)).toEqual(new Error('somebody else needs the room'))
   })
+
+  it.each([
+    ['its watch ends it', (_: Reading, end: (reason: Error) => void) => end(new Error('somebody else needs the room'))],
+    ['it is too large', ({ socket }: Reading) => void socket.write(randomBytes(200_000))],
+    ['its sender disconnects', ({ socket }: Reading) => void socket.destroy()],
+  ])('releases the memory of a body that is not read to its end at once, if %s', async (_, stop) => {
+    const pieces: Buffer[] = []
+    const { promise, resolve } = Promise.withResolvers<(reason: Error) => void>()
+    const arrived = Promise.withResolvers<void>()
+    const watch = { onBytes: () => (pieces.length === 2 ? arrived.resolve() : undefined), onReading: resolve }
+    await using call = await reading(300_000, async (request) => recordPieces(request, pieces), watch)
+    call.socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n${(500_000).toString(16)}\r\n`)
+    call.socket.write(randomBytes(131_072))
+    const end = await promise
+    await arrived.promise
+    stop(call, end)
+    expect(await settled(call)).toBeInstanceOf(Error)
+    const large = pieces.filter(({ buffer }) => buffer.byteLength >= 16_384)
+    expect({ pieces: pieces.length > 1, large: large.length }).toEqual({ pieces: true, large: 0 })
+  })
+
+  it('leaves a body alone that is complete when its watch ends the reading', async () => {
+    const { promise, resolve } = Promise.withResolvers<(reason: Error) => void>()
+    await using call = await reading(100_000, undefined, { onBytes: () => undefined, onReading: resolve })
+    const bytes = randomBytes(20_000)
+    call.socket.write(announced(bytes.length))
+    call.socket.write(bytes)
+    const body = await settled(call)
+    ;(await promise)(new Error('somebody else needs the room'))
+    expect(body).toEqual(bytes)
+  })
 })
+
+/** Keeps every piece of the body that the request emits. */
+function recordPieces(request: IncomingMessage, pieces: Buffer[]): void {
+  const emit = request.emit.bind(request)
+  request.emit = (name: string, ...values: unknown[]) => {
+    if (name === 'data') pieces.push(values[0] as Buffer)
+    return emit(name, ...values)
+  }
+}
 
 /** A listener of readRawBody; Node adds others. */
 function isOurs(listener: unknown): boolean {

@@ -32,19 +32,21 @@ export function readRawBody(request: IncomingMessage, maxBytes: number, watch?: 
     const refuse = (reason: unknown): void => {
       request.pause()
       settle(() => reject(reason))
+      chunks.forEach(releaseBuffer)
     }
     const onData = (chunk: Buffer): void => {
       size += chunk.length
+      chunks.push(chunk)
       try {
         if (size > maxBytes) throw tooLarge(maxBytes)
         watch?.onBytes(chunk.length)
-        chunks.push(chunk)
       } catch (reason) {
         refuse(reason)
       }
     }
-    const onEnd = (): void => settle(() => resolve(joined(chunks)))
-    const onBroken = (): void => settle(() => reject(brokenOff()))
+    // Taken out: a refusal that comes too late must not release what was returned.
+    const onEnd = (): void => settle(() => resolve(joined(chunks.splice(0))))
+    const onBroken = (): void => refuse(brokenOff())
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
     watch?.onReading(refuse)
   })
@@ -58,6 +60,4 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return whole
 }
 
-function brokenOff(): Error {
-  return badRequest({ reason: 'body broken off' })
-}
+const brokenOff = (): Error => badRequest({ reason: 'body broken off' })
