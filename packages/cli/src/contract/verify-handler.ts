@@ -46,6 +46,11 @@ export async function verifyHandler(check: HandlerCheck): Promise<readonly Check
 }
 
 const PLAIN = ['sends a task', 'sends two tasks']
+const SENDER_REFUSED: readonly number[] = [401, 403]
+const SENDER_ADVICE = {
+  https: 'Check the secret: your handler accepts no signature that is made with it',
+  trpc: 'Check the secret, which is SERVICE_TOKEN_SECRET, and --name: a token is for the handler of this name only',
+} as const
 
 function plainFirst(a: Interaction, b: Interaction): number {
   return Number(PLAIN.includes(b.description)) - Number(PLAIN.includes(a.description))
@@ -68,7 +73,9 @@ async function checkInteraction(
     for (const state of needed) await bringAbout(check, state)
     const answer = await sendInteraction(check, interaction)
     const problems = matchAnswer(response, answer)
-    return { ...result, got: answer.status, result: problems.length === 0 ? 'ok' : 'failed', problems }
+    const isUnknown = PLAIN.includes(sent) && SENDER_REFUSED.includes(answer.status)
+    const known = isUnknown ? { ...result, advice: SENDER_ADVICE[check.by] } : result
+    return { ...known, got: answer.status, result: problems.length === 0 ? 'ok' : 'failed', problems }
   } catch (error) {
     if (error instanceof SigningError) throw error
     return { ...result, result: 'failed', problems: [problemOf(error)] }

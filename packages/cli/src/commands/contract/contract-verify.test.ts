@@ -193,6 +193,16 @@ describe('oncehook contract verify --handler', () => {
     expect(exitCode).toBe(1)
   })
 
+  it.each([
+    ['https', 'Check the secret: your handler'],
+    ['trpc', 'and --name: a token is for the handler of this name only'],
+  ])('advises what to check if a handler by %s accepts no call', async (by, advice) => {
+    await using handler = await serve(() => 401)
+    const { exitCode, stdout } = await verify(handler.url, '--by', by)
+    expect(stdout.split('\n').slice(0, 3).join('\n')).toContain(advice)
+    expect(exitCode).toBe(1)
+  })
+
   it('says that nobody answers, and sends nothing more', async () => {
     const gone = await serve(() => 200)
     await gone[Symbol.asyncDispose]()
