@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { shareCalls } from './share-calls.ts'
 
@@ -83,6 +84,25 @@ describe('callers that share calls', () => {
     await expect(hung).rejects.toThrow('The connection is broken')
     calls[2]?.end()
     expect(await later).toEqual([40])
+  })
+
+  it('are at most two at a time, however slow all of them are', async () => {
+    const { call, calls, itemsOf } = heldCall()
+    const share = shareCalls(call, { most: 100, patienceMs: 20 })
+    const first = share([1])
+    await expect.poll(itemsOf).toEqual([[1]])
+    const second = share([2])
+    await expect.poll(itemsOf).toEqual([[1], [2]])
+    const others = [share([3])]
+    await sleep(100)
+    others.push(share([4]))
+    expect(itemsOf()).toEqual([[1], [2]])
+    calls[1]?.end()
+    expect(await second).toEqual([20])
+    await expect.poll(itemsOf).toEqual([[1], [2], [3, 4]])
+    calls[0]?.end()
+    calls[2]?.end()
+    expect(await Promise.all([first, ...others])).toEqual([[10], [30], [40]])
   })
 
   it('fail if a call throws before it begins', async () => {

@@ -1,4 +1,4 @@
-import { withTimeout } from './with-timeout.ts'
+import { TIMED_OUT, withTimeout } from './with-timeout.ts'
 
 /** A call with several items, which resolves to a result for each of them, in their order. */
 export type CallForAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
@@ -17,20 +17,28 @@ export interface Sharing {
   readonly patienceMs: number
 }
 
+/** If all calls are slow, more of them at a time would only take connections from others. */
+const MOST_CALLS = 2
+
 /**
  * Lets callers share calls: there is one at a time, and all that come meanwhile share the next one. Only if a call takes
- * longer than `patienceMs`, the next one begins beside it. If a call fails, it fails for everyone who shares it.
+ * longer than `patienceMs`, the next one begins beside it, but never a third. If a call fails, it fails for everyone who
+ * shares it.
  */
 export function shareCalls<Item, Result>(
   call: CallForAll<Item, Result>,
   { most, patienceMs }: Sharing,
 ): CallForAll<Item, Result> {
   const waiting: Waiting<Item, Result>[] = []
+  const slow = new Set<Promise<void>>()
   let isRunning = false
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const sharing = waiting.splice(0, countSharing(waiting, most))
-      await withTimeout(callFor(call, sharing), patienceMs)
+      if (slow.size === MOST_CALLS) await Promise.race(slow)
+      const called = callFor(call, waiting.splice(0, countSharing(waiting, most)))
+      if ((await withTimeout(called, patienceMs)) !== TIMED_OUT) continue
+      slow.add(called)
+      void called.then(() => slow.delete(called))
     }
     isRunning = false
   }
