@@ -5,6 +5,7 @@ import { findFunctions } from './event-functions.ts'
 import { readEvent } from './handler-event.ts'
 import { createJsonLog, describeError } from './handler-log.ts'
 import { checkOptions } from './handler-options.ts'
+import { LIMITS_MS } from './in-time.ts'
 import { postgres } from './postgres/postgres.ts'
 import { type Store, StoreUnavailable } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
@@ -51,6 +52,14 @@ describe('the options', () => {
     const caught = catchError(() => createHandler({ ...options, name: '', path: '', maxBytes: 0 }))
     expect((caught as HandlerSettingsError).problems).toHaveLength(3)
   })
+})
+
+it('a slow event is answered before the gateway gives up, by https and by trpc, even if its rollback takes long', () => {
+  const { limits, trpc } = checkOptions({ ...options, trpc: { secrets: TOKEN_SECRET } }, Date.now)
+  const gatewayMs = 10_000
+  const answerMs = trpc?.answerMs ?? 0
+  expect(limits.timeoutMs + LIMITS_MS.rollback).toBeLessThan(answerMs)
+  expect(answerMs).toBeLessThan(gatewayMs)
 })
 
 it('keys are kept for longer than the 90 days in which the gateway can replay an event', () => {

@@ -79,7 +79,10 @@ export interface HandlerOptions<Tx> {
   readonly mostBodyBytes?: number
   /** The longest time for receiving a body. Default: 10,000. */
   readonly bodyTimeoutMs?: number
-  /** The longest time of a function. Keep it below the time that your sender waits for an answer. Default: 8,000. */
+  /**
+   * The longest time of a function. Keep it three seconds below the time that your sender waits for an answer: a rollback
+   * may take two. Default: 6,000.
+   */
   readonly timeoutMs?: number
   /** How long a delivery waits for a free slot, and for another delivery of the same event. Default: 5,000. */
   readonly waitMs?: number
@@ -121,7 +124,7 @@ const LIMITS = {
   maxBytes: [1_048_576, 1, 16_000_000],
   mostBodyBytes: [67_108_864, 1, 16_000_000_000],
   bodyTimeoutMs: [10_000, 100, 600_000],
-  timeoutMs: [8_000, 10, 600_000],
+  timeoutMs: [6_000, 10, 600_000],
   waitMs: [5_000, 1, 600_000],
   concurrency: [8, 1, 10_000],
   mostWaiting: [200, 0, 1_000_000],

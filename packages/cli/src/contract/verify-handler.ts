@@ -70,7 +70,10 @@ async function checkInteraction(
     return { ...result, result: 'left out', problems: [`needs the state ${names} of the handler: see --states`] }
   }
   try {
-    for (const state of needed) await bringAbout(check, state)
+    const unknown = await bringAboutAll(check, needed, states)
+    if (unknown !== null) {
+      return { ...result, result: 'left out', problems: [`the state "${unknown}" is optional, and unknown there`] }
+    }
     const answer = await sendInteraction(check, interaction)
     const problems = matchAnswer(response, answer)
     const isUnknown = PLAIN.includes(sent) && SENDER_REFUSED.includes(answer.status)
@@ -82,15 +85,35 @@ async function checkInteraction(
   }
 }
 
-/** Makes the handler create a state, with the request of Pact's own verifiers. */
-async function bringAbout({ fetch, statesUrl, timeoutMs }: HandlerCheck, state: Interaction['providerStates'][number]) {
+/** Makes the handler create states. Resolves to the name of an optional one that it does not know, or to null. */
+async function bringAboutAll(
+  check: HandlerCheck,
+  needed: Interaction['providerStates'],
+  states: ReadonlyMap<string, PublishedState>,
+): Promise<string | null> {
+  for (const state of needed) {
+    const isKnown = await bringAbout(check, state)
+    if (isKnown) continue
+    if (states.get(state.name)?.isOptional === true) return state.name
+    throw new Error(`the state "${state.name}" is unknown there: 404`)
+  }
+  return null
+}
+
+/** Makes the handler create a state, with the request of Pact's own verifiers. Resolves to whether it knows the state. */
+async function bringAbout(
+  { fetch, statesUrl, timeoutMs }: HandlerCheck,
+  state: Interaction['providerStates'][number],
+): Promise<boolean> {
   const { status } = await fetch(statesUrl ?? '', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ consumer: 'gateway', state: state.name, params: state.params, action: 'setup' }),
     signal: AbortSignal.timeout(timeoutMs),
   })
+  if (status === 404) return false
   if (status < 200 || status > 299) throw new Error(`the state "${state.name}" could not be created: ${status}`)
+  return true
 }
 
 function problemOf(error: unknown): string {

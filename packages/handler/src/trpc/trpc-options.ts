@@ -18,7 +18,7 @@ export interface TrpcOptions {
   readonly maxBytes?: number
   /**
    * When a call is answered at the latest, in milliseconds after its body. Events that are not done by then are answered
-   * `later`, and continue. Keep it below `timeoutMs` in the settings of the gateway. Default: 8,000.
+   * `later`, and continue. Keep it below `timeoutMs` in the settings of the gateway. Default: 9,000.
    */
   readonly answerMs?: number
 }
@@ -58,7 +58,7 @@ interface TrpcSurroundings {
  * @internal
  */
 export function checkTrpcOptions(
-  { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 8_000 }: TrpcOptions,
+  { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 9_000 }: TrpcOptions,
   { name, now, path: other, mostBodyBytes }: TrpcSurroundings,
 ): CheckedTrpc | readonly string[] {
   const texts = typeof secrets === 'string' ? [secrets] : secrets

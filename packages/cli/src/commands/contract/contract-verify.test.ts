@@ -193,6 +193,17 @@ describe('oncehook contract verify --handler', () => {
     expect(exitCode).toBe(1)
   })
 
+  it('leaves out what is optional if the handler cannot create its state', async () => {
+    await using handler = await serve(({ path }) => (path === '/states' ? 404 : 200))
+    const states = handler.url.replace('/webhooks', '/states')
+    const { stdout } = await verify(handler.url, '--by', 'trpc', '--states', states)
+    expect(stdout).toMatch(
+      /left out {2}learns why a task is refused, and how long to wait\n.*is optional, and unknown there/,
+    )
+    expect(stdout).toMatch(/failed {4}learns of a failure: .*\n.*the state .* is unknown there: 404/)
+    expect(stdout).toContain(', 1 left out')
+  })
+
   it.each([
     ['https', 'Check the secret: your handler'],
     ['trpc', 'and --name: a token is for the handler of this name only'],

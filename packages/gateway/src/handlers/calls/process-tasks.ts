@@ -41,9 +41,13 @@ export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Pr
     const settled = new Set(run.settled.map(({ claim }) => claim))
     const putOff = open.filter((claim) => !settled.has(claim)).map((claim) => putBack(deps, claim, error))
     // One slow task looks like this, too.
-    const late = error.details.reason === 'timed_out' ? { isBusy: true } : {}
+    const late = isLate(error) ? { isBusy: true } : {}
     return { settled: run.settled, asked: true, failure: { error, reached: false, died: false, ...late, putOff } }
   }
+}
+
+function isLate({ details }: AppError): boolean {
+  return details.reason === 'timed_out'
 }
 
 /** The tasks of one batch on their way. */
@@ -143,7 +147,8 @@ function spread(ms: number, random: () => number): number {
 
 /** A task of a call that failed as a whole: nothing counts against it that did not count before. */
 function putBack(deps: TaskDeps, claim: Claim, error: AppError): SettledClaim {
-  const answer: TaskRefusal = { refused: error.code, retry: 'later', message: 'The handler could not be reached' }
+  const message = isLate(error) ? 'The handler gave no answer in time' : 'The handler could not be reached'
+  const answer: TaskRefusal = { refused: error.code, retry: 'later', message }
   return keepSuspicion(settle(deps, { claim, answer, ms: 0 }))
 }
 
