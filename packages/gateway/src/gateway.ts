@@ -6,7 +6,7 @@ import type { GatewayContext, GatewayDeps } from './composition/gateway-context.
 import { loadPauses } from './composition/load-pauses.ts'
 import type { Background } from './composition/start-background.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
-import { FIRST_EVENT_INDEXES } from './inbox/event-document.ts'
+import { FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
 import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
@@ -65,7 +65,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
 async function openInbox(context: GatewayContext): Promise<void> {
   const hasHandlers = context.settings.handlers.isSet
   await context.mongo.accepting.open((db) =>
-    hasHandlers ? ensureTaskIndexes(db) : ensureIndexes(db, [FIRST_EVENT_INDEXES]),
+    hasHandlers ? ensureTaskIndexes(db, FIRST_TASK_INDEXES) : ensureIndexes(db, [FIRST_EVENT_INDEXES]),
   )
   await loadPauses(context)
 }

@@ -281,12 +281,13 @@ const FIRST: ReadonlySet<string> = new Set([
 ])
 
 /** Those of `EVENT_INDEXES` that deliveries and the dispatcher need. The gateway makes them first, and the others later. */
-export const FIRST_EVENT_INDEXES: NeededIndexes = {
-  collection: EVENTS,
-  indexes: firstOf(EVENT_INDEXES.indexes),
-  instead: (EVENT_INDEXES.instead ?? []).map((one) => ({ ...one, indexes: firstOf(one.indexes) })),
-}
+export const FIRST_EVENT_INDEXES: NeededIndexes = onlyThose(({ name }) => FIRST.has(name))
 
-function firstOf(indexes: readonly NeededIndex[]): readonly NeededIndex[] {
-  return indexes.filter(({ name }) => FIRST.has(name))
+/** The same for a gateway with handlers. While `line_open` is being built, its searches use another index. */
+export const FIRST_TASK_INDEXES: NeededIndexes = onlyThose(({ name }) => name !== BY_OPEN_LINE.name)
+
+function onlyThose(isWanted: (index: NeededIndex) => boolean): NeededIndexes {
+  const { collection, indexes, instead = [] } = EVENT_INDEXES
+  const choices = instead.map((one) => ({ ...one, indexes: one.indexes.filter(isWanted) }))
+  return { collection, indexes: indexes.filter(isWanted), instead: choices }
 }

@@ -1,4 +1,4 @@
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { ensureIndexes, type NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { type Collection, type Db, MongoServerError } from 'mongodb'
 import {
   EVENT_INDEXES,
@@ -10,11 +10,11 @@ import {
 } from '../event-document.ts'
 
 /**
- * Makes the indexes of a collection with tasks of handlers. The first time, the new unique index is created before the
+ * Makes the indexes of a collection with tasks of handlers, or those of `needed`. The first time, the new unique index is created before the
  * old one is dropped, so that the deduplication never stops. It is safe to repeat, and for several processes at a time.
  * @throws SettingsError
  */
-export async function ensureTaskIndexes(db: Db): Promise<void> {
+export async function ensureTaskIndexes(db: Db, needed: NeededIndexes = EVENT_INDEXES): Promise<void> {
   const events = db.collection(EVENTS)
   const isSlotted = await hasUnique(events, SLOT_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name)
   const [next, former] = isSlotted ? [SLOT_TASK_KEY_INDEX, SLOT_KEY_INDEX] : [TASK_KEY_INDEX, KEY_INDEX]
@@ -22,7 +22,7 @@ export async function ensureTaskIndexes(db: Db): Promise<void> {
   // A gateway without handlers that starts at the same moment may create the old one again.
   do {
     if (await hasUnique(events, former.name)) await drop(events, former.name)
-    await ensureIndexes(db, [EVENT_INDEXES])
+    await ensureIndexes(db, [needed])
   } while (await hasUnique(events, former.name))
 }
 

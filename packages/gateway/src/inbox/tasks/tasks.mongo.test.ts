@@ -9,12 +9,14 @@ import {
   EVENT_INDEXES,
   EVENTS,
   FIRST_EVENT_INDEXES,
+  FIRST_TASK_INDEXES,
   KEY_INDEX,
   SLOT_KEY_INDEX,
   SLOT_TASK_KEY_INDEX,
   TASK_DUE_INDEX,
   TASK_KEY_INDEX,
 } from '../event-document.ts'
+import { LINE_HELD_INDEX, LINE_INDEX, OPEN_LINE_INDEX } from '../lines/line-indexes.ts'
 import { ensureTaskIndexes } from './ensure-task-indexes.ts'
 
 /** Claims that were made on insert, by handler. */
@@ -332,6 +334,15 @@ describe('ensureTaskIndexes', () => {
     expect(await open.inbox.record(wanted('e1', 'a'))).toBe('recorded')
     await using other = await openTasks(database)
     expect(await other.inbox.record(wanted('e1', 'a'))).toBe('duplicate')
+  })
+
+  it('leaves an index that searches can do without to later, so that deliveries do not wait for it', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureTaskIndexes(database.db, FIRST_TASK_INDEXES)
+    expect(await names(database)).toEqual(expect.arrayContaining([TASK_KEY_INDEX.name, LINE_INDEX, LINE_HELD_INDEX]))
+    expect(await names(database)).not.toContain(OPEN_LINE_INDEX)
+    await ensureIndexes(database.db, [EVENT_INDEXES])
+    expect(await names(database)).toContain(OPEN_LINE_INDEX)
   })
 
   it('can run in several processes at a time', async () => {
