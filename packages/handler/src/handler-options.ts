@@ -79,10 +79,7 @@ export interface HandlerOptions<Tx> {
   readonly mostBodyBytes?: number
   /** The longest time for receiving a body. Default: 10,000. */
   readonly bodyTimeoutMs?: number
-  /**
-   * The longest time of a function. Keep it three seconds below the time that your sender waits for an answer: a rollback
-   * may take two. Default: 6,000.
-   */
+  /** The longest time of a function. Keep it three seconds below that of your sender. Default: 6,000. */
   readonly timeoutMs?: number
   /** How long a delivery waits for a free slot, and for another delivery of the same event. Default: 5,000. */
   readonly waitMs?: number
