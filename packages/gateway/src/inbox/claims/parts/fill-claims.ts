@@ -29,13 +29,13 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
   const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'in line' | 'last' | 'more'> => {
     const found = await search.find(wanted, (wanted + Number(favoursTimed)) >> 1)
     const due = found.filter(({ provider }) => !deps.paused().has(provider))
+    let missed = 0
     const takeThese = async (records: readonly DueRecord[]): Promise<readonly DueRecord[]> => {
       const { claims: taken, refused } = await take(records)
       claims.push(...taken)
       missed += records.length - taken.length - refused.length
       return refused
     }
-    let missed = 0
     // Those in no line do not wait for a look at the lines.
     await takeThese(due.filter(({ line }) => line === undefined))
     const { claimable, waiting } = await lines.admit(due.filter(({ line }) => line !== undefined))
