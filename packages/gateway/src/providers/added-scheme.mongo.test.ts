@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { example } from '@oncehook/webhooks/testing/example-scheme'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { startGateway } from '../testing/start-gateway.ts'
 
 // Two lines, which belong into scheme-files.ts and schemes.ts. Nothing else of the gateway is replaced.
 vi.mock(import('../../../webhooks/src/schemes/scheme-files.ts'), async (original) => ({
@@ -13,8 +11,16 @@ vi.mock(import('../../../webhooks/src/schemes/schemes.ts'), async (original) => 
   SCHEMES: new Map((await original()).SCHEMES).set(example.name, example),
 }))
 
+// Test files of one worker share loaded modules: this one loads its own, and leaves none to the next.
+vi.resetModules()
+const { SettingsError } = await import('@oncehook/kernel/settings')
+const { startGateway } = await import('../testing/start-gateway.ts')
+
 const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
+afterAll(async () => {
+  await stack.disposeAsync()
+  vi.resetModules()
+})
 const secret = 'a_secret_of_an_example'
 const providers = { acme: { scheme: 'example', secrets: [{ id: 'only', value: secret }] } }
 const database = stack.use(await testDatabase(process.env))
