@@ -52,7 +52,7 @@ interface Wanted {
   readonly maxTimeMS: number
 }
 
-interface FoundFront extends Pick<Front<ObjectId>, 'state' | 'dueAt'> {
+interface FoundFront extends Omit<Front<ObjectId>, '_id'> {
   /** The line. */
   readonly _id: string
   readonly first: ObjectId
@@ -68,10 +68,10 @@ async function find(
     { $match: { handler, line: { $in: ['', ...new Set(lines)] }, ...open } },
     // In the order of the index, so that the server reads one key of each line.
     { $sort: { handler: 1, line: 1, lineAt: 1, _id: 1 } },
-    { $group: { _id: '$line', first: { $first: '$_id' }, ...FIRST_STATE } },
+    { $group: { _id: '$line', first: { $first: '$_id' }, ...OF_FIRST } },
   ]
   const found = db.collection(EVENTS).aggregate<FoundFront>(pipeline, { hint, maxTimeMS })
-  return new Map((await found.toArray()).map(({ _id, first, state, dueAt }) => [_id, { _id: first, state, dueAt }]))
+  return new Map((await found.toArray()).map(({ _id, first, ...front }) => [_id, { ...front, _id: first }]))
 }
 
-const FIRST_STATE = Object.fromEntries(['state', 'dueAt'].map((name) => [name, { $first: `$${name}` }]))
+const OF_FIRST = Object.fromEntries(['state', 'dueAt', 'slot'].map((name) => [name, { $first: `$${name}` }]))

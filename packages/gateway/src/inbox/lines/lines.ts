@@ -4,7 +4,7 @@ import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { type DueRecord, findDue, isDue, SEARCH_MS, type SearchDeps } from '../claims/find-due.ts'
 import { BY_ID } from '../claims/take-claims.ts'
 import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
-import { splitRecords } from '../slots/name-records.ts'
+import { type NamedRecord, splitRecords } from '../slots/name-records.ts'
 import { postpone, wake } from '../transitions.ts'
 import { decideTurns, type WaitingFront } from './decide-turns.ts'
 import { createFindFronts, type FindFronts } from './find-fronts.ts'
@@ -105,14 +105,8 @@ export function createLines(deps: LinesDeps): Lines {
 
 /** Creates what lets tasks wait, and makes first ones due that wait. */
 function createWaking(deps: LinesDeps, findFronts: FindFronts) {
-  const write = async (records: readonly { readonly _id: ObjectId }[], filter: Document, u: Document[]) => {
-    const named =
-      records.length === 0
-        ? []
-        : splitRecords(
-            records.map(({ _id }) => ({ _id })),
-            deps.isSharded,
-          )
+  const write = async (records: readonly NamedRecord[], filter: Document, u: Document[]) => {
+    const named = records.length === 0 ? [] : splitRecords(records, deps.isSharded)
     const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
     await bulkUpdate(deps.db, { update: EVENTS, updates })
   }
@@ -168,7 +162,7 @@ function findWaiting({ db, handler }: LinesDeps, after: ObjectId | null): Promis
     .find(filter as Document, options)
     .sort({ _id: 1 })
     .limit(AT_ONCE)
-  return found.project<LinedRecord>({ line: 1 }).toArray()
+  return found.project<LinedRecord>({ slot: 1, line: 1 }).toArray()
 }
 
 function linesIn(records: readonly { readonly line: string }[]): string[] {

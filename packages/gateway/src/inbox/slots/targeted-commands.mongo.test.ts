@@ -1,39 +1,18 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { type Document, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { ReplayRunner } from '../../operator/replays/replay-runner.ts'
 import { createReplays } from '../../operator/replays/replays.ts'
+import { filtersOf, openBehindMongos, slotsIn } from '../../testing/behind-mongos.ts'
 import { applied, changeRecord, done, failed, fromNow, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim } from '../claims/claim.ts'
 import { DUE_INDEX, EVENTS, KEY_INDEX, PROCESSING_INDEX, SLOT_KEY_INDEX } from '../event-document.ts'
 import { pausedDueAt } from '../pauses/paused-due-at.ts'
 import { slotOf } from './slot.ts'
-
-/** A database that is reached through what claims to be a mongos. */
-async function openBehindMongos(stack: AsyncDisposableStack): Promise<TestDatabase> {
-  const mongod = stack.use(await testDatabase(process.env))
-  const mongos = stack.use(await startOldMongos(Number(new URL(mongod.uri.reveal()).port)))
-  return { ...mongod, uri: new Secret(`mongodb://127.0.0.1:${mongos.port}/`) }
-}
-
-/** The filters with which a command on the events names records; an inserted record counts as one. */
-function filtersOf({ insert, update, find, aggregate, documents, updates, filter, pipeline }: Document): Document[] {
-  if (insert === EVENTS) return documents
-  if (update === EVENTS) return updates.map(({ q }: Document) => q)
-  if (find === EVENTS) return filter.$or?.every((one: Document) => 'provider' in one) ? filter.$or : [filter]
-  return aggregate === EVENTS ? [pipeline[0].$match] : []
-}
-
-/** The slots that a filter names. */
-function slotsIn({ slot }: Document): unknown[] {
-  return typeof slot === 'object' && slot !== null ? slot.$in : [slot]
-}
 
 /** Searches for whatever is due or abandoned name no record: they are the only ones that may ask all shards. */
 function isPoll({ find, aggregate, hint }: Document): boolean {
@@ -112,8 +91,7 @@ async function runEverything(database: TestDatabase, open: OpenInbox, prefix: st
 
 describe('commands that name records', () => {
   it('name their slots behind a mongos, so that they go only to the shards of these records', async () => {
-    await using stack = new AsyncDisposableStack()
-    const behindMongos = await openBehindMongos(stack)
+    await using behindMongos = await openBehindMongos(process.env)
     await using open = await openInbox(behindMongos)
     const ids = await runEverything(behindMongos, open, 'sharded')
     const commands = open.commands.map(({ command }) => command).filter((one) => filtersOf(one).length > 0)
@@ -155,8 +133,7 @@ it('accepts each event once with the indexes of a sharded collection', async () 
 
 describe('records of release 0.1.0, which have no slot', () => {
   it('are claimed, settled and counted behind a mongos too', async () => {
-    await using stack = new AsyncDisposableStack()
-    const behindMongos = await openBehindMongos(stack)
+    await using behindMongos = await openBehindMongos(process.env)
     await using open = await openInbox(behindMongos, { admits: () => false })
     const ids = Array.from({ length: 5 }, (_, index) => `old-${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
