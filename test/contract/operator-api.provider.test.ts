@@ -1,4 +1,4 @@
-import { startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
+import { PROVIDERS, startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, it } from 'vitest'
@@ -25,6 +25,10 @@ const handler = {
   events: [{ types: ['of.nobody'] }],
 }
 const HANDLERS = JSON.stringify({ [HANDLER]: handler })
+const WEEK_MS = 7 * 86_400_000
+const [newer, older] = PROVIDERS.acme.secrets
+const ending = { ...older, notAfter: new Date(Date.now() + WEEK_MS).toISOString() }
+const ENDING = JSON.stringify({ ...PROVIDERS, acme: { ...PROVIDERS.acme, secrets: [newer, ending] } })
 
 async function start(settings: Record<string, string>, encryptionKeysFile?: string): Promise<Operated> {
   const database = stack.use(await testDatabase(process.env))
@@ -34,7 +38,10 @@ async function start(settings: Record<string, string>, encryptionKeysFile?: stri
 }
 
 const plain = await start({})
-const whole = await start({ HANDLERS, ENCRYPTION_KEYS_FILE: keys.path }, keys.path)
+const whole = await start(
+  { HANDLERS, ENCRYPTION_KEYS_FILE: keys.path, PROVIDERS: ENDING, PROVIDERS_FILE: '' },
+  keys.path,
+)
 
 it.each(contractsOf('operator-api'))('the gateway answers operators as $name says', async (contract) => {
   const { alice } = TOKENS.operators

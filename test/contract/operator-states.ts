@@ -44,6 +44,10 @@ async function store({ system }: Operated, members: Partial<EventDocument>): Pro
   await system.events.insertOne(sampleRecord({ provider: 'acme', ...members }))
 }
 
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+// The first span ends some ten seconds after the start.
+const SPAN = { timeout: 25_000 }
 const DEAD = { state: 'dead', reason: 'order_unknown' } as const
 
 /** The states of a gateway without handlers and encryption. */
@@ -61,7 +65,14 @@ export function plainStates(operated: Operated): States {
     async 'a forged delivery was refused'() {
       await clear(operated)
       expect(await system.deliver('{}', { provider: 'shop', secret: 'the-secret-of-somebody-else' })).toBe(401)
-      await expect.poll(() => db.collection('refusals').countDocuments({ status: 401 })).toBe(1)
+      // As the operator API reads.
+      const refused = () => db.collection('refusals').countDocuments({ status: 401 }, { readConcern: 'majority' })
+      await expect.poll(refused).toBe(1)
+    },
+    async 'answers were counted'() {
+      await clear(operated)
+      const counted = async (): Promise<number> => (await system.operator().answers.query()).points.length
+      await expect.poll(counted, SPAN).toBeGreaterThan(0)
     },
     async 'a receipt is parked'({ name }: { name: string }) {
       await clear(operated)
@@ -86,6 +97,10 @@ export function eventStates(operated: Operated): States {
       await clear(operated)
       await store(operated, { orderId, eventId, ...DEAD })
     },
+    async 'an event was received again'({ orderId }: { orderId: string }) {
+      await clear(operated)
+      await store(operated, { orderId, deliveries: 2, mismatches: 1 })
+    },
     async 'an event is authentic'({ id }: Identified) {
       await clear(operated)
       const at = Math.floor(Date.now() / 1_000)
@@ -109,11 +124,23 @@ export function eventStates(operated: Operated): States {
   }
 }
 
-/** The states of a gateway with a handler, and with encryption by the key `first`. */
+/** The states of a gateway with a handler, with encryption by the key `first`, and with a secret that expires soon. */
 export function handlerStates(operated: Operated): States {
   return {
     'records are encrypted': () => clear(operated),
     'a handler is configured': () => clear(operated),
+    async 'a provider needs attention'() {
+      await clear(operated)
+      const stats = operated.db.collection<{ _id: object; [member: string]: unknown }>('tallies')
+      await stats.deleteMany()
+      const counted = { provider: 'acme', kind: 'delivery' }
+      const ago = (ms: number): Date => new Date(Date.now() - ms)
+      const gaps = { longestGapMs: HOUR_MS, gapsSince: ago(9 * DAY_MS) }
+      await stats.insertMany([
+        { _id: { ...counted, name: 'recorded' }, count: 9, lastAt: ago(DAY_MS), ...gaps },
+        { _id: { ...counted, name: 'signature_invalid' }, count: 2, lastAt: ago(HOUR_MS) },
+      ])
+    },
     async 'a handler is paused'({ reason }: Reasoned) {
       await clear(operated)
       expect(await change(operated, 'handlers.pause', { handler: HANDLER, reason })).toBe(200)

@@ -19,6 +19,7 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/events/event-change-procedures.ts`,
     find: "state: 'closed' as const",
     replace: "state: 'done' as const",
+    consumers: ['cli'],
   },
   {
     breaks: 'an operator needs another role to pause',
@@ -40,7 +41,6 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/audit/audit-procedures.ts`,
     find: 'id: String(_id), at: at.toISOString(),',
     replace: 'id: String(_id), when: at.toISOString(),',
-    consumers: ['cli'],
   },
   {
     breaks: 'an event that is not due lacks the time instead of null',
@@ -48,7 +48,6 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/events/show-event.ts`,
     find: 'dueAt: dueAtOf(record),',
     replace: '...(dueAtOf(record) === null ? {} : { dueAt: dueAtOf(record) }),',
-    consumers: ['cli'],
   },
   {
     breaks: 'a dry run starts a replay',
@@ -56,7 +55,6 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/replays/replay-procedures.ts`,
     find: 'if (dryRun) return',
     replace: 'if (dryRun && includeDone) return',
-    consumers: ['cli'],
   },
   {
     breaks: 'the secrets of a provider have another name',
@@ -64,7 +62,6 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/provider-procedures.ts`,
     find: '    secrets: secrets.map(',
     replace: '    keys: secrets.map(',
-    consumers: ['cli'],
   },
   {
     breaks: 'the newest entry of the audit log is not named',
@@ -96,7 +93,30 @@ const ofApi: readonly Change[] = [
     file: `${GATEWAY}/operator/handlers/list-handlers-procedure.ts`,
     find: "name === null ? 'built in' : 'removed'",
     replace: "name === null ? 'built in' : 'https'",
-    consumers: ['cli'],
+  },
+  {
+    breaks: 'somebody who signs in does not learn the roles',
+    tells: 'missing the following keys: roles',
+    file: `${GATEWAY}/operator/sign-in/sign-in-procedures.ts`,
+    find: 'roles: [...ctx.roles],',
+    replace: 'rights: [...ctx.roles],',
+    consumers: ['console'],
+  },
+  {
+    breaks: 'a silent provider looks as if it were not',
+    tells: 'shows the health of providers',
+    file: `${GATEWAY}/operator/health/provider-health-procedure.ts`,
+    find: 'silentSince: silentSince?.toISOString() ?? null,',
+    replace: 'silentSince: null,',
+    consumers: ['console'],
+  },
+  {
+    breaks: 'refused deliveries are counted under another name',
+    tells: 'missing the following keys: records',
+    file: `${GATEWAY}/operator/refusal-procedures.ts`,
+    find: '({ reason, records }))',
+    replace: '({ reason, count: records }))',
+    consumers: ['console'],
   },
 ]
 
@@ -133,6 +153,14 @@ const ofClients: readonly (Change & Pick<Mutation, 'test' | 'consumers'>)[] = [
     file: 'packages/console/src/api/operator-client.ts',
     find: "const URL_OF_API = '/operator'",
     replace: "const URL_OF_API = '/api/operator'",
+    ...{ test: 'test/contract/console-operator-api.consumer.test.ts', consumers: ['console'] },
+  },
+  {
+    breaks: 'the page names the order of a search differently',
+    tells: 'counts the events of an order that were received again',
+    file: 'packages/console/src/events/event-search.ts',
+    find: '{ orderId: order }',
+    replace: '{ order }',
     ...{ test: 'test/contract/console-operator-api.consumer.test.ts', consumers: ['console'] },
   },
 ]

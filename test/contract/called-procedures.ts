@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { operatorRouter } from '@oncehook/gateway/operator/operator-router'
+import { CONTRACTS, readPact } from './pact-files.ts'
+
+const PACKAGES = join(import.meta.dirname, '..', '..', 'packages')
+const CALL = /((?:\w+\.)*\w+)\.(?:query|mutate|subscribe)\(/g
+const LAST_NAMES = new Set(Object.keys(operatorRouter._def.procedures).map(lastNameOf))
+
+/**
+ * The procedures of the operator API that the sources of a client call, in alphabetical order. A call by a part of the
+ * client is among them without the name of its router, so that it is not overlooked.
+ */
+export function calledProcedures(client: 'cli' | 'console'): string[] {
+  const sources = join(PACKAGES, client, 'src')
+  const files = globSync('**/*.{ts,tsx}', { cwd: sources }).filter((file) => !file.includes('.test.'))
+  const calls = files.flatMap((file) => {
+    const text = readFileSync(join(sources, file), 'utf8')
+    // A long call has more than one line.
+    return Array.from(text.replaceAll(/\s+(?=\.\w)/g, '').matchAll(CALL), ([, chain = '']) => chain)
+  })
+  const names = calls.map((chain) => chain.replace(/^(?:.*\.)?(?:client|operator)\./, ''))
+  return [...new Set(names.filter((name) => LAST_NAMES.has(lastNameOf(name))))].toSorted()
+}
+
+/** The procedures of the operator API that a contract has with an answer that succeeds, in alphabetical order. */
+export async function promisedProcedures(contract: string): Promise<string[]> {
+  const { interactions } = await readPact(join(CONTRACTS, contract))
+  const answered = interactions.filter(({ response }) => response?.status === 200)
+  return [...new Set(answered.map(({ request }) => request.path.replace('/operator/', '')))].toSorted()
+}
+
+function lastNameOf(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1)
+}
