@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, describe, it, type TestContext } from 'vitest'
 import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
 import { startFaultProxy } from '../../../test/support/stack/fault-proxy.ts'
 import { createHandler, type EventFunction, type Handler, type LaterTransaction, type Store } from './create-handler.ts'
@@ -16,17 +16,17 @@ const onPostgres = stack.use(await openPostgres(process.env))
 const onMongo = stack.use(await openMongo(process.env))
 const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
 
-const opened: Handler[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((handler) => handler.close(500)))
-})
-
 const WAIT_MS = 300
 
-function start<Tx extends LaterTransaction>(store: Store<Tx>, act: EventFunction<Tx>): Handler {
+/** A handler that is closed at the end of its test. */
+function start<Tx extends LaterTransaction>(
+  { onTestFinished }: TestContext,
+  store: Store<Tx>,
+  act: EventFunction<Tx>,
+): Handler {
   const options = { name: 'test', store, secrets: SECRET, waitMs: WAIT_MS, on: { '*': act }, log: () => undefined }
   const handler = createHandler(options)
-  opened.push(handler)
+  onTestFinished(() => handler.close(500))
   return handler
 }
 
@@ -48,17 +48,17 @@ const BEHIND = {
     return {
       under: under as StoreUnderTest,
       proxy,
-      handler: start(postgres(pool), ({ key }, tx) => under.apply(tx, key)),
+      handler: start(context, postgres(pool), ({ key }, tx) => under.apply(tx, key)),
     }
   },
-  async MongoDB() {
+  async MongoDB(context: TestContext) {
     const [proxy, url] = await proxyTo(onMongo.url)
     url.searchParams.delete('replicaSet')
     url.searchParams.set('directConnection', 'true')
     const client = stack.use(new MongoClient(url.href))
     const act: EventFunction<MongoTransaction> = ({ key }, { db, session }) =>
       db.collection('effects').insertOne({ key }, { session })
-    return { under: onMongo as StoreUnderTest, proxy, handler: start(mongo(client), act) }
+    return { under: onMongo as StoreUnderTest, proxy, handler: start(context, mongo(client), act) }
   },
 }
 
@@ -72,10 +72,11 @@ async function proxyTo(address: string) {
 
 describe('a handler whose pool has no free client', () => {
   it('answers 503 after the wait, and returns the late client to the pool', async (context) => {
+    const { expect } = context
     const under = underPostgres(context)
     const pool = new pg.Pool({ connectionString: under.url, max: 1 })
     stack.defer(() => pool.end())
-    const handler = start(postgres(pool), ({ key }, tx) => under.apply(tx, key))
+    const handler = start(context, postgres(pool), ({ key }, tx) => under.apply(tx, key))
     const taken = await pool.connect()
     const answer = await Promise.race([send(handler, 'taken_1'), sleep(3_000, 'no answer', { ref: false })])
     taken.release()
@@ -85,11 +86,13 @@ describe('a handler whose pool has no free client', () => {
   })
 })
 
-describe.each([
+// They wait for ten seconds. Each has its own proxy, handler and key.
+describe.concurrent.each([
   ['PostgreSQL', 'begin isolation', 'commit\0'],
   ['MongoDB', 'startTransaction', 'commitTransaction'],
 ] as const)('a handler on a %s that no longer answers', (name, begin, commit) => {
   it('answers 503 when it cannot claim the key', async (context) => {
+    const { expect } = context
     const { under, proxy, handler } = await BEHIND[name](context)
     const { arrived, release } = proxy.holdReply(begin)
     const answer = await Promise.race([send(handler, 'held_1'), sleep(6_000, 'no answer', { ref: false })])
@@ -101,6 +104,7 @@ describe.each([
   })
 
   it('answers 503 when it does not know whether it committed', { timeout: 60_000 }, async (context) => {
+    const { expect } = context
     const { under, proxy, handler } = await BEHIND[name](context)
     const { arrived, release } = proxy.holdReply(commit)
     const answer = await Promise.race([send(handler, 'unknown_1'), sleep(20_000, 'no answer', { ref: false })])
