@@ -36,6 +36,9 @@ async function call(body: string, type = 'application/x-www-form-urlencoded'): P
   return response.status
 }
 
+/** A payment of a test, named after what it is. */
+const idOf = (what: string): string => `tr_${what.replaceAll(' ', '.')}`
+
 const storedOf = (objectId: string) => events.find({ objectId }).sort({ _id: 1 }).toArray()
 
 describe('a call of Mollie', () => {
@@ -51,28 +54,6 @@ describe('a call of Mollie', () => {
     expect(api.requests.at(-1)).toMatchObject({
       ...{ path: '/v2/payments/tr_paid', headers: { authorization: 'Bearer live_key_0001' } },
     })
-  })
-
-  it('is one event for each state of the payment, however often it is delivered', async () => {
-    for (const object of [
-      { ...paid, status: 'open' },
-      { ...paid, status: 'open' },
-      paid,
-      paid,
-      { ...paid, amountRefunded: EUR('5.00') },
-      { ...paid, amountRefunded: EUR('19.99') },
-      { ...paid, amountRefunded: EUR('19.99'), amountChargedBack: EUR('19.99') },
-    ]) {
-      message('tr_life', object)
-      expect(await call('id=tr_life')).toBe(200)
-    }
-    expect((await storedOf('tr_life')).map(({ eventId, type }) => [eventId, type])).toEqual([
-      ['tr_life:open', 'payment.open'],
-      ['tr_life:paid', 'payment.succeeded'],
-      ['tr_life:paid:refunded-500', 'payment.succeeded'],
-      ['tr_life:paid:refunded-1999', 'payment.refunded'],
-      ['tr_life:paid:refunded-1999:charged_back-1999', 'payment.charged_back'],
-    ])
   })
 
   it.each(['failed', 'canceled', 'expired'])('of a payment that is %s is a failure', async (status) => {
@@ -97,32 +78,6 @@ describe('a call of Mollie', () => {
     expect(await storedOf('tr_yen')).toMatchObject([{ facts: { unreadable: 'amount_mismatch' } }])
   })
 
-  it.each([
-    ['that Mollie does not know', 404, {}],
-    ['that is gone', 410, {}],
-    ['whose answer is of another payment', 200, { id: 'tr_another' }],
-    ['whose answer has no id', 200, { id: null }],
-  ])('of a payment %s is refused as any forgery, and leaves nothing', async (_, status, object) => {
-    message('tr_refused', { ...paid, ...object }, status)
-    expect(await call('id=tr_refused')).toBe(401)
-    expect(await storedOf('tr_refused')).toEqual([])
-  })
-
-  it.each([
-    ['fails', 500, {}],
-    ['refuses the key', 401, {}],
-    ['limits the rate', 429, {}],
-    ['redirects', 302, {}],
-    ['answers no JSON', 200, 'not json'],
-  ])('waits for another try while the API %s', async (what, status, body) => {
-    const id = `tr_${what.replaceAll(' ', '.')}`
-    answers[`/v2/payments/${id}`] = [status, body, { location: '/v2/payments/tr_paid' }]
-    expect(await call(`id=${id}`)).toBe(500)
-    expect(await storedOf(id)).toEqual([])
-    message(id, paid)
-    expect(await call(`id=${id}`)).toBe(200)
-  })
-
   it('proves nothing: properties besides the id have no effect', async () => {
     message('tr_beside', { ...paid, status: 'open' })
     expect(await call('id=tr_beside&status=paid&type=payment.succeeded&amount=1')).toBe(200)
@@ -135,6 +90,56 @@ describe('a call of Mollie', () => {
       expect(await call(`id=${encodeURIComponent(id)}`), id).toBe(401)
     }
     expect(api.requests).toHaveLength(before)
+  })
+
+  // The API is asked about one payment once a second at most, so these wait at the same time. Each has its own payment.
+  it.concurrent('is one event for each state of the payment, however often it is delivered', async () => {
+    for (const object of [
+      { ...paid, status: 'open' },
+      { ...paid, status: 'open' },
+      paid,
+      paid,
+      { ...paid, amountRefunded: EUR('5.00') },
+      { ...paid, amountRefunded: EUR('19.99') },
+      { ...paid, amountRefunded: EUR('19.99'), amountChargedBack: EUR('19.99') },
+    ]) {
+      message('tr_life', object)
+      expect(await call('id=tr_life')).toBe(200)
+    }
+    expect((await storedOf('tr_life')).map(({ eventId, type }) => [eventId, type])).toEqual([
+      ['tr_life:open', 'payment.open'],
+      ['tr_life:paid', 'payment.succeeded'],
+      ['tr_life:paid:refunded-500', 'payment.succeeded'],
+      ['tr_life:paid:refunded-1999', 'payment.refunded'],
+      ['tr_life:paid:refunded-1999:charged_back-1999', 'payment.charged_back'],
+    ])
+  })
+
+  it.concurrent.each([
+    ['that Mollie does not know', 404, {}],
+    ['that is gone', 410, {}],
+    ['whose answer is of another payment', 200, { id: 'tr_another' }],
+    ['whose answer has no id', 200, { id: null }],
+  ])('of a payment %s is refused as any forgery, and leaves nothing', async (what, status, object) => {
+    const id = idOf(what)
+    message(id, { ...paid, ...object }, status)
+    expect(await call(`id=${id}`)).toBe(401)
+    expect(await storedOf(id)).toEqual([])
+  })
+
+  it.concurrent.each([
+    ['fails', 500, {}],
+    ['refuses the key', 401, {}],
+    ['limits the rate', 429, {}],
+    ['redirects', 302, {}],
+    ['answers no JSON', 200, 'not json'],
+  ])('waits for another try while the API %s', async (what, status, body) => {
+    const id = idOf(what)
+    answers[`/v2/payments/${id}`] = [status, body, { location: '/v2/payments/tr_paid' }]
+    expect(await call(`id=${id}`)).toBe(500)
+    expect(await storedOf(id)).toEqual([])
+    message(id, paid)
+    expect(await call(`id=${id}`)).toBe(200)
   })
 })
 
