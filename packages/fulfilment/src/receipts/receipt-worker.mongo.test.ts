@@ -7,15 +7,15 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { MongoClient } from 'mongodb'
+import { type Filter, MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, type TestContext } from 'vitest'
 import { DURABLE_READ } from '../durable-read.ts'
 import { rotateOrders } from '../encryption/rotate-orders.ts'
-import { newOrder, ORDERS, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { newOrder, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
-import { orderCollection } from '../testing/order-collection.ts'
+import { type OrderCollection, orderCollection } from '../testing/order-collection.ts'
 import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import type { ReceiptClaim } from './claims/receipt-claim.ts'
@@ -72,7 +72,9 @@ function outside(keyed = true) {
   }
 }
 
-function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { leaseMs?: number } = {}) {
+type Members = Partial<ReceiptWorkerDeps> & { leaseMs?: number }
+
+function startWorkerOn({ db }: OrderCollection, sink: ReceiptSink, members: Members) {
   const leaseMs = members.leaseMs ?? 30_000
   const settled: string[] = []
   const worker = new ReceiptWorker({
@@ -91,7 +93,7 @@ function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { 
   return { worker, settled, [Symbol.asyncDispose]: () => worker.stop() }
 }
 
-async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION): Promise<string[]> {
+async function payOrdersOf({ db, orders }: OrderCollection, count: number, encryption: Encryption): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `o_${randomUUID()}`)
   const made = ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date()))
   await orders.insertMany(made.map((order) => sealMembers(order._id, order, encryption)))
@@ -111,14 +113,20 @@ async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION):
   return ids
 }
 
-async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
-  // As the service reads: what one majority read has seen, the next one sees too.
-  return (await orders.findOne({ _id: id ?? '' }, DURABLE_READ))?.receipts[0]
+/** The receipts of a collection, and what pays and sends them. */
+function receiptsOf(collection: OrderCollection) {
+  const receiptOf = async (id: string | undefined): Promise<StoredReceipt | undefined> =>
+    // As the service reads: what one majority read has seen, the next one sees too.
+    (await collection.orders.findOne({ _id: id ?? '' }, DURABLE_READ))?.receipts[0]
+  return {
+    startWorker: (sink: ReceiptSink, members: Members = {}) => startWorkerOn(collection, sink, members),
+    payOrders: (count: number, encryption = NO_ENCRYPTION) => payOrdersOf(collection, count, encryption),
+    receiptOf,
+    stateOf: (id: string | undefined) => async () => (await receiptOf(id))?.state,
+  }
 }
 
-function stateOf(id: string | undefined): () => Promise<string | undefined> {
-  return async () => (await receiptOf(id))?.state
-}
+const { startWorker, payOrders, receiptOf, stateOf } = receiptsOf(database)
 
 describe('ReceiptWorker', () => {
   it('sends owed receipts once, with their contents', async () => {
@@ -346,89 +354,111 @@ describe('a claim of unknown outcome', () => {
   })
 })
 
-describe('after an outage of the sink', () => {
+// They wait for probes, so each has its own collection, and they wait at the same time.
+describe.concurrent('after an outage of the sink', () => {
   // Nothing waits for these times.
   const longWaits = { backoff: { baseMs: 600_000, capMs: 900_000 }, random: () => 0.9 }
   const down = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }))
-  const sentCount = () => orders.countDocuments({ 'receipts.state': 'sent' })
-  const deferredCount = () => orders.countDocuments({ 'receipts.lastError.code': 'ECONNREFUSED' })
 
-  /** Starts a worker whose sink is down, and waits until it has deferred `count` receipts. */
-  async function deferReceipts({ sink, behaves }: ReturnType<typeof outside>, count: number) {
-    behaves(down)
-    await payOrders(count)
-    const started = startWorker(sink, longWaits)
-    await eventually(deferredCount).toBe(count)
-    return started
+  /** A collection of a test. It waits with the test's own `expect`. */
+  async function openReceipts({ expect }: TestContext) {
+    const own = await orderCollection(process.env)
+    const receipts = receiptsOf(own)
+    const count = (filter: Filter<OrderDocument>) => () => own.orders.countDocuments(filter)
+    const untilSent = (sent: number) => expect.poll(count({ 'receipts.state': 'sent' })).toBe(sent)
+    const untilDeferred = (deferred: number) =>
+      expect.poll(count({ 'receipts.lastError.code': 'ECONNREFUSED' })).toBe(deferred)
+    return {
+      ...{ ...receipts, untilSent, untilDeferred },
+      /** Starts a worker whose sink is down, and waits until it has deferred receipts of new orders. */
+      async deferReceipts({ sink, behaves }: ReturnType<typeof outside>, deferred: number) {
+        behaves(down)
+        await receipts.payOrders(deferred)
+        const started = receipts.startWorker(sink, longWaits)
+        await untilDeferred(deferred)
+        return started
+      },
+      [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
+    }
   }
 
-  it('all receipts follow as soon as one gets through, each once', async () => {
+  it('all receipts follow as soon as one gets through, each once', async (context) => {
+    const { expect } = context
+    await using receipts = await openReceipts(context)
     const failing = outside()
     const { keys, behaves } = failing
-    await using _ = await deferReceipts(failing, 250)
+    await using _ = await receipts.deferReceipts(failing, 250)
     behaves(async () => {})
     const before = keys().length
-    await payOrders(1)
-    await eventually(sentCount).toBe(251)
+    await receipts.payOrders(1)
+    await receipts.untilSent(251)
     expect(new Set(keys().slice(before)).size).toBe(251)
     expect(keys().slice(before)).toHaveLength(251)
   })
 
-  it('the first gets through without a new payment, also at a worker that has seen no outage', async () => {
+  it('the first gets through without a new payment, also at a worker that has seen no outage', async (context) => {
+    await using receipts = await openReceipts(context)
     const failing = outside()
-    const first = await deferReceipts(failing, 40)
+    const first = await receipts.deferReceipts(failing, 40)
     await first.worker.stop()
     failing.behaves(async () => {})
-    await using _ = startWorker(failing.sink, longWaits)
-    await eventually(sentCount).toBe(40)
+    await using _ = receipts.startWorker(failing.sink, longWaits)
+    await receipts.untilSent(40)
   })
 
-  it('all receipts follow at each of two workers', async () => {
+  it('all receipts follow at each of two workers', async (context) => {
+    await using receipts = await openReceipts(context)
     const [mine, yours] = [outside(), outside()]
     for (const { behaves } of [mine, yours]) behaves(down)
-    await payOrders(40)
-    await using _ = startWorker(mine.sink, longWaits)
-    await using __ = startWorker(yours.sink, longWaits)
-    await eventually(deferredCount).toBe(40)
+    await receipts.payOrders(40)
+    await using _ = receipts.startWorker(mine.sink, longWaits)
+    await using __ = receipts.startWorker(yours.sink, longWaits)
+    await receipts.untilDeferred(40)
     for (const { behaves } of [mine, yours]) behaves(async () => {})
-    await eventually(sentCount).toBe(40)
+    await receipts.untilSent(40)
   })
 
-  it('and while it lasts, one receipt is tried now and then, not all', async () => {
+  it('and while it lasts, one receipt is tried now and then, not all', async (context) => {
+    const { expect } = context
+    await using receipts = await openReceipts(context)
     const failing = outside()
     const { taken } = failing
-    await using _ = await deferReceipts(failing, 100)
-    await eventually(() => taken.length).toBeGreaterThanOrEqual(102)
+    await using _ = await receipts.deferReceipts(failing, 100)
+    await expect.poll(() => taken.length).toBeGreaterThanOrEqual(102)
     expect(taken.length).toBeLessThan(110)
   })
 
-  it('a receipt that the sink refused for its own sake waits for its time', async () => {
+  it('a receipt that the sink refused for its own sake waits for its time', async (context) => {
+    const { expect } = context
+    await using receipts = await openReceipts(context)
     const { sink, taken, behaves } = outside(false)
-    const [full = ''] = await payOrders(1)
+    const [full = ''] = await receipts.payOrders(1)
     behaves(async () => {
       if (taken.at(-1)?.receipt.orderId === full) throw Object.assign(new Error('full'), { code: 'EENVELOPE' })
     })
-    const worker = startWorker({ ...sink, ownCodes: ['EENVELOPE'] }, longWaits)
+    const worker = receipts.startWorker({ ...sink, ownCodes: ['EENVELOPE'] }, longWaits)
     await using _ = worker
-    await eventually(async () => (await receiptOf(full))?.lastError?.code).toBe('EENVELOPE')
-    await payOrders(20)
+    await expect.poll(async () => (await receipts.receiptOf(full))?.lastError?.code).toBe('EENVELOPE')
+    await receipts.payOrders(20)
     worker.worker.nudge()
-    await eventually(sentCount).toBe(20)
+    await receipts.untilSent(20)
     await sleep(3_000)
-    expect(await receiptOf(full)).toMatchObject({ attempts: 1, state: 'owed' })
+    expect(await receipts.receiptOf(full)).toMatchObject({ attempts: 1, state: 'owed' })
   })
 
-  it('a receipt that may have arrived is parked, never sent before its time', async () => {
+  it('a receipt that may have arrived is parked, never sent before its time', async (context) => {
+    const { expect } = context
+    await using receipts = await openReceipts(context)
     const { sink, taken, behaves } = outside(false)
-    const [hung = ''] = await payOrders(1)
+    const [hung = ''] = await receipts.payOrders(1)
     behaves(() => new Promise(() => {}))
-    const worker = startWorker(sink, { ...longWaits, sendTimeoutMs: 50 })
+    const worker = receipts.startWorker(sink, { ...longWaits, sendTimeoutMs: 50 })
     await using _ = worker
-    await eventually(stateOf(hung)).toBe('parked')
+    await expect.poll(receipts.stateOf(hung)).toBe('parked')
     behaves(async () => {})
-    await payOrders(10)
+    await receipts.payOrders(10)
     worker.worker.nudge()
-    await eventually(sentCount).toBe(10)
+    await receipts.untilSent(10)
     await sleep(2_500)
     expect(taken.filter(({ receipt }) => receipt.orderId === hung)).toHaveLength(1)
   })
