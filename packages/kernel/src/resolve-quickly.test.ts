@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 const run = promisify(execFile)
 
-/** Evaluates an expression in a process of its own that resolves quickly, and returns what it prints. */
+/** Evaluates an expression in a separate process that resolves quickly, and returns what it prints. */
 async function evaluate(expression: string): Promise<string> {
   const source = `
     import { registerHooks } from 'node:module'
