@@ -45,7 +45,7 @@ export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: Fulfil
  */
 async function refusePage(response: Response): Promise<Response> {
   if (response.ok || response.headers.get('content-type')?.includes('json') === true) return response
-  await response.body?.cancel()
+  await response.body?.cancel().catch(() => undefined)
   throw unavailable({ dependency: 'fulfilment', status: response.status })
 }
 

@@ -72,6 +72,13 @@ describe('an https: sink', () => {
     await expect(there.send()).rejects.toMatchObject({ code: `http_${status}` })
   })
 
+  it('has sent a receipt if the status says so, although the connection breaks in the body', async () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
+    const fetch = async () => new Response(body)
+    const sink = createHttpsSink({ ...unsigned, fetch, url: new URL('https://mail.test/') })
+    await sink.send(receipt, { repeated: false, signal: AbortSignal.timeout(2_000) })
+  })
+
   it('follows no redirect', async () => {
     await using there = await receiver(302)
     await expect(there.send()).rejects.toMatchObject({ code: 'http_302' })

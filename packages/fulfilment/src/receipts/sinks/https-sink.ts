@@ -36,7 +36,8 @@ export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): 
         headers: { 'content-type': 'application/json', 'idempotency-key': receipt.key, ...signed, ...authorization },
         body,
       })
-      await response.body?.cancel()
+      // The status decides, whatever becomes of the body.
+      await response.body?.cancel().catch(() => undefined)
       if (response.ok) return
       const { status } = response
       if (status >= 400 && status < 500 && !AGAIN.has(status)) throw receiptRefused({ status })

@@ -2,6 +2,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import { signWebhook } from '@oncehook/kernel/sign-webhook'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { TaskEvent } from '../events/task-event.ts'
 import type { HandlerPlace, SigningKey } from '../settings/read-handlers.ts'
 import type { CallHandler, TaskAnswer } from './call-handler.ts'
@@ -16,7 +17,10 @@ export interface HttpsCallDeps {
   readonly timeoutMs: number
 }
 
-/** Creates the calls of a handler that receives Standard Webhooks: one POST for each task, signed with every valid key. */
+/**
+ * Creates the calls of a handler that receives Standard Webhooks: one POST for each task, signed with every valid key. The
+ * status decides, whatever becomes of the body.
+ */
 export function createHttpsCall(deps: HttpsCallDeps): CallHandler {
   return (tasks) => Promise.all(tasks.map((task) => post(deps, task)))
 }
@@ -31,13 +35,16 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
     ...{ 'content-type': 'application/json', 'user-agent': 'oncehook', 'oncehook-attempt': String(attempt) },
   }
   const signal = AbortSignal.timeout(timeoutMs)
+  let response: Response
   try {
-    const response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
-    await drain(response)
-    return readVerdict({ status: response.status, retryAfter: response.headers.get('retry-after') }, clock.now())
+    response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
   } catch (cause) {
     throw unavailable({ reason: signal.aborted ? 'timed_out' : 'not_reached' }, { cause })
   }
+  const answer = { status: response.status, retryAfter: response.headers.get('retry-after') }
+  const verdict = readVerdict(answer, clock.now())
+  await drain(response)
+  return verdict
 }
 
 function validKeys(keys: readonly SigningKey[], now: number): SigningKey['key'][] {
@@ -45,12 +52,26 @@ function validKeys(keys: readonly SigningKey[], now: number): SigningKey['key'][
 }
 
 const MOST_DRAINED = 65_536
+const DRAIN_MS = 1_000
 
-/** Reads an answer that nobody needs, so that the connection can be used again. A long one ends the connection. */
+/**
+ * Reads what nobody needs, so that the connection can be used again. A body that is long, slow or broken only ends the
+ * connection: the status has said what the answer means. The signal of the call ends this, too.
+ */
 async function drain({ body }: Response): Promise<void> {
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength
-    if (size > MOST_DRAINED) return
+  if (body === null) return
+  const reader = body.getReader()
+  await withTimeout(
+    readMost(reader).catch(() => undefined),
+    DRAIN_MS,
+  )
+  void reader.cancel().catch(() => undefined)
+}
+
+async function readMost(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  for (let size = 0; size <= MOST_DRAINED; ) {
+    const { done, value } = await reader.read()
+    if (done) return
+    size += value.byteLength
   }
 }

@@ -94,6 +94,12 @@ describe('createTrpcCall', () => {
     expect(unavailable.is(error) && error.details).toEqual({ reason: 'not_reached' })
   })
 
+  it('takes the status of a refusal although the connection breaks in its body', async () => {
+    const body = () => new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
+    const { call } = setUp(atX(() => new Response(body(), { status: 500 })))
+    expect(await call('ax')).toMatchObject([{ done: true }, { refused: 'handler_failed', retry: 'later' }])
+  })
+
   it('divides a batch for twice the time of a call at most, and keeps the answers that it has', async () => {
     const system = setUp((keys) => {
       system.clock.now += 600

@@ -118,7 +118,7 @@ async function send(
   try {
     response = await call(address, { method: 'POST', headers, body, redirect: 'manual', signal })
     text = response.ok ? await readText(response) : null
-    if (!response.ok) await response.body?.cancel()
+    if (!response.ok) await response.body?.cancel().catch(() => undefined)
   } catch (cause) {
     throw unavailable({ reason: signal.aborted ? 'timed_out' : 'not_reached' }, { cause })
   }
