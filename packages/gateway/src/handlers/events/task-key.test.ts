@@ -1,3 +1,5 @@
+import { readWebhookKey, signWebhook } from '@oncehook/kernel/sign-webhook'
+import { createVerifier } from '@oncehook/webhooks'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { taskKey } from './task-key.ts'
@@ -5,6 +7,18 @@ import { taskKey } from './task-key.ts'
 const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
 const eventId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 }).filter((id) => id.isWellFormed())
 const id = fc.record({ provider: name, eventId, handler: name })
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+const verifier = createVerifier({ scheme: 'standard-webhooks', effects: [], secrets: SECRET })
+
+/** What the library of handlers says of a call whose `webhook-id` is this key. */
+async function outcomeOf(key: string): Promise<string> {
+  const secret = readWebhookKey(SECRET)
+  if (secret === null) throw new Error('The secret of the test is invalid')
+  const body = '{"type":"invoice.paid"}'
+  const headers = signWebhook({ id: key, now: Date.now(), body }, [secret])
+  return (await verifier.verify({ rawBody: body, headers })).outcome
+}
 
 describe('taskKey', () => {
   it('is the provider, the event and the handler', () => {
@@ -20,6 +34,20 @@ describe('taskKey', () => {
         expect(key).toMatch(/^[\x21-\x7e]+$/)
         expect(key.length).toBeLessThanOrEqual(600)
         expect(new Headers({ 'webhook-id': key }).get('webhook-id')).toBe(key)
+      }),
+    )
+  })
+
+  it('is authentic to the library of handlers, whatever the event id', async () => {
+    const longest = { provider: 'p'.repeat(63), eventId: 'é'.repeat(78), handler: 'h'.repeat(63) }
+    const ids = ['x'.repeat(255), '€'.repeat(50), 'a.'.repeat(100), 'a '.repeat(110), longest.eventId]
+    for (const eventId of ids) {
+      const key = taskKey({ ...longest, eventId })
+      expect([key.length > 255, await outcomeOf(key)]).toEqual([true, 'unreadable'])
+    }
+    await fc.assert(
+      fc.asyncProperty(id, async (one) => {
+        expect(await outcomeOf(taskKey(one))).toBe('unreadable')
       }),
     )
   })

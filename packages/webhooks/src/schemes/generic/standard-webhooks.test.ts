@@ -6,10 +6,10 @@ import { makeProvider, onlyEvent } from '../../testing/make-provider.ts'
 
 const secrets = [{ value: 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' }]
 
-function read(body: object, settings: object): WebhookEvent {
+function read(body: object, settings: object, signedId = 'msg_0001'): WebhookEvent {
   const provider = makeProvider({ settings: { scheme: 'standard-webhooks', ...settings }, secrets })
   const rawBody = Buffer.from(JSON.stringify(body))
-  return onlyEvent(provider.readEvents({ rawBody, secretId: 's1', signedId: 'msg_0001' } as VerifiedDelivery))
+  return onlyEvent(provider.readEvents({ rawBody, secretId: 's1', signedId } as VerifiedDelivery))
 }
 
 describe('standardWebhooks', () => {
@@ -37,6 +37,12 @@ describe('standardWebhooks', () => {
 
     it('does not take an id in the body for the signed one', () => {
       expect(read({ id: 'evt_of_the_body', ...body }, settings).id).toBe('msg_0001')
+    })
+
+    it('refuses a signed id that is longer than an id of an event can be', () => {
+      expect(read(body, settings, 'x'.repeat(255)).id).toHaveLength(255)
+      const long = () => read(body, settings, 'x'.repeat(256))
+      expect(long).toThrow(expect.objectContaining({ code: eventInvalid.code }))
     })
 
     it('finds the order at the pointer of the settings in the original body', () => {

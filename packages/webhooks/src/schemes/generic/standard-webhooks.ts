@@ -91,6 +91,9 @@ interface SignedHeaders {
   readonly list: string
 }
 
+// The key of a task of Oncehook's gateway has the id of an event in it, so it can be longer than one: provider, id and handler.
+const TASK_KEY = /^[a-z0-9-]{1,63}:[\x21-\x7e]{1,472}:[a-z0-9-]{1,63}$/
+
 function readHeaders({ rawHeaders }: Delivery): SignedHeaders | 'header_missing' | 'header_malformed' {
   const family = headerLines(rawHeaders, 'webhook-signature').length > 0 ? 'webhook' : 'svix'
   const id = singleHeader(rawHeaders, `${family}-id`)
@@ -98,7 +101,7 @@ function readHeaders({ rawHeaders }: Delivery): SignedHeaders | 'header_missing'
   const list = singleHeader(rawHeaders, `${family}-signature`)
   if (!id || !timestamp || !list) return 'header_missing'
   // A full stop in the id would let one signature fit two splits of the signed text.
-  if (id.includes('.') || !isEventText(id)) return 'header_malformed'
+  if (id.includes('.') || !(isEventText(id) || TASK_KEY.test(id))) return 'header_malformed'
   return { id, timestamp, list }
 }
 
