@@ -4,12 +4,13 @@ import { logSettled } from '../../dispatch/log-settled.ts'
 import { createAllowance } from '../../dispatch/pace/allowance.ts'
 import type { UsedPauses } from '../../dispatch/pace/fresh-pauses.ts'
 import type { Turn } from '../../dispatch/turns/process-turns.ts'
+import { createReleaseUnread } from '../../handlers/calls/create-release-unread.ts'
 import { processTasks } from '../../handlers/calls/process-tasks.ts'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
 import { createSharedReads } from '../../handlers/calls/shared-reads.ts'
 import { settlesShared } from '../../handlers/calls/shared-settles.ts'
 import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
-import { createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
+import { type Claims, createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../../inbox/claims/claims-deps.ts'
 import { type MayHaveDue, probedClaims } from '../../inbox/claims/due-probe.ts'
 import { indexedClaims } from '../../inbox/claims/indexed-claims.ts'
@@ -51,11 +52,11 @@ export function createHandlerDispatcher(
   }
   const created = createClaims({ ...shared.claims, handler: name, ordering, onLineFailed }, shared.process)
   const { mayHaveDue } = shared
-  const claims = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
+  const indexed = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
+  const claims = settlesShared(databaseErrors.watch({ ...indexed, releaseStrays: async () => 0 }))
   return new Dispatcher({
-    ...{ handler: name, clock, random, logger, concurrency, batchSize: batch },
-    claims: settlesShared(databaseErrors.watch({ ...claims, releaseStrays: async () => 0 })),
-    process: prepareProcess(context, shared, handler),
+    ...{ handler: name, clock, random, logger, concurrency, batchSize: batch, claims },
+    process: prepareProcess(context, shared, { handler, claims }),
     pauses: followPauses(shared.pauses),
     lease: followLease(shared.lease),
     turn: shared.newTurn(),
@@ -77,16 +78,17 @@ export function createHandlerDispatcher(
 
 function prepareProcess(
   context: GatewayContext,
-  { claims }: SharedWork,
-  handler: HandlerSettings,
+  shared: SharedWork,
+  { handler, claims }: { readonly handler: HandlerSettings; readonly claims: Claims },
 ): DispatcherDeps['process'] {
-  const { settings, random, encryption } = context
-  const source = { db: claims.db, isSharded: claims.isSharded, encryption }
+  const { settings, random, encryption, logger, databaseErrors } = context
+  const source = { db: shared.claims.db, isSharded: shared.claims.isSharded, encryption }
   const deps = {
     read:
       handler.batch === 1
         ? createSharedReads(source, handler.name)
         : (batch: Parameters<DispatcherDeps['process']>[0]) => readTasks(source, handler.name, batch),
+    releaseUnread: createReleaseUnread({ claims, logger, handler: handler.name, countError: databaseErrors.count }),
     call: loadCall(context, handler),
     limits: {
       baseMs: settings.RETRY_BASE_MS,

@@ -9,9 +9,17 @@ type CallContext = Pick<GatewayContext, 'serviceKeys' | 'clock' | 'fetch'>
 
 /** Creates the calls of a handler. Deliveries do not need them, so the first call loads their code. */
 export function loadCall(context: CallContext, handler: HandlerSettings): CallHandler {
+  return loadOnce(() => load(context, handler))
+}
+
+/** Creates calls that the first one loads. If that fails, the next one loads them again. */
+export function loadOnce(load: () => Promise<CallHandler>): CallHandler {
   let loading: Promise<CallHandler> | undefined
   return async (tasks) => {
-    loading ??= load(context, handler)
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     return (await loading)(tasks)
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createGuardedFetch, isPublic, type Lookup } from './guarded-fetch.ts'
+import { createGuardedFetch, isPrivateAddress, isPublic, type Lookup } from './guarded-fetch.ts'
 
 const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
 afterAll(() => void server.close())
@@ -15,6 +15,7 @@ describe('createGuardedFetch', () => {
     const fetch = createGuardedFetch({ lookup: toThisMachine, mayBePrivate: false })
     const error = await fetch(`http://shop.example:${port}/`, {}).catch((thrown: Error) => thrown)
     expect(error).toMatchObject({ cause: { code: 'EPRIVATE' } })
+    expect([isPrivateAddress(error), isPrivateAddress(new TypeError('fetch failed'))]).toEqual([true, false])
   })
 
   it('takes an address that is written out', async () => {

@@ -19,6 +19,11 @@ class PrivateAddressError extends Error {
   readonly code = 'EPRIVATE'
 }
 
+/** Whether a fetch failed because the name leads to private addresses only. */
+export function isPrivateAddress(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof PrivateAddressError
+}
+
 /**
  * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
  * controls the name can lead a call into the private network.

@@ -6,6 +6,7 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { TaskEvent } from '../events/task-event.ts'
 import type { HandlerPlace, SigningKey } from '../settings/read-handlers.ts'
 import type { CallHandler, TaskAnswer } from './call-handler.ts'
+import { isPrivateAddress } from './guarded-fetch.ts'
 import { readVerdict } from './read-verdict.ts'
 
 /** Where a handler is, and what its calls need. */
@@ -39,12 +40,16 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
   try {
     response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
   } catch (cause) {
-    throw unavailable({ reason: signal.aborted ? 'timed_out' : 'not_reached' }, { cause })
+    throw unavailable({ reason: signal.aborted ? 'timed_out' : reasonOf(cause) }, { cause })
   }
   const answer = { status: response.status, retryAfter: response.headers.get('retry-after') }
   const verdict = readVerdict(answer, clock.now())
   await drain(response)
   return verdict
+}
+
+function reasonOf(cause: unknown): string {
+  return isPrivateAddress(cause) ? 'private_address' : 'not_reached'
 }
 
 function validKeys(keys: readonly SigningKey[], now: number): SigningKey['key'][] {

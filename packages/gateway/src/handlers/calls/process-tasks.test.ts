@@ -25,14 +25,15 @@ interface Options {
   /** What reading an event yields, by its id. Default: a small task. */
   readonly read?: (id: string) => TaskEvent | TaskRefusal
   readonly random?: () => number
+  readonly releaseUnread?: TaskDeps['releaseUnread']
 }
 
-function depsOf({ call, read = taskOf, random = () => 0.5 }: Options): TaskDeps {
+function depsOf({ call, read = taskOf, random = () => 0.5, releaseUnread = async () => undefined }: Options): TaskDeps {
   return {
     async *read(claims) {
       for (const claim of claims) yield { claim, read: read(claim.event.id) }
     },
-    ...{ call, limits, random, sendsTests: false },
+    ...{ releaseUnread, call, limits, random, sendsTests: false },
   }
 }
 
@@ -148,14 +149,57 @@ describe('processTasks', () => {
     expect(failure?.putOff.map(({ claim }) => claim.event.id)).toEqual(['b'])
   })
 
-  it('fails as a whole if the database does not answer', async () => {
-    const call: CallHandler = async () => [DONE]
-    const read = () => {
-      throw new MongoNetworkError('canary')
+  it.each([
+    ['The handler gave no answer in time', unavailable({ reason: 'timed_out' })],
+    ['The handler could not be reached', unavailable({ reason: 'not_reached' })],
+    ['Every secret of the handler has expired', unavailable({ reason: 'secrets_expired' })],
+    ['The host name of the handler leads to a private address', unavailable({ reason: 'private_address' })],
+    ['The handler answered 401', unavailable({ reason: 'refused', status: 401 })],
+    ['The gateway could not make the call', new Error('EMFILE')],
+  ])('stores why a call failed: %s', async (message, error) => {
+    const { failure } = await processTasks(depsOf({ call: () => Promise.reject(error) }), [claimOf('a')])
+    expect(failure?.putOff).toMatchObject([{ attempt: { message } }])
+  })
+
+  describe('if the database does not yield a task', () => {
+    const readUntilB = (id: string) => {
+      if (id === 'b') throw new MongoNetworkError('canary')
+      return taskOf(id)
     }
-    const { failure } = await processTasks(depsOf({ call, read }), [claimOf('a')])
-    expect(failure?.error.code).toBe('unavailable')
-    expect(failure?.putOff).toHaveLength(1)
+
+    it('releases what was not read, sends what was, and counts no failure', async () => {
+      const [sent, released] = [[] as string[], [] as string[]]
+      const call: CallHandler = async (tasks) => {
+        sent.push(...tasks.map(({ key }) => key))
+        return tasks.map(() => DONE)
+      }
+      const releaseUnread: TaskDeps['releaseUnread'] = async (claims, error) => {
+        expect(error).toBeInstanceOf(MongoNetworkError)
+        released.push(...claims.map(({ event }) => event.id))
+      }
+      const deps = depsOf({ call, read: readUntilB, releaseUnread })
+      const all = await processTasks(
+        deps,
+        ['a', 'b', 'c'].map((id) => claimOf(id)),
+      )
+      expect({ sent, released }).toEqual({ sent: ['a'], released: ['b', 'c'] })
+      expect(all).toMatchObject({ settled: [{ settlement: { state: 'done' } }], asked: true, failure: null })
+      expect(await processTasks(deps, [claimOf('b')])).toEqual({ settled: [], asked: false, failure: null })
+    })
+
+    it('postpones only what was read if the call fails, too', async () => {
+      const released: string[] = []
+      const { failure } = await processTasks(
+        depsOf({
+          call: () => Promise.reject(unavailable({ reason: 'not_reached' })),
+          read: readUntilB,
+          releaseUnread: async (claims) => void released.push(...claims.map(({ event }) => event.id)),
+        }),
+        ['a', 'b'].map((id) => claimOf(id)),
+      )
+      expect(released).toEqual(['b'])
+      expect(failure?.putOff.map(({ claim }) => claim.event.id)).toEqual(['a'])
+    })
   })
 
   it('sends no task whose body cannot be read, and no test event', async () => {

@@ -1,7 +1,6 @@
 import { backoffMs } from '@oncehook/kernel/backoff'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { ProcessedBatch } from '../../dispatch/process-batch.ts'
 import { decideRetry, type RetryLimits } from '../../dispatch/retry-policy.ts'
 import type { Claim, SettledClaim, Settlement } from '../../inbox/claims/claim.ts'
@@ -12,6 +11,8 @@ import type { ReadTask } from './read-tasks.ts'
 /** Dependencies of `processTasks`. */
 export interface TaskDeps {
   readonly read: (claims: readonly Claim[]) => AsyncIterable<ReadTask>
+  /** Releases claims whose tasks the database did not yield: they have made no attempt. Never rejects. */
+  readonly releaseUnread: (claims: readonly Claim[], error: unknown) => Promise<void>
   readonly call: CallHandler
   readonly limits: RetryLimits
   readonly random: () => number
@@ -26,23 +27,23 @@ const NOW = { baseMs: 100, capMs: 5_000 }
 const SPREAD = 0.1
 const LEAST_SPREAD_MS = 1_000
 
-/** Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Never throws. */
+/**
+ * Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Releases those
+ * that cannot be read now: that is no failure of the handler. Never throws.
+ */
 export async function processTasks(deps: TaskDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
   const run = new TaskRun(deps)
   const isTest = ({ test }: Claim): boolean => test === true && !deps.sendsTests
   for (const claim of claims.filter(isTest)) run.leaveUnhandled(claim)
   const open = claims.filter((claim) => !isTest(claim))
   try {
-    for await (const task of deps.read(open)) await run.add(task)
+    for await (const task of run.read(open)) await run.add(task)
     await run.send()
     return run.end()
-  } catch (thrown) {
-    const error = toUnavailable(thrown) ?? toAppError(thrown)
-    const settled = new Set(run.settled.map(({ claim }) => claim))
-    const putOff = open.filter((claim) => !settled.has(claim)).map((claim) => putBack(deps, claim, error))
-    // One slow task looks like this, too.
-    const late = isLate(error) ? { isBusy: true } : {}
-    return { settled: run.settled, asked: true, failure: { error, reached: false, died: false, ...late, putOff } }
+  } catch (error) {
+    return run.fail(open, toAppError(error))
+  } finally {
+    await run.releaseUnread()
   }
 }
 
@@ -57,6 +58,7 @@ class TaskRun {
   /** The tasks whose calls the handler was too busy for. */
   readonly #sentAway: SettledClaim[] = []
   #isAnswered = false
+  #unread: { readonly claims: ReadonlySet<Claim>; readonly error: unknown } | null = null
   readonly #deps: TaskDeps
   #waiting: { readonly claim: Claim; readonly task: TaskEvent }[] = []
   #characters = 0
@@ -68,6 +70,24 @@ class TaskRun {
   leaveUnhandled(claim: Claim): void {
     const attempt = { ms: 0, outcome: 'unhandled', code: null, message: null }
     this.settled.push({ claim, settlement: { state: 'unhandled', reason: 'test' }, attempt })
+  }
+
+  /** The tasks of these claims, until the database fails to yield one. */
+  async *read(claims: readonly Claim[]): AsyncGenerator<ReadTask> {
+    const left = new Set(claims)
+    try {
+      for await (const task of this.#deps.read(claims)) {
+        left.delete(task.claim)
+        yield task
+      }
+    } catch (error) {
+      this.#unread = { claims: left, error }
+    }
+  }
+
+  /** Releases the claims whose tasks were not read. */
+  async releaseUnread(): Promise<void> {
+    if (this.#unread !== null) await this.#deps.releaseUnread([...this.#unread.claims], this.#unread.error)
   }
 
   async add({ claim, read }: ReadTask): Promise<void> {
@@ -110,6 +130,15 @@ class TaskRun {
     const failure = { error: unavailable({ reason: 'busy' }), reached: false, died: false, isBusy: true }
     return { settled: this.settled, asked: true, failure: { ...failure, putOff: this.#sentAway } }
   }
+
+  /** The result of a batch of these claims, of which a call failed as a whole. */
+  fail(claims: readonly Claim[], error: AppError): ProcessedBatch {
+    const known = new Set([...this.settled.map(({ claim }) => claim), ...(this.#unread?.claims ?? [])])
+    const putOff = claims.filter((claim) => !known.has(claim)).map((claim) => putBack(this.#deps, claim, error))
+    // One slow task looks like this, too.
+    const late = isLate(error) ? { isBusy: true } : {}
+    return { settled: this.settled, asked: true, failure: { error, reached: false, died: false, ...late, putOff } }
+  }
 }
 
 const UNANSWERED: TaskRefusal = { refused: 'unavailable', retry: 'later', message: 'The handler gave no answer' }
@@ -145,10 +174,23 @@ function spread(ms: number, random: () => number): number {
   return Math.floor(ms + (0.5 + random() / 2) * Math.max(LEAST_SPREAD_MS, ms * SPREAD))
 }
 
+const SAYS: Readonly<Record<string, string>> = {
+  private_address: 'The host name of the handler leads to a private address',
+  secrets_expired: 'Every secret of the handler has expired',
+  timed_out: 'The handler gave no answer in time',
+}
+
+function describeFailure(error: AppError): string {
+  if (!unavailable.is(error)) return 'The gateway could not make the call'
+  const { reason, status } = error.details
+  return reason === 'refused'
+    ? `The handler answered ${status}`
+    : (SAYS[String(reason)] ?? 'The handler could not be reached')
+}
+
 /** A task of a call that failed as a whole: nothing counts against it that did not count before. */
 function putBack(deps: TaskDeps, claim: Claim, error: AppError): SettledClaim {
-  const message = isLate(error) ? 'The handler gave no answer in time' : 'The handler could not be reached'
-  const answer: TaskRefusal = { refused: error.code, retry: 'later', message }
+  const answer: TaskRefusal = { refused: error.code, retry: 'later', message: describeFailure(error) }
   return keepSuspicion(settle(deps, { claim, answer, ms: 0 }))
 }
 
