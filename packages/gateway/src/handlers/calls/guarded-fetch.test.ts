@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createGuardedFetch, isPrivateAddress, isPublic, type Lookup } from './guarded-fetch.ts'
+import { createGuardedFetch, isPrivateAddress, isPublic } from './guarded-fetch.ts'
+import type { Lookup } from './share-lookup.ts'
 
 const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
 afterAll(() => void server.close())
@@ -27,6 +29,25 @@ describe('createGuardedFetch', () => {
     const fetch = createGuardedFetch({ lookup: toThisMachine, mayBePrivate: true })
     expect(await (await fetch(`http://localhost:${port}/`, {})).text()).toBe('here')
   })
+
+  it.each([true, false])(
+    'looks a name up once for calls at the same time (private addresses: %s)',
+    async (mayBePrivate) => {
+      const asked: string[] = []
+      const fetch = createGuardedFetch({
+        async lookup(name, options) {
+          asked.push(name)
+          await sleep(100)
+          return toThisMachine(name, options)
+        },
+        mayBePrivate,
+      })
+      const calls = Array.from({ length: 8 }, () => fetch(`http://shop.example:${port}/`, {}))
+      const results = await Promise.allSettled(calls)
+      expect(new Set(results.map(({ status }) => status))).toEqual(new Set([mayBePrivate ? 'fulfilled' : 'rejected']))
+      expect(asked).toEqual(['shop.example'])
+    },
+  )
 
   it.each(['93.184.216.34', '2606:4700::1111'])('knows that %s is public', (address) => {
     expect(isPublic(address)).toBe(true)

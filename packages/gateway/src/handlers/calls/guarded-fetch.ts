@@ -2,9 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import ipaddr from 'ipaddr.js'
 import { Agent, fetch, type RequestInit } from 'undici'
-
-/** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
-export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
+import { type Lookup, shareLookup } from './share-lookup.ts'
 
 /** How addresses are found, and whether they may be private. */
 export interface GuardedFetchOptions {
@@ -25,11 +23,12 @@ export function isPrivateAddress(error: unknown): boolean {
 }
 
 /**
- * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
- * controls the name can lead a call into the private network.
+ * Creates a fetch for one handler, whose calls share the lookup of a name. The address is checked when the connection is made,
+ * so that nobody who controls the name can lead a call into the private network.
  */
 export function createGuardedFetch({ lookup, mayBePrivate }: GuardedFetchOptions): CallFetch {
-  const connect = mayBePrivate ? {} : { lookup: guardLookup(lookup) }
+  const shared = shareLookup(lookup)
+  const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
   const agent = new Agent({ allowH2: false, connect })
   // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
   return async (address, init) =>
@@ -38,9 +37,10 @@ export function createGuardedFetch({ lookup, mayBePrivate }: GuardedFetchOptions
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-function guardLookup(lookup: Lookup) {
+/** A lookup in the form in which connections call it. */
+function toConnectLookup(lookup: Lookup) {
   return (name: string, options: LookupOptions, found: Found): void => {
-    findPublic(lookup, name, options).then(
+    lookup(name, { ...options, all: true }).then(
       (addresses) => {
         const [first] = addresses
         if (options.all === true) found(null, addresses)
@@ -51,11 +51,12 @@ function guardLookup(lookup: Lookup) {
   }
 }
 
-async function findPublic(lookup: Lookup, name: string, options: LookupOptions): Promise<LookupAddress[]> {
-  const addresses = await lookup(name, { ...options, all: true })
-  const allowed = addresses.filter(({ address }) => isPublic(address))
-  if (allowed.length === 0) throw new PrivateAddressError('The name of the host leads to a private address')
-  return allowed
+function onlyPublic(lookup: Lookup): Lookup {
+  return async (name, options) => {
+    const allowed = (await lookup(name, options)).filter(({ address }) => isPublic(address))
+    if (allowed.length === 0) throw new PrivateAddressError('The name of the host leads to a private address')
+    return allowed
+  }
 }
 
 /** Whether an address belongs to the public Internet. */
