@@ -1,8 +1,9 @@
+import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import type { EventDocument } from '../event-document.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
 import { discardTasks } from './discard-tasks.ts'
 
 const retention = { retentionMs: 7_200_000, bodyRetentionMs: 3_600_000 }
@@ -43,6 +44,21 @@ describe('discardTasks', () => {
     const first = await discardTasks({ db, retention, monotonicMs }, 'removed')
     expect(first).toMatchObject({ discarded: 500, more: true })
     expect(await discardTasks({ db, retention }, 'removed')).toMatchObject({ discarded: 100, more: false })
+  })
+
+  it.each(['pending', 'dead'] as const)('reads no %s record of other handlers or of fulfilment', async (state) => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database, { handlers: { takerOf } })
+    const { db, events } = open
+    const others = Array.from({ length: 600 }, (_, index) => {
+      return index % 2 === 0 ? task('kept', { state }) : sampleRecord({ state })
+    })
+    await events.insertMany([...others, ...[1, 2, 3].map(() => task('removed', { state }))])
+    await using profile = await startProfile(database.db)
+    expect(await discardTasks({ db, retention }, 'removed')).toMatchObject({ discarded: 3, more: false })
+    const examined = await profile.examined(EVENTS)
+    expect(examined.length).toBeGreaterThan(0)
+    for (const { plan, keys, documents } of examined) expect(Math.max(keys, documents), plan).toBeLessThan(10)
   })
 
   it('finds nothing where there were never handlers', async () => {

@@ -1,7 +1,14 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Filter, ObjectId } from 'mongodb'
 import { isIndexMissing } from '../claims/index-missing.ts'
-import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
+import {
+  DUE_INDEX,
+  EVENTS,
+  type EventDocument,
+  PROCESSING_INDEX,
+  TASK_DEAD_INDEX,
+  TASK_DUE_INDEX,
+} from '../event-document.ts'
 import type { Retention } from '../retention/retention.ts'
 import { discard } from '../transitions.ts'
 
@@ -38,10 +45,9 @@ export async function discardTasks(deps: DiscardDeps, handler: string): Promise<
   let discarded = 0
   let more = false
   for (const state of ['pending', 'dead'] as const) {
-    for (let [isFull, after]: [boolean, ObjectId | null] = [true, null]; isFull && !more; ) {
-      const ids: ObjectId[] = await findSlice(db, { state, handler, after })
+    for (let isFull = true; isFull && !more; ) {
+      const ids = await findSlice(db, { state, handler })
       discarded += await write(deps, { _id: { $in: ids }, state, handler })
-      after = ids.at(-1) ?? null
       isFull = ids.length === SLICE
       more = isFull && monotonicMs() > endsAt
     }
@@ -63,30 +69,32 @@ function write({ db, retention }: DiscardDeps, q: Filter<EventDocument>): Promis
 interface Wanted {
   readonly state: 'pending' | 'dead'
   readonly handler: string
-  readonly after: ObjectId | null
 }
 
-/** Pending tasks leave the index by handler. The index of dead ones has them among those of others, in the order of ids. */
-async function findSlice(db: Db, { state, handler, after }: Wanted): Promise<ObjectId[]> {
-  if (state === 'dead') {
-    return find(db, { state, handler, ...(after === null ? {} : { _id: { $gt: after } }) }, 'dead')
-  }
+/** For each state, the index that distinguishes handlers, and the one that serves without it. */
+const INDEXES = {
+  pending: { byHandler: TASK_DUE_INDEX, ofAll: DUE_INDEX },
+  dead: { byHandler: TASK_DEAD_INDEX, ofAll: 'dead' },
+} as const
+
+/** Some tasks of the handler. Those that were discarded have left the index. */
+async function findSlice(db: Db, wanted: Wanted): Promise<ObjectId[]> {
+  const { byHandler, ofAll } = INDEXES[wanted.state]
   try {
-    return await find(db, { state, handler }, TASK_DUE_INDEX)
+    return await find(db, wanted, byHandler)
   } catch (error) {
     // No gateway had handlers yet.
     if (!isIndexMissing(error)) throw error
-    return find(db, { state, handler }, DUE_INDEX)
+    return find(db, wanted, ofAll)
   }
 }
 
-async function find(db: Db, filter: Filter<EventDocument>, hint: string): Promise<ObjectId[]> {
-  const found = db
+async function find(db: Db, { state, handler }: Wanted, hint: string): Promise<ObjectId[]> {
+  const ids = await db
     .collection<EventDocument>(EVENTS)
-    .find(filter, { hint, maxTimeMS: SEARCH_MS })
+    .find({ state, handler }, { hint, maxTimeMS: SEARCH_MS })
     .project<Pick<EventDocument, '_id'>>({ _id: 1 })
     .limit(SLICE)
-  // Only the index of dead records has this order.
-  const ids = await (hint === 'dead' ? found.sort({ state: 1, _id: 1 }) : found).toArray()
+    .toArray()
   return ids.map(({ _id }) => _id)
 }
