@@ -10,6 +10,7 @@ import { sampleRecord } from '../testing/sample-record.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
 import type { Evidence } from './inbox.ts'
 import type { BatchArrival } from './record-batch.ts'
+import { eraseEvents, findErasableEvents } from './retention/erase-events.ts'
 import { removeUnusedBodies } from './retention/remove-unused-bodies.ts'
 import { stripOldBodies } from './retention/strip-old-bodies.ts'
 
@@ -60,6 +61,26 @@ describe('recordBatch', () => {
       expect(record.raw.length()).toBe(0)
       expect((await withBody(source, record)).raw.toString()).toBe(rawBody.toString())
     }
+  })
+
+  it('gives new tasks bodies of their own if the shared one was erased, which stays so', async () => {
+    await using own = await testDatabase(process.env)
+    const handlers = { takerOf: () => undefined }
+    await using first = await openInbox(own, { handlers })
+    const { arrival, bodyId, rawBody, ids } = batch(uniqueIds(3))
+    expect(await first.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded', 'recorded'])
+    const erased = await findErasableEvents(first.db, { provider: 'acme', eventId: ids[0] ?? '' })
+    expect(await eraseEvents(first.db, erased)).toBe(1)
+    await using later = await openInbox(own, { handlers })
+    const wanted = { ...arrival, wantedBy: () => ['billing'] }
+    expect(await later.inbox.recordBatch(wanted)).toEqual(['recorded', 'recorded', 'recorded'])
+    const tasks = await later.events.find({ handler: 'billing' }).toArray()
+    expect(tasks).toHaveLength(3)
+    for (const task of tasks) {
+      expect(task).not.toHaveProperty('bodyId')
+      expect(task.raw.toString()).toBe(rawBody.toString())
+    }
+    expect((await own.db.collection<BodyDocument>(BODIES).findOne({ _id: bodyId }))?.raw.length()).toBe(0)
   })
 
   it('leaves the body in the record of a single event, as before', async () => {

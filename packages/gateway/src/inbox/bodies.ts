@@ -41,11 +41,17 @@ export interface BodiesDeps extends Retention {
 /** Stores bodies that several records share. */
 export interface Bodies {
   /**
-   * Stores a body, or keeps an existing one for longer. Resolves to true if a majority holds it, for long enough that
-   * records may refer to it. Does not start after `endsAt`, an instant of `performance.now()`.
+   * Stores a body, or keeps an existing one for longer. Does not start after `endsAt`, an instant of
+   * `performance.now()`.
    */
-  keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<boolean>
+  keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<KeptBody>
 }
+
+/**
+ * What became of a body. `kept`: a majority holds it, for long enough that records may refer to it. `erased`: it stays
+ * removed, for the records that refer to it already.
+ */
+type KeptBody = 'kept' | 'erased' | 'not_stored'
 
 interface Kept {
   readonly id: string
@@ -68,11 +74,16 @@ export function createBodies(deps: BodiesDeps): Bodies {
       const body = { id, ...sealBody(id, rawBody, deps.encryption) }
       const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
       const [verdict] = await attempt()
-      if (verdict !== 'duplicate') return verdict === 'stored'
-      // Another process stored the same body at the same time. Now there is one to keep for longer.
-      return (await attempt())[0] === 'stored'
+      if (verdict !== 'duplicate') return keptAs(verdict)
+      // If another process stored the same body at the same time, there is now one to keep for longer.
+      return keptAs((await attempt())[0])
     },
   }
+}
+
+function keptAs(verdict: WriteResult | undefined): KeptBody {
+  if (verdict === 'stored') return 'kept'
+  return verdict === 'duplicate' ? 'erased' : 'not_stored'
 }
 
 async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteResult[]> {
@@ -80,12 +91,13 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteRe
   // Later than the date of any check in progress. Otherwise that check would not notice this delivery.
   const until = { $add: ['$$NOW', Math.max(bodyMsOf(deps), CHECK_AGAIN_MS) + MARGIN_MS] }
   const updates: Document[] = bodies.map(({ id, raw, sealed }) => ({
-    q: { _id: id },
+    // An erased body does not match, and its id is refused.
+    q: { _id: id, $nor: [IS_ERASED] },
     u: [
       {
         $set: {
           raw: { $ifNull: ['$raw', { $literal: raw }] },
-          // An existing body stays as it is, even if it is unencrypted or erased.
+          // An existing body stays as it is, even if it is unencrypted.
           ...(sealed === undefined ? {} : { sealed: { $cond: [IS_NEW, { $literal: sealed }, '$sealed'] } }),
           checkAt: { $max: ['$checkAt', until] },
         },
@@ -113,6 +125,8 @@ export function sealBody(
   return sealed === null ? { raw: new Binary(rawBody) } : { raw: NO_BODY, sealed }
 }
 
+// So is an empty body that was signed. It fits into its records.
+const IS_ERASED = { raw: NO_BODY, sealed: { $exists: false } }
 const IS_NEW = { $eq: [{ $type: '$raw' }, 'missing'] }
 
 function placeOf(id: string): Place {

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
+import type { BatchTerms } from './batch-queue.ts'
 import { type BodiesDeps, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { OVERHEAD_BYTES } from './group-limits.ts'
+import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
 import type { KnownIds } from './known-ids.ts'
 import type { TaskWish } from './lines/line.ts'
@@ -45,9 +46,12 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
     const members = tasks.flat()
     const fresh = members.filter(({ key }) => !steps.known.has(key))
     // The body is stored before any record that refers to it.
-    const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
-    if (!isKept) return events.map(() => 'not_stored')
-    const outcomes = await writeFresh(fresh, steps, endsAt)
+    const kept = fresh.length === 0 ? 'kept' : await bodies.keep({ id: body.id, rawBody }, endsAt)
+    if (kept === 'not_stored') return events.map(() => 'not_stored')
+    const isOwn = kept === 'erased' && fresh.length * rawBody.length <= GROUP_LIMITS.maxBytes
+    const outcomes = await (isOwn
+      ? writeFresh(fresh.map(withOwnBody), steps, { endsAt, bytes: OVERHEAD_BYTES + rawBody.length })
+      : writeFresh(fresh, steps, { endsAt, bytes: OVERHEAD_BYTES }))
     const outcomeOf = (member: Member): Recorded =>
       outcomes.get(member.key) ?? steps.settle({ ...member, document: undefined, verdict: 'duplicate' })
     return tasks.map((ofEvent) => joinOutcomes(ofEvent.map(outcomeOf)))
@@ -56,11 +60,16 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
 
 type Member = Omit<Written, 'document' | 'verdict'>
 
+/** The shared body was erased. It stays so, but a new task needs its body: each gets one of its own. */
+function withOwnBody({ body, ...member }: Member): Member {
+  return { ...member, body: { hash: body.hash } }
+}
+
 /** Writes events that are not known to be durable. Returns their outcomes by key. */
 async function writeFresh(
   fresh: readonly Member[],
   { group, toDocument, settle }: EventSteps,
-  endsAt: number,
+  terms: BatchTerms,
 ): Promise<Map<string, Recorded>> {
   const documents: EventDocument[] = []
   const makers = fresh.map(({ arrival, body }, index) => () => {
@@ -68,7 +77,7 @@ async function writeFresh(
     documents[index] = document
     return document
   })
-  const verdicts = await group.writeBatch(makers, { bytes: OVERHEAD_BYTES, endsAt })
+  const verdicts = await group.writeBatch(makers, terms)
   return new Map(
     fresh.map((member, at) => [member.key, settle({ ...member, document: documents[at], verdict: verdicts[at] })]),
   )

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON } from 'mongodb'
@@ -39,6 +40,24 @@ describe('readTasks', () => {
     expect(tooLarge).toEqual([])
     // Small records still come together.
     expect(replies.length).toBeLessThan(sizes.length)
+  })
+
+  it('distinguishes an empty body that was signed from one that was removed', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    const raw = new Binary(Buffer.alloc(0))
+    const records = [
+      sampleRecord({ eventId: 'signed', handler: 'billing', raw, bodyHash: hash('sha256', '', 'base64') }),
+      sampleRecord({ eventId: 'removed', handler: 'billing', raw, bodyHash: hash('sha256', '{}', 'base64') }),
+    ]
+    await open.events.insertMany(records)
+    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const read = new Map<string, ReadTask['read']>()
+    for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) {
+      read.set(task.claim.event.id, task.read)
+    }
+    expect(read.get('signed')).toMatchObject({ json: expect.stringContaining('"raw":""') })
+    expect(read.get('removed')).toMatchObject({ refused: 'body_missing', retry: 'never' })
   })
 
   it('leaves out a record that is gone, and reads small ones with one search', async () => {

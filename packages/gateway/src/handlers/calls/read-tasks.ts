@@ -4,6 +4,7 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { Claim } from '../../inbox/claims/claim.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { isBodyGone } from '../../inbox/is-body-gone.ts'
 import { type IsSharded, nameRecords } from '../../inbox/slots/name-records.ts'
 import { type TaskEvent, writeTaskEvent } from '../events/task-event.ts'
 import type { TaskRefusal } from './call-handler.ts'
@@ -19,10 +20,10 @@ export interface ReadTask {
   readonly read: TaskEvent | TaskRefusal
 }
 
-type Stored = Pick<EventDocument, '_id' | 'raw' | 'headers' | 'sealed' | 'bodyId' | 'receivedAt' | 'starts'>
+type Stored = Pick<EventDocument, '_id' | keyof typeof NEEDED>
 
 const READ_MS = 4_000
-const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, receivedAt: 1, starts: 1 } as const
+const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1 } as const
 
 // One answer of the database could otherwise have 16 MB of records, for every call in progress.
 const MOST_BYTES = 2 * 1024 * 1024
@@ -97,8 +98,9 @@ interface Reading {
 async function readTask(source: TaskSource, { claim, handler, stored }: Reading): Promise<TaskEvent | TaskRefusal> {
   try {
     // Only the fields that were read are looked at.
-    const { raw, receivedAt, starts } = await withBody(source, stored as EventDocument)
-    if (raw.length() === 0) return BODY_GONE
+    const record = await withBody(source, stored as EventDocument)
+    if (isBodyGone(record)) return BODY_GONE
+    const { raw, receivedAt, starts } = record
     return writeTaskEvent(claim, handler, { raw: Buffer.from(raw.value()), receivedAt, attempt: starts })
   } catch (error) {
     if (keyUnknown.is(error)) return { refused: error.code, retry: 'later', message: error.message }

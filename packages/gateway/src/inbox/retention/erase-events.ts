@@ -1,7 +1,14 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Filter } from 'mongodb'
 import { BODIES } from '../bodies.ts'
-import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, SETTLED_STATES } from '../event-document.ts'
+import {
+  BODY_INDEX,
+  DUE_INDEX,
+  EVENTS,
+  type EventDocument,
+  PROCESSING_INDEX,
+  SETTLED_STATES,
+} from '../event-document.ts'
 import { IS_COMPLETE } from '../key-only-record.ts'
 import { keyOnly } from '../transitions.ts'
 
@@ -52,15 +59,32 @@ export function isSettled({ state }: Pick<EventDocument, 'state'>): boolean {
 }
 
 /**
+ * Whether a record that is not settled shares a body with these events. It can be one of another event of the same
+ * delivery: without the body, its handler would never get it.
+ */
+export async function isBodyAwaited(db: Db, events: readonly ErasableEvent[]): Promise<boolean> {
+  const bodyIds = bodyIdsOf(events)
+  if (bodyIds.length === 0) return false
+  const filter = { bodyId: { $in: bodyIds }, state: { $nin: [...SETTLED_STATES] } }
+  // Without the index this would read all records. Instead it fails.
+  const options = { hint: BODY_INDEX, maxTimeMS: SEARCH_MS, readConcern: 'local', projection: { _id: 1 } } as const
+  return (await db.collection<EventDocument>(EVENTS).findOne(filter, options)) !== null
+}
+
+function bodyIdsOf(events: readonly ErasableEvent[]): string[] {
+  return [...new Set(events.flatMap(({ bodyId }) => bodyId ?? []))]
+}
+
+/**
  * Removes everything from settled events except their keys and hashes. A body that other events of its delivery share
- * is removed for them too. It is safe to repeat. Resolves to the number of erased events: fewer if one is no longer
+ * is removed for them too: ask `isBodyAwaited` first. It is safe to repeat. Resolves to the number of erased events: fewer if one is no longer
  * settled.
  */
 export async function eraseEvents(db: Db, events: readonly ErasableEvent[]): Promise<number> {
-  const bodyIds = [...new Set(events.flatMap(({ bodyId }) => (bodyId === undefined ? [] : [bodyId])))]
+  const bodyIds = bodyIdsOf(events)
   // Bodies first: the record leads to the body if this is repeated.
   const emptied = [{ $set: { raw: { $literal: new Binary(Buffer.alloc(0)) } } }, { $unset: ['checkAt', 'sealed'] }]
-  // An empty body stays. A redelivery leaves it as it is, but would store a missing one again.
+  // An empty body stays: a redelivery would store a missing one again.
   await bulkUpdate(db, { update: BODIES, updates: bodyIds.map((_id) => ({ q: { _id }, u: emptied, upsert: true })) })
   if (events.length === 0) return 0
   const q = { _id: { $in: events.map(({ _id }) => _id) }, state: { $in: [...SETTLED_STATES] } }

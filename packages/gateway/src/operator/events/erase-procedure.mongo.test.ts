@@ -6,8 +6,9 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { BSON, type Db, type Document } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Recorded } from '../../inbox/inbox.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
-import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
@@ -61,6 +62,13 @@ async function paidCustomer() {
     .poll(() => operator.receipts.list.query({ orderId, state: 'sent' }), { timeout: 10_000 })
     .toMatchObject({ items: [{}] })
   return { mark, person, orderId, eventId, event }
+}
+
+/** One delivery of two events, whose ids begin with the mark. */
+function deliverTwo({ inbox }: OpenInbox, mark: string): Promise<readonly Recorded[]> {
+  const { event, ...evidence } = sampleArrival(mark, { rawBody: Buffer.from(`{"name":"Name ${mark}"}`) })
+  const events = ['a', 'b'].map((name) => ({ ...event, id: `${mark}-${name}`, type: 'other' }))
+  return inbox.recordBatch({ evidence, events, endsAt: performance.now() + 10_000 })
 }
 
 describe('erase', () => {
@@ -192,21 +200,35 @@ describe('erase', () => {
     expect(await operator.erase.mutate({ ...whose, eventId: randomUUID() })).toMatchObject({ matched: 0 })
   })
 
+  it.each(['pending', 'processing'] as const)('is refused while another event of the delivery is %s', async (state) => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    await deliverTwo(open, mark)
+    // The task of a handler that nobody runs.
+    const other = { eventId: `${mark}-b` }
+    await open.events.updateOne(other, { $set: { state, handler: 'billing', leaseOwner: 'a dead process' } })
+    const erase = () => operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
+    await expect(erase()).rejects.toMatchObject({
+      message: expect.stringContaining('of the same delivery'),
+      data: { reason: 'erase_unsettled', httpStatus: 409 },
+    })
+    expect(await dump(database.db)).toContain(`Name ${mark}`)
+    expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
+    await open.events.updateOne(other, { $set: { state: 'done' } })
+    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+
   it('empties a body that several events share, and no delivery of it stores it again', async () => {
     await using open = await openInbox(database)
     const mark = randomUUID()
-    const rawBody = Buffer.from(`{"name":"Name ${mark}"}`)
-    const events = ['a', 'b'].map((name) => ({ ...sampleArrival(mark).event, id: `${mark}-${name}`, type: 'other' }))
-    const { event: _, ...evidence } = sampleArrival(mark, { rawBody })
-    const deliver = (inbox: typeof open.inbox) =>
-      inbox.recordBatch({ evidence, events, endsAt: performance.now() + 10_000 })
-    expect(await deliver(open.inbox)).toEqual(['recorded', 'recorded'])
+    expect(await deliverTwo(open, mark)).toEqual(['recorded', 'recorded'])
     expect(await dump(database.db)).toContain(`Name ${mark}`)
     await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
     // This process does not remember the delivery.
     await using fresh = await openInbox(database)
-    expect(await deliver(fresh.inbox)).toEqual(['duplicate', 'duplicate'])
+    expect(await deliverTwo(fresh, mark)).toEqual(['duplicate', 'duplicate'])
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
   })
 })

@@ -3,7 +3,13 @@ import { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { eraseUnsettled } from '../../errors.ts'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
-import { eraseEvents, findErasableEvents, isSettled, MOST_EVENTS } from '../../inbox/retention/erase-events.ts'
+import {
+  eraseEvents,
+  findErasableEvents,
+  isBodyAwaited,
+  isSettled,
+  MOST_EVENTS,
+} from '../../inbox/retention/erase-events.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 
@@ -20,7 +26,7 @@ type Erasure = z.output<typeof eraseSchema>
 
 /**
  * `erase`: removes the data of an order, of a customer's orders or of one event from both databases, except keys and
- * hashes. If part of it is in progress, the call is refused before anything is changed. Another call completes an
+ * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. Another call completes an
  * interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
  * order can only be found by its id. If the answer is not `complete`, call this again when fulfilment has examined the
  * orders of an earlier release.
@@ -33,7 +39,7 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
   try {
-    refuseUnsettled(found)
+    await refuseUnsettled(ctx, found)
     // The entry of the audit log comes first. After a crash in between, nothing is erased without an entry.
     await ctx.audit.record({ ...entry, details })
     const erased = await eraseAll(ctx, { found, input })
@@ -74,9 +80,13 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
   return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
 }
 
-function refuseUnsettled({ events, orders }: Found): void {
+async function refuseUnsettled({ db }: OperatorContext, { events, orders }: Found): Promise<void> {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
+  if (await isBodyAwaited(db, events)) throw eraseUnsettled({}, { message: BODY_AWAITED })
 }
+
+const BODY_AWAITED =
+  'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'
 
 /** Fulfilment comes last, because its orders lead to the events of a customer if this is repeated. */
 async function eraseAll(

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { isBodyGone } from '../../inbox/is-body-gone.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 
 /** Whether stored bytes and headers are authentic with the current secrets, as of the time of receipt. */
@@ -29,12 +29,6 @@ export async function reverifyEvent(record: EventDocument, { providers, fetch }:
   const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
-}
-
-/** Whether the body was removed. An empty form may be signed: only its hash distinguishes it from a removed body. */
-export function isBodyGone({ raw, bodyHash }: Pick<EventDocument, 'raw' | 'bodyHash'>): boolean {
-  const rawBody = raw.value()
-  return rawBody.length === 0 && bodyHash !== hash('sha256', rawBody, 'base64')
 }
 
 function failed(failure: string): Reverified {

@@ -1,7 +1,8 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { isBodyGone, type ReverifyDeps } from '../events/reverify-event.ts'
+import { isBodyGone } from '../../inbox/is-body-gone.ts'
+import type { ReverifyDeps } from '../events/reverify-event.ts'
 import { type DeliveryRead, pickEvent, type RemapResult, readDelivery, remap } from './remap.ts'
 
 /**
