@@ -1,9 +1,9 @@
 import type { Document, ObjectId } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
-import { isIndexMissing } from '../claims/index-missing.ts'
 import { EVENTS } from '../event-document.ts'
 import type { Front } from './decide-turns.ts'
 import { LINE_INDEX, LINE_STATES, OPEN_LINE_INDEX, OPEN_LINE_STATES } from './line-indexes.ts'
+import { createWithOpenLineIndex, type WithOpenLineIndex } from './with-open-line-index.ts'
 
 /** Finds the first open task of each of these lines. */
 export type FindFronts = (lines: readonly string[], maxTimeMS: number) => Promise<ReadonlyMap<string, Front<ObjectId>>>
@@ -23,28 +23,18 @@ const WITHOUT_DEAD: Way = { hint: OPEN_LINE_INDEX, open: IS_OPEN }
 const PAST_DEAD: Way = { hint: LINE_INDEX, open: { $and: [IS_IN_LINE, IS_OPEN] } }
 const WITH_DEAD: Way = { hint: LINE_INDEX, open: IS_IN_LINE }
 
-const LOOK_MS = 60_000
-
 /**
  * Creates the search of one process. If dead tasks block their lines, they are found too. If not, the index without them
  * is used. While that one is missing or being built, as after an upgrade, the other one serves, which costs a key for each
  * dead task.
  */
-export function createFindFronts(deps: FrontDeps): FindFronts {
-  const { ordering, monotonicMs = () => performance.now() } = deps
-  if (ordering?.blockOnDead === true) return (lines, maxTimeMS) => find(deps, WITH_DEAD, { lines, maxTimeMS })
-  let nextLookAt = Number.NEGATIVE_INFINITY
-  return async (lines, maxTimeMS) => {
-    const wanted = { lines, maxTimeMS }
-    if (monotonicMs() < nextLookAt) return find(deps, PAST_DEAD, wanted)
-    try {
-      return await find(deps, WITHOUT_DEAD, wanted)
-    } catch (error) {
-      if (!isIndexMissing(error)) throw error
-      nextLookAt = monotonicMs() + LOOK_MS
-      return find(deps, PAST_DEAD, wanted)
-    }
-  }
+export function createFindFronts(
+  deps: FrontDeps,
+  withIndex: WithOpenLineIndex = createWithOpenLineIndex(deps),
+): FindFronts {
+  if (deps.ordering?.blockOnDead === true) return (lines, maxTimeMS) => find(deps, WITH_DEAD, { lines, maxTimeMS })
+  return (lines, maxTimeMS) =>
+    withIndex((isThere) => find(deps, isThere ? WITHOUT_DEAD : PAST_DEAD, { lines, maxTimeMS }))
 }
 
 interface Wanted {

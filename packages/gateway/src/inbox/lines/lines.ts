@@ -1,15 +1,12 @@
-import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import type { Document, ObjectId } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { type DueRecord, findDue, isDue, SEARCH_MS, type SearchDeps } from '../claims/find-due.ts'
-import { BY_ID } from '../claims/take-claims.ts'
-import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
-import { type NamedRecord, splitRecords } from '../slots/name-records.ts'
-import { postpone, wake } from '../transitions.ts'
-import { decideTurns, type WaitingFront } from './decide-turns.ts'
-import { createFindFronts, type FindFronts } from './find-fronts.ts'
-import { findHeldLines } from './find-held-lines.ts'
+import { postpone } from '../transitions.ts'
+import { decideTurns } from './decide-turns.ts'
+import { createFindFronts } from './find-fronts.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
+import { createSweepLines } from './sweep-lines.ts'
+import { createWakeLines, linesIn, writeInLines } from './wake-lines.ts'
+import { createWithOpenLineIndex } from './with-open-line-index.ts'
 
 /*
  * The lines of a handler with `orderBy`: tasks with the same value, in the order of `lineAt`. The server sets `lineAt` when
@@ -27,7 +24,8 @@ import { IN_LINE_DUE_AT } from './line.ts'
  *
  * Why none waits forever. A task that must wait gets a due time that no search reads. The process that writes the outcome
  * of a task then looks at the first one of the line and makes it due, and the process that lets a task wait looks once more
- * after that. One of the two sees what the other wrote. If a process dies in between, a `sweep` of any process finds the line.
+ * after that. One of the two sees what the other wrote. Whoever closes a dead task that blocked its line looks, too. If a
+ * process dies in between, a `sweep` of any process finds the line.
  */
 
 /** What the lines need. */
@@ -46,7 +44,7 @@ export interface Lines {
   /** Makes the first task of each of these lines due if it waits. */
   advance(lines: readonly string[]): Promise<void>
   /**
-   * Looks through some of the tasks that wait, and makes the first ones of their lines due: a process may have died before it did
+   * Looks through some of the lines, and makes their first tasks due if they wait: a process may have died before it did
    * so. Sweep after sweep, it looks through all.
    */
   sweep(): Promise<void>
@@ -59,16 +57,19 @@ interface Admitted {
 }
 
 const AT_ONCE = 500
-// The outcomes of other tasks wait meanwhile. If it takes longer, the next sweep makes up for it.
-const ADVANCE_MS = 1_000
-const IS_WAITING = { state: 'pending', dueAt: IN_LINE_DUE_AT }
 
 /** Creates the view of one process. A task is in the line that was stored with it, whatever the setting says now. */
 export function createLines(deps: LinesDeps): Lines {
-  const nextSweep = createSweepPace(deps)
-  let sweptTo: ObjectId | null = null
-  const findFronts = createFindFronts(deps)
-  const { advance, advanceFree, wakeFree, letWait } = createWaking(deps, findFronts)
+  const withIndex = createWithOpenLineIndex(deps)
+  const findFronts = createFindFronts(deps, withIndex)
+  const { advance, advanceFree, wakeFree } = createWakeLines(deps, findFronts)
+  const { sweep, hasLines } = createSweepLines(deps, { withIndex, advanceFree })
+  const letWait = async (waiting: readonly LinedRecord[]): Promise<void> => {
+    if (waiting.length === 0) return
+    // One that was tried meanwhile and has a later time keeps it.
+    await writeInLines(deps, waiting, { filter: isDue(deps), u: postpone(IN_LINE_DUE_AT) })
+    await advanceFree(linesIn(waiting))
+  }
   const separate = async (lined: readonly LinedRecord[]): Promise<readonly LinedRecord[]> => {
     const { claimable, waiting, woken } = decideTurns(lined, await findFronts(linesIn(lined), SEARCH_MS))
     await wakeFree(woken)
@@ -84,7 +85,7 @@ export function createLines(deps: LinesDeps): Lines {
     async admit(due) {
       const lined = due.filter(isLined)
       if (lined.length === 0) return { claimable: due, waiting: 0 }
-      nextSweep.hasLines()
+      hasLines()
       const claimable = new Set<DueRecord>(await separate(lined))
       const waiting = lined.length - claimable.size
       if (waiting === due.length) await clear()
@@ -92,81 +93,8 @@ export function createLines(deps: LinesDeps): Lines {
     },
     letWait: (refused) => letWait(refused.filter(isLined)),
     advance,
-    async sweep() {
-      if (!nextSweep.isTime) return
-      const waiting = await findWaiting(deps, sweptTo)
-      sweptTo = waiting.length < AT_ONCE ? null : (waiting.at(-1)?._id ?? null)
-      if (waiting.length === 0) return
-      nextSweep.hasLines()
-      await advanceFree([...new Set(linesIn(waiting))])
-    },
+    sweep,
   }
-}
-
-/** Creates what lets tasks wait, and makes first ones due that wait. */
-function createWaking(deps: LinesDeps, findFronts: FindFronts) {
-  const write = async (records: readonly NamedRecord[], filter: Document, u: Document[]) => {
-    const named = records.length === 0 ? [] : splitRecords(records, deps.isSharded)
-    const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
-    await bulkUpdate(deps.db, { update: EVENTS, updates })
-  }
-  const wakeAll = (woken: readonly WaitingFront<ObjectId>[]): Promise<void> => write(woken, IS_WAITING, wake())
-  const findForgotten = async (lines: readonly string[]): Promise<readonly WaitingFront<ObjectId>[]> => {
-    if (lines.length === 0) return []
-    return decideTurns<ObjectId, LinedRecord>([], await findFronts(lines, ADVANCE_MS)).woken
-  }
-  /** If another task of the line is processed, its end wakes the first one. Claimed before, it would be refused. */
-  const wakeFree = async (woken: readonly WaitingFront<ObjectId>[]): Promise<void> => {
-    const held = await findHeldLines(deps, linesIn(woken))
-    await wakeAll(woken.filter(({ line }) => !held.has(line)))
-  }
-  const advanceFree = async (lines: readonly string[]): Promise<void> => wakeFree(await findForgotten(lines))
-  return {
-    wakeFree,
-    advanceFree,
-    /** After one task of each of these lines has ended. */
-    advance: async (lines: readonly string[]): Promise<void> => wakeAll(await findForgotten(lines)),
-    async letWait(waiting: readonly LinedRecord[]): Promise<void> {
-      if (waiting.length === 0) return
-      // One that was tried meanwhile and has a later time keeps it.
-      await write(waiting, isDue(deps), postpone(IN_LINE_DUE_AT))
-      await advanceFree(linesIn(waiting))
-    },
-  }
-}
-
-// Without the setting, only tasks of an earlier one can be in lines.
-const SWEEP_REST_MS = 60_000
-
-/** When the tasks that wait are looked through: always with `orderBy`, and otherwise once a minute or if there were some. */
-function createSweepPace({ handler, ordering, monotonicMs = () => performance.now() }: LinesDeps) {
-  let nextAt = Number.NEGATIVE_INFINITY
-  return {
-    get isTime(): boolean {
-      if (typeof handler !== 'string' || (ordering === undefined && monotonicMs() < nextAt)) return false
-      nextAt = monotonicMs() + SWEEP_REST_MS
-      return true
-    },
-    hasLines(): void {
-      nextAt = Number.NEGATIVE_INFINITY
-    },
-  }
-}
-
-/** Some of the tasks that wait for an earlier one, in the order of their ids, behind the given one. */
-function findWaiting({ db, handler }: LinesDeps, after: ObjectId | null): Promise<LinedRecord[]> {
-  const filter = { ...IS_WAITING, handler, ...(after === null ? {} : { _id: { $gt: after } }) }
-  const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS }
-  const found = db
-    .collection<LinedRecord>(EVENTS)
-    .find(filter as Document, options)
-    .sort({ _id: 1 })
-    .limit(AT_ONCE)
-  return found.project<LinedRecord>({ slot: 1, line: 1 }).toArray()
-}
-
-function linesIn(records: readonly { readonly line: string }[]): string[] {
-  return records.map(({ line }) => line)
 }
 
 function isLined(record: DueRecord): record is LinedRecord {

@@ -1,8 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Timestamp } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { IN_LINE_DUE_AT } from '../../inbox/lines/line.ts'
 import { startHandlerServer } from '../../testing/handlers/handler-server.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 // Other tests may keep the machine busy.
@@ -153,6 +156,20 @@ describe('the operator API', () => {
     expect(server.received.length).toBe(before + 1)
     expect(JSON.parse(server.received.at(-1)?.body ?? '')).toMatchObject({ eventId, body: { id: eventId } })
     expect(await system.events.countDocuments({ eventId })).toBe(3)
+  })
+
+  it('makes the next task of a line due at once when it closes the dead one that blocked it', async () => {
+    // Nobody sweeps the lines of a handler that is not configured.
+    const inLine = { handler: 'ordered', line: 'a' }
+    const dead = sampleRecord({ ...inLine, state: 'dead', lineAt: new Timestamp({ t: 1, i: 1 }) })
+    const waiting = { ...inLine, state: 'pending', dueAt: IN_LINE_DUE_AT } as const
+    const next = sampleRecord({ ...waiting, lineAt: new Timestamp({ t: 1, i: 2 }) })
+    const last = sampleRecord({ ...waiting, lineAt: new Timestamp({ t: 1, i: 3 }) })
+    await system.events.insertMany([dead, next, last])
+    await operator.events.close.mutate({ id: String(dead._id), reason })
+    expect((await system.record(next.eventId)).dueAt?.getTime()).toBeLessThan(IN_LINE_DUE_AT.getTime())
+    expect((await system.record(last.eventId)).dueAt).toEqual(IN_LINE_DUE_AT)
+    await operator.handlers.discard.mutate({ handler: 'ordered', reason })
   })
 
   it('discards the tasks of a removed handler, so that its events can be erased', async () => {

@@ -1,0 +1,70 @@
+import type { ClaimsDeps } from '../claims/claims-deps.ts'
+import { SEARCH_MS } from '../claims/find-due.ts'
+import { findLines } from './find-lines.ts'
+import type { WakeLines } from './wake-lines.ts'
+import type { WithOpenLineIndex } from './with-open-line-index.ts'
+
+type SweepDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'isSharded' | 'ordering' | 'monotonicMs'>
+
+/** What a sweep uses. */
+interface SweepTools {
+  readonly withIndex: WithOpenLineIndex
+  readonly advanceFree: WakeLines['advanceFree']
+}
+
+/** Looks through lines, and makes the first tasks due that wait although nothing is before them. */
+export interface SweepLines {
+  /** Looks through the next lines, for a limited time. Sweep after sweep, it looks through all. */
+  sweep(): Promise<void>
+  /** There are tasks in lines: the next sweep does not rest. */
+  hasLines(): void
+}
+
+const AT_ONCE = 500
+// The takeover waits for a sweep. A slice of lines usually takes some milliseconds.
+const SWEEP_MS = 250
+// Without the setting, only tasks of an earlier one can be in lines.
+const REST_MS = 60_000
+const BEFORE_ALL = ''
+
+/** Creates the sweeps of one process: always with `orderBy`, and otherwise once a minute or if there were lines. */
+export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: SweepTools): SweepLines {
+  const { handler, ordering, monotonicMs = () => performance.now() } = deps
+  let nextAt = Number.NEGATIVE_INFINITY
+  // The lines that were found and not looked at yet, and behind which line the next ones are.
+  let ahead: readonly string[] = []
+  let after = BEFORE_ALL
+  let limit = AT_ONCE
+  const hasLines = (): void => {
+    nextAt = Number.NEGATIVE_INFINITY
+  }
+  const sweepSlice = async (): Promise<void> => {
+    if (ahead.length === 0) {
+      const { lines, last } = await findLines(deps, withIndex, after)
+      ahead = lines
+      after = last ?? BEFORE_ALL
+    }
+    if (ahead.length === 0) return
+    hasLines()
+    try {
+      await advanceFree(ahead.slice(0, limit), SEARCH_MS)
+      ahead = ahead.slice(limit)
+      limit = AT_ONCE
+    } catch (error) {
+      // Smaller slices leave out only the line that cannot be advanced, and not those beside it.
+      if (limit === 1) ahead = ahead.slice(1)
+      limit = Math.max(1, limit >> 3)
+      throw error
+    }
+  }
+  return {
+    hasLines,
+    async sweep() {
+      if (typeof handler !== 'string' || (ordering === undefined && monotonicMs() < nextAt)) return
+      nextAt = monotonicMs() + REST_MS
+      const endsAt = monotonicMs() + SWEEP_MS
+      do await sweepSlice()
+      while ((ahead.length > 0 || after !== BEFORE_ALL) && monotonicMs() < endsAt)
+    },
+  }
+}
