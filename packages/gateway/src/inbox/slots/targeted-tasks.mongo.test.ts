@@ -2,14 +2,14 @@ import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { Document } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
-import { filtersOf, openBehindMongos, slotsIn } from '../../testing/behind-mongos.ts'
+import { filtersOf, openBehindMongos, slotsIn } from '../../testing/mongos/behind-mongos.ts'
 import { dead, HANDLER, openLines, replayTask, settleAll } from '../../testing/handlers/open-lines.ts'
 import { idsOf } from '../../testing/open-fresh-inbox.ts'
 import { EVENTS, PROCESSING_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
 import { LINE_HELD_INDEX, LINE_INDEX, OPEN_LINE_INDEX } from '../lines/line-indexes.ts'
 import { slotOf } from './slot.ts'
 
-// A line can have tasks on every shard. So whoever looks for its first one asks all of them, as searches for due tasks do.
+// A line can have tasks on every shard. So a look for its first one goes to all of them, as searches for due tasks do.
 const SEARCHED = [TASK_DUE_INDEX, PROCESSING_INDEX, LINE_INDEX, OPEN_LINE_INDEX, LINE_HELD_INDEX]
 
 function isSearch({ find, aggregate, hint }: Document): boolean {

@@ -2,7 +2,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Document } from 'mongodb'
-import { EVENTS } from '../inbox/event-document.ts'
+import { EVENTS } from '../../inbox/event-document.ts'
 
 /** Opens a database that is reached through what claims to be a mongos. */
 export async function openBehindMongos(env: NodeJS.ProcessEnv): Promise<TestDatabase> {
