@@ -1,6 +1,6 @@
 import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { lineOf, type TaskWish } from '../../inbox/lines/line.ts'
-import type { HandlerSettings, Handlers, WantedEvents } from '../settings/read-handlers.ts'
+import type { HandlerSettings, WantedEvents } from '../settings/read-handlers.ts'
 
 /** An event, as far as it decides which handlers want it. */
 export interface OfferedEvent {
@@ -12,13 +12,16 @@ export interface OfferedEvent {
 /** Returns the handlers that want an event, in the order of the setting. */
 export type FindWanting = (offered: OfferedEvent) => readonly TaskWish[]
 
+/** A handler, as far as it decides which events it wants, and in which lines their tasks are. */
+export type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'>
+
 const NOBODY: readonly TaskWish[] = []
 
 /**
  * Prepares the search for the handlers that want an event. An event that does not meet `expect` of its provider, such
  * as one of the test mode, is for nobody.
  */
-export function prepareWanting(handlers: Handlers): FindWanting {
+export function prepareWanting(handlers: ReadonlyMap<string, WantingHandler>): FindWanting {
   const candidates = [...handlers.values()]
   return (offered) => {
     if (candidates.length === 0 || offered.event.facts.withheld === 'not_expected') return NOBODY
@@ -45,12 +48,12 @@ export function findMismatches(
   return mismatches.length < found.length ? null : mismatches
 }
 
-function toWish({ name, orderBy }: HandlerSettings, body: LazyBody): TaskWish {
+function toWish({ name, orderBy }: WantingHandler, body: LazyBody): TaskWish {
   const line = orderBy === null ? undefined : lineOf(resolvePointer(body.document, orderBy))
   return line === undefined ? name : { handler: name, line }
 }
 
-function wants({ events }: HandlerSettings, offered: OfferedEvent, body: LazyBody): boolean {
+function wants({ events }: WantingHandler, offered: OfferedEvent, body: LazyBody): boolean {
   return events.some((wanted) => mismatchOf(wanted, offered, body) === null)
 }
 

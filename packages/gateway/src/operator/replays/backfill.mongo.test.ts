@@ -4,13 +4,14 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
-import type { FindWanting } from '../../handlers/events/find-wanting.ts'
+import type { FindWanting, WantingHandler } from '../../handlers/events/find-wanting.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { lineOf } from '../../inbox/lines/line.ts'
 import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { listReplays } from './list-replays.ts'
 import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { ReplayRunner } from './replay-runner.ts'
+import { ReplayRunner, type ReplayRunnerDeps } from './replay-runner.ts'
 import { createReplays } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
@@ -32,21 +33,23 @@ beforeEach(async () => {
   sent.length = 0
 })
 
-/** The runner of a process in which some handlers want every event. */
-function makeRunner(names: readonly string[], logger = memoryLogger().logger): ReplayRunner {
+/** The runner of a process in which some handlers want every event. It reads the names again and again. */
+function makeRunner(names: readonly string[], members: Partial<ReplayRunnerDeps> = {}): ReplayRunner {
   const onError = (error: unknown): void => {
     throw error
   }
   const findWanting: FindWanting = ({ event }) => (event.type === 'of.no.effect' ? names : [])
   const handlers = { current: () => new Map(names.map((name) => [name, {}])), findWanting }
   const parts = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, random: Math.random }
-  return new ReplayRunner({ ...parts, handlers, logger, onError })
+  return new ReplayRunner({ ...parts, handlers, logger: memoryLogger().logger, onError, ...members })
 }
 
-async function startBackfill(records: readonly EventDocument[]): Promise<ObjectId> {
+const SEARCH: WantingHandler = { name: 'search', events: [{ types: ['of.*'] }], orderBy: null }
+
+async function startBackfill(records: readonly EventDocument[], handler = SEARCH): Promise<ObjectId> {
   await events.insertMany([...records])
   const id = new ObjectId()
-  const options = { ratePerSecond: null, includeDone: true, handler: 'search' }
+  const options = { ratePerSecond: null, includeDone: true, handler }
   const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ...options }
   await replays.start(id, request, await replays.match(request))
   return id
@@ -88,7 +91,7 @@ it('runs under a state that release 0.1.0 does not run, and that operators see a
 it('leaves out an event whose body was removed, and logs it even if there is nothing else', async () => {
   const { logger, lines } = memoryLogger()
   const id = await startBackfill([sampleRecord({ raw: new Binary(Buffer.alloc(0)), bodyHash: 'of another body' })])
-  await makeRunner(['search'], logger).tick()
+  await makeRunner(['search'], { logger }).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 1 })
   expect(await events.countDocuments({ handler: 'search' })).toBe(0)
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'replay.events-left-out', events: 1 }))
@@ -104,3 +107,43 @@ it('costs one search at a time while its handler is not configured', async () =>
   await runner.stop()
   expect(rounds).not.toHaveBeenCalled()
 })
+
+it('goes by what the handler wanted at the request, whatever the process that runs it has read', async () => {
+  const wanted = { types: ['of.no.effect'], where: { '/a.b': 'c' } }
+  const bodies = ['{"a.b":"c","of":"sub_1"}', '{"a.b":"another"}'].map((text) => new Binary(Buffer.from(text)))
+  const [stored, ...others] = bodies.map((raw) => sampleRecord({ raw }))
+  const id = await startBackfill([stored!, ...others], { ...SEARCH, events: [wanted], orderBy: '/of' })
+  const findWanting: FindWanting = ({ rawBody }) => (Buffer.from(rawBody).includes('another') ? ['search'] : [])
+  await makeRunner([], { handlers: { current: () => new Map([['search', {}]]), findWanting } }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  const tasks = await events.find({ handler: 'search' }).toArray()
+  expect(tasks).toMatchObject([{ eventId: stored?.eventId, line: lineOf('sub_1') }])
+})
+
+it('goes by the settings of the process if the replay does not say what its handler wanted', async () => {
+  const id = await startBackfill([sampleRecord()], { ...SEARCH, events: [{ types: ['another'] }] })
+  await jobs.updateOne({ _id: id }, { $unset: { wanted: '' } })
+  await makeRunner(['search']).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  expect(await events.countDocuments({ handler: 'search' })).toBe(1)
+})
+
+it.each(['new', 'older'])(
+  'keeps its place if its handler is removed in the middle: of a replay that is %s',
+  async (age) => {
+    const id = await startBackfill([sampleRecord()])
+    if (age === 'older') await jobs.updateOne({ _id: id }, { $unset: { wanted: '' } })
+    const names = ['search']
+    // The settings change while the first event is read.
+    const providers = () => {
+      names.length = 0
+      return new Map()
+    }
+    await makeRunner(names, { providers }).tick()
+    expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', cursor: null })
+    await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
+    await makeRunner(['search']).tick()
+    expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+    expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(1)
+  },
+)

@@ -13,6 +13,11 @@ export interface ReplayDocument {
   readonly ratePerSecond: number | null
   /** The handler that gets tasks of the events. Absent: the events themselves are made due again. */
   readonly handler?: string
+  /**
+   * What that handler wanted when the replay was requested: its `events` and `orderBy` as JSON, because names in conditions
+   * may contain dots. Absent in older replays: the settings of the process that runs them decide.
+   */
+  readonly wanted?: string
   readonly matched: number
   /** The number of its events that could not be read with the settings of that time. Absent means none. */
   readonly notRead?: number

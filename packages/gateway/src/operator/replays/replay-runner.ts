@@ -10,10 +10,12 @@ import type { Providers } from '../../providers/read-providers.ts'
 import { type ReadSlice, readSlice } from './read-slice.ts'
 import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
+import { readWanted } from './stored-wanted.ts'
 
 /** The handlers that can get tasks of stored events. */
 interface BackfilledHandlers {
-  readonly current: () => { readonly keys: () => Iterable<string> }
+  readonly current: () => { readonly keys: () => Iterable<string>; readonly has: (name: string) => boolean }
+  /** For older replays, which do not say what their handlers wanted. */
   readonly findWanting: FindWanting
 }
 
@@ -130,12 +132,19 @@ export class ReplayRunner {
     return { $or: [{ state: 'running' }, { state: 'backfilling', handler: { $in: names } }] }
   }
 
+  /** Whether the handler of a replay, if it has one, is configured in this process. */
+  #knows({ handler }: ReplayDocument): boolean {
+    return handler === undefined || this.#deps.handlers?.current().has(handler) === true
+  }
+
   async #advance(replay: ReplayDocument): Promise<void> {
     let budget = replay.ratePerSecond ?? TURN_EVENTS
     let inParts = false
     const turnEndsAt = performance.now() + TURN_MS
-    for (let open: ReplayDocument | null = replay; open !== null && OPEN_STATES.includes(open.state); ) {
+    for (let open: ReplayDocument | null = replay; isOpen(open); ) {
       const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
+      // The cursor stays: when the handler is configured again, the replay continues here.
+      if (!this.#knows(open)) return
       await this.#handOn(open, slice)
       inParts = slice.inParts
       budget -= slice.updates.length
@@ -181,7 +190,8 @@ export class ReplayRunner {
 
   #read(replay: ReplayDocument, part: SearchPart, limit: number): Promise<ReadSlice> {
     const { handlers } = this.#deps
-    return readSlice({ ...this.#deps, findWanting: handlers?.findWanting }, replay, { ...part, limit })
+    const findWanting = readWanted(replay) ?? handlers?.findWanting
+    return readSlice({ ...this.#deps, findWanting }, replay, { ...part, limit })
   }
 
   /**
@@ -205,6 +215,10 @@ export class ReplayRunner {
         { returnDocument: 'after' },
       )
   }
+}
+
+function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
+  return replay !== null && OPEN_STATES.includes(replay.state)
 }
 
 const NONE = { refused: [] }
