@@ -16,6 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const HOUR_MS = 3_600_000
 // Nothing should happen in this time, so there is no event to wait for.
 const TWO_POLLS_MS = 1_200
+const LONGER_THAN_A_SHORT_STOP_MS = 4_000
 
 describe.concurrent('Dispatcher', () => {
   it('keeps events that are stored before its start, and dispatches them then', async () => {
@@ -356,6 +357,24 @@ describe.concurrent('Dispatcher', () => {
       await until(() => expect(running.fake.calls.length).toBe(1))
       await running.dispatcher.stop()
       expect(await running.open.events.countDocuments({ state: 'pending', lost: 0 })).toBe(2)
+      resolve()
+    })
+
+    it('holds the events of an open call for as long as it is told, or until it is told to hurry', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await startDispatcher(database, { batchSize: 2, concurrency: 1 })
+      const { fake, dispatcher } = running
+      const { promise, resolve } = Promise.withResolvers<void>()
+      fake.onCall = () => promise
+      await running.record('a', 'b', 'c')
+      await until(() => expect(fake.calls.length).toBe(1))
+      void dispatcher.stop(HOUR_MS)
+      await untilState(running, 'pending', 1)
+      await sleep(LONGER_THAN_A_SHORT_STOP_MS)
+      await untilState(running, 'processing', 2)
+      expect(Array.from(dispatcher.held)).toHaveLength(2)
+      await dispatcher.stop()
+      await untilState(running, 'pending', 3)
       resolve()
     })
   })

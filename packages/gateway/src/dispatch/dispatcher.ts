@@ -39,6 +39,8 @@ export class Dispatcher implements ClaimTaker {
   #scheduled = false
   #started = false
   #stopping = false
+  /** Whether it stops in so short a time that no outcome can be written again after a failure. */
+  #isHurried = false
   #polling: Promise<void> | null = null
   /** Whether due events remained after the latest poll. */
   #moreDue = false
@@ -122,21 +124,19 @@ export class Dispatcher implements ClaimTaker {
   }
 
   /**
-   * Lets the batches in progress end and releases everything else, in a limited time. Then it ends the lease of this
-   * process, so that events that could not be released are taken over at once.
+   * Releases what waits, and lets the batches in progress end, but for `graceMs` at most. Then it ends the lease of this
+   * process, so that events that could not be released are taken over at once. A second call can shorten the time.
    */
-  async stop(): Promise<void> {
+  async stop(graceMs = STOP_GRACE_MS): Promise<void> {
     this.#stopping = true
+    this.#isHurried = graceMs <= STOP_GRACE_MS
     const timers = [...this.#timers, this.lease].map((timer) => timer.stop())
     const released = this.#release(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
-    await withTimeout(Promise.all([released, polled, ...timers, this.#running.ended()]), STOP_GRACE_MS)
-    // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
-    const left = this.#release([...this.#held.keys()])
-    await withTimeout(
-      left.then(() => this.lease.end()),
-      RELEASE_MS,
-    )
+    await withTimeout(Promise.all([released, polled, ...timers, this.#running.ended()]), graceMs)
+    // A call that is still open may yet have its effect. Fulfilment then answers the next attempt with `duplicate`.
+    const ended = this.#release([...this.#held.keys()]).then(() => this.lease.end())
+    await withTimeout(ended, RELEASE_MS)
   }
 
   readonly #schedule = (): void => {
@@ -204,7 +204,7 @@ export class Dispatcher implements ClaimTaker {
   }
 
   async #settle(all: readonly SettledClaim[]): Promise<void> {
-    await settleAttempt(this.#deps, all, () => this.#stopping)
+    await settleAttempt(this.#deps, all, () => this.#isHurried)
     for (const { settlement } of all) if (settlement.state === 'pending') this.#pace.expect(settlement.delayMs)
   }
 

@@ -6,7 +6,10 @@ import type { HandlerSettings, Handlers } from './settings/read-handlers.ts'
 
 function settingsOf(fingerprints: Readonly<Record<string, string>>): Handlers {
   return new Map(
-    Object.entries(fingerprints).map(([name, fingerprint]) => [name, { name, fingerprint } as HandlerSettings]),
+    Object.entries(fingerprints).map(([name, fingerprint]) => [
+      name,
+      { name, fingerprint, timeoutMs: 5_000 } as HandlerSettings,
+    ]),
   )
 }
 
@@ -23,8 +26,8 @@ function setUp() {
       ...{ take: () => undefined, doubt: () => undefined, expect: () => undefined },
       held: [{ _id: new ObjectId(), requestId: own } as unknown as Claim],
       start: () => void told.push(`start ${own}`),
-      stop() {
-        told.push(`stop ${own}`)
+      stop(graceMs) {
+        told.push(graceMs === undefined ? `stop ${own}` : `stop ${own} within ${graceMs}`)
         return new Promise((resolve) => stops.push(resolve))
       },
     }
@@ -41,9 +44,9 @@ describe('HandlerDispatchers', () => {
     dispatchers.start()
     expect(told.splice(0)).toEqual(['start a1', 'start b2'])
     dispatchers.apply(settingsOf({ a: '1', b: '2', c: '1' }))
-    expect(told.splice(0)).toEqual(['stop b2', 'start b3', 'start c4'])
+    expect(told.splice(0)).toEqual(['stop b2 within 20000', 'start b3', 'start c4'])
     dispatchers.apply(settingsOf({ b: '2' }))
-    expect(told).toEqual(['stop a1', 'stop c4'])
+    expect(told).toEqual(['stop a1 within 20000', 'stop c4 within 20000'])
     expect(dispatchers.takerOf('a')).toBeUndefined()
     expect(dispatchers.takerOf('b')).toBeDefined()
   })
@@ -64,5 +67,16 @@ describe('HandlerDispatchers', () => {
     expect(told).toEqual(['stop a1', 'stop b2'])
     for (const end of stops) end()
     await stopped
+  })
+
+  it('stop soon, those of earlier settings too, whose calls may still be open', async () => {
+    const { dispatchers, told, stops } = setUp()
+    dispatchers.apply(settingsOf({ a: '1' }))
+    dispatchers.apply(settingsOf({ a: '2' }))
+    const stopped = dispatchers.stop()
+    expect(told).toEqual(['stop a1 within 20000', 'stop a1', 'stop a2'])
+    for (const end of stops.slice(1)) end()
+    await stopped
+    expect(dispatchers.takerOf('a')).toBeUndefined()
   })
 })

@@ -9,33 +9,43 @@ export type HandlerDispatcher = Pick<
 >
 
 interface Running {
-  readonly fingerprint: string
+  readonly settings: HandlerSettings
   readonly dispatcher: HandlerDispatcher
 }
+
+// A trpc call that has to be halved takes this many times its limit.
+const LONGEST_CALL = 2
+// For reading the tasks of a call, and for writing its outcomes.
+const AROUND_CALL_MS = 10_000
 
 /** One dispatcher for each handler. They follow the settings, and none of them waits for another. */
 export class HandlerDispatchers {
   readonly #create: (handler: HandlerSettings) => HandlerDispatcher
   readonly #running = new Map<string, Running>()
-  /** Those of earlier settings, until they have released what they hold. */
-  readonly #ending = new Map<HandlerDispatcher, Promise<void>>()
+  /** Those of earlier settings, until they hold nothing. */
+  readonly #ending = new Set<HandlerDispatcher>()
   #isStarted = false
 
   constructor(create: (handler: HandlerSettings) => HandlerDispatcher) {
     this.#create = create
   }
 
-  /** Ends the dispatchers of handlers that are gone or have changed, and creates those that are missing. */
+  /**
+   * Ends the dispatchers of handlers that are gone or have changed, and creates those that are missing. An old one holds the
+   * tasks of its open calls until these end. So a new one sends neither these tasks nor later ones of their lines.
+   */
   apply(handlers: Handlers): void {
-    for (const [name, { fingerprint, dispatcher }] of this.#running) {
-      if (handlers.get(name)?.fingerprint === fingerprint) continue
+    for (const [name, { settings, dispatcher }] of this.#running) {
+      if (handlers.get(name)?.fingerprint === settings.fingerprint) continue
       this.#running.delete(name)
-      this.#end(dispatcher)
+      this.#ending.add(dispatcher)
+      const graceMs = LONGEST_CALL * settings.timeoutMs + AROUND_CALL_MS
+      void dispatcher.stop(graceMs).finally(() => this.#ending.delete(dispatcher))
     }
     for (const handler of handlers.values()) {
       if (this.#running.has(handler.name)) continue
       const dispatcher = this.#create(handler)
-      this.#running.set(handler.name, { fingerprint: handler.fingerprint, dispatcher })
+      this.#running.set(handler.name, { settings: handler, dispatcher })
       if (this.#isStarted) dispatcher.start()
     }
   }
@@ -48,7 +58,7 @@ export class HandlerDispatchers {
   /** The claims that all of them hold. */
   *held(): Generator<Claim> {
     for (const { dispatcher } of this.#running.values()) yield* dispatcher.held
-    for (const dispatcher of this.#ending.keys()) yield* dispatcher.held
+    for (const dispatcher of this.#ending) yield* dispatcher.held
   }
 
   start(): void {
@@ -56,14 +66,10 @@ export class HandlerDispatchers {
     for (const { dispatcher } of this.#running.values()) dispatcher.start()
   }
 
-  /** Resolves when all have released what they held, in a limited time. */
+  /** Resolves when all have released what they held, in a short time: those of earlier settings too. */
   async stop(): Promise<void> {
-    this.apply(new Map())
-    await Promise.all(this.#ending.values())
-  }
-
-  #end(dispatcher: HandlerDispatcher): void {
-    const ended = dispatcher.stop().finally(() => this.#ending.delete(dispatcher))
-    this.#ending.set(dispatcher, ended)
+    for (const { dispatcher } of this.#running.values()) this.#ending.add(dispatcher)
+    this.#running.clear()
+    await Promise.all(Array.from(this.#ending, (dispatcher) => dispatcher.stop()))
   }
 }

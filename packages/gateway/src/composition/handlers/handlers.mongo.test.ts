@@ -299,6 +299,32 @@ describe('the setting HANDLERS', () => {
     expect(await system.states(last.id)).toEqual({ fulfilment: 'unhandled' })
   }, 60_000)
 
+  it('lets open calls end when a handler changes: their tasks are not sent beside them, nor later ones of a line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'handlers.json')
+    const server = stack.use(await startHandlerServer())
+    const orderBy = '/data/object/id'
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy }) }))
+    const system = stack.use(await start({ file }))
+    const answered = Promise.withResolvers<{ readonly status: number }>()
+    server.answer = () => (server.received.length === 1 ? answered.promise : { status: 204 })
+    const [first, second] = [await system.deliver('invoice.paid'), await system.deliver('invoice.paid')]
+    await expect.poll(() => server.received.length, PATIENCE).toBe(1)
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, concurrency: 2 }) }))
+    const changes = () => system.gateway.logs.filter(({ msg }) => msg === 'handlers.changed').length
+    await expect.poll(changes, PATIENCE).toBe(1)
+    // A dispatcher that ends with its process waits 2.5 s. The new one looks for tasks every two seconds.
+    await sleep(6_000)
+    expect(server.received).toHaveLength(1)
+    answered.resolve({ status: 204 })
+    for (const { id } of [first, second])
+      await expect.poll(() => system.states(id), PATIENCE).toEqual({ billing: 'done' })
+    const handled = server.received.map(({ body }) => JSON.parse(body).eventId)
+    expect(handled).toEqual([first.id, second.id])
+  }, 60_000)
+
   it('chooses events by provider, type and values of the body', async () => {
     await using server = await startHandlerServer()
     const events = [{ provider: 'shop', types: ['invoice.*'], where: { '/data/object/id': 'obj_1' } }]

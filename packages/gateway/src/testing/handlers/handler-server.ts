@@ -20,7 +20,7 @@ export interface HandlerServer extends AsyncDisposable {
   readonly url: string
   readonly received: ReceivedTask[]
   /** Decides about each call. Default: 204. */
-  answer: (call: ReceivedTask) => HandlerAnswer
+  answer: (call: ReceivedTask) => HandlerAnswer | Promise<HandlerAnswer>
 }
 
 const MOST_BYTES = 10_000_000
@@ -31,7 +31,7 @@ export async function startHandlerServer(port = 0): Promise<HandlerServer> {
     const body = Buffer.from(await readRawBody(request, MOST_BYTES)).toString('utf8')
     const call = { headers: request.headers, path: request.url ?? '', body }
     server.received.push(call)
-    send(response, server.answer(call))
+    send(response, await server.answer(call))
   }
   const handler = (request: IncomingMessage, response: ServerResponse): void => void receive(request, response)
   const listener = await listen({ host: '127.0.0.1', port, handler })
