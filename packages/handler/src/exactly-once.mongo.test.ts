@@ -61,7 +61,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     const { send, lines } = start(store)
     await send({ key: 'other_1', data: { id: 'a' } })
     const [status, body] = await send({ key: 'other_1', data: { id: 'b' } })
-    expect([status, body.error, body.retry]).toEqual([409, 'key_conflict', 'never'])
+    expect([status, body.error, body.retry]).toEqual([422, 'key_conflict', 'never'])
     expect((await store.keys('conflicts')).other_1).toBe(1)
     expect(lines).toMatchObject([{ level: 'error', key: 'other_1', message: 'A key came again with another body' }])
     expect((await store.effects()).other_1).toBe(1)
@@ -118,6 +118,22 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
     expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: false }, null])
     expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: true }, null])
     expect((await store.effects()).unhandled_1).toBe(1)
+  })
+
+  it('lets an unhandled event come again with another body, as after a change of its mapping', async (context) => {
+    const store = under(context)
+    const before = start(store)
+    const key = 'unhandled_3'
+    await before.send({ key, type: 'foo' })
+    expect(await before.send({ key, type: 'bar' })).toMatchObject([200, { outcome: 'unhandled', repeated: true }, null])
+    const { send } = start(store)
+    expect(await send({ key })).toMatchObject([200, { outcome: 'done', repeated: false }, null])
+    expect(await send({ key })).toMatchObject([200, { outcome: 'done', repeated: true }, null])
+    for (const type of ['foo', 'invoice.paid']) {
+      expect(await send({ key, type, data: { id: 'b' } })).toMatchObject([422, { error: 'key_conflict' }, null])
+    }
+    expect((await store.effects())[key]).toBe(1)
+    expect(await store.keys('conflicts')).toMatchObject({ [key]: 2 })
   })
 
   it('refuses an event without a function if the options say so', async (context) => {

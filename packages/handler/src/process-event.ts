@@ -129,7 +129,7 @@ const BUSY = failed('busy', {
   message: 'Another delivery of this event is being processed',
 })
 const ANOTHER_BODY = 'This id came before with another body'
-const CONFLICT = failed('conflict', { ...NEVER, status: 409, error: 'key_conflict', message: ANOTHER_BODY })
+const CONFLICT = failed('conflict', { ...NEVER, error: 'key_conflict', message: ANOTHER_BODY })
 const NO_FUNCTION = 'There is no function for this type of event'
 const UNHANDLED = failed('unhandled', { ...NEVER, error: 'unhandled', message: NO_FUNCTION })
 const AWAY = { ...LATER, retryAfter: 5 }

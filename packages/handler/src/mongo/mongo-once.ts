@@ -43,7 +43,7 @@ async function readKey({ keys }: MongoRun, task: Task<never>): Promise<TaskResul
   const _id = { handler: task.handler, key: task.key }
   const known = await ask(keys.findOne({ _id }), task.waitMs)
   if (known === null) return null
-  if (known.bodyHash !== task.bodyHash) {
+  if (known.outcome === 'done' && known.bodyHash !== task.bodyHash) {
     await ask(keys.updateOne({ _id }, { $inc: { conflicts: 1 } }), task.waitMs)
     return { outcome: 'conflict' }
   }

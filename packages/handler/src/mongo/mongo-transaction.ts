@@ -105,7 +105,7 @@ async function claimKey({ keys, now }: MongoRun, task: Task<never>, session: Cli
   const set = { outcome, bodyHash, expiresAt: new Date(at + keepMs) } as const
   try {
     if (work !== null) {
-      const changed = await keys.updateOne({ _id, outcome: 'unhandled', bodyHash }, { $set: set }, { session })
+      const changed = await keys.updateOne({ _id, outcome: 'unhandled' }, { $set: set }, { session })
       if (changed.matchedCount === 1) return
     }
     await keys.insertOne({ _id, ...set, conflicts: 0, createdAt: new Date(at) }, { session })

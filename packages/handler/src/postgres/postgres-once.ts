@@ -87,8 +87,9 @@ const begin = (isolation: Isolation, { waitMs, timeoutMs }: Task<never>): string
 // An unhandled event becomes done when there is a function for it. The insert waits for a transaction that holds the key.
 const CLAIM = `insert into oncehook_keys as known (handler, key, outcome, body_hash, expires_at)
   values ($1, $2, $3, $4, now() + make_interval(secs => $5))
-  on conflict (handler, key) do update set outcome = excluded.outcome, expires_at = excluded.expires_at
-  where known.outcome = 'unhandled' and excluded.outcome = 'done' and known.body_hash = excluded.body_hash
+  on conflict (handler, key) do update
+  set outcome = excluded.outcome, body_hash = excluded.body_hash, expires_at = excluded.expires_at
+  where known.outcome = 'unhandled' and excluded.outcome = 'done'
   returning txid_current()::text as transaction`
 
 const READ = 'select outcome, body_hash from oncehook_keys where handler = $1 and key = $2'
@@ -126,7 +127,7 @@ async function claimKey(
     const [known] = rows as KnownKey[]
     // It expired and was removed between the two statements.
     if (known === undefined) return { outcome: 'busy' }
-    if (known.body_hash !== bodyHash) return { outcome: 'conflict' }
+    if (known.outcome === 'done' && known.body_hash !== bodyHash) return { outcome: 'conflict' }
     return { outcome: known.outcome, repeated: true, messages: 0 }
   } catch (error) {
     if (isLockTimeout(error)) return { outcome: 'busy' }
