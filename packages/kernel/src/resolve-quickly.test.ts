@@ -33,7 +33,8 @@ describe('resolveQuickly', () => {
   })
 
   it('says which file is missing', async () => {
-    const missing = `import('${import.meta.resolve('./absent.ts')}').catch(({ code, message }) => code + ' ' + message)`
+    const absent = import.meta.resolve('./resolve-quickly.ts').replace('resolve-quickly', 'absent')
+    const missing = `import('${absent}').catch(({ code, message }) => code + ' ' + message)`
     expect(await evaluate(missing)).toMatch(/^(ENOENT|ERR_MODULE_NOT_FOUND) .*absent\.ts/)
   })
 })

@@ -360,7 +360,7 @@ describe.concurrent('Dispatcher', () => {
       resolve()
     })
 
-    it('holds the events of an open call for as long as it is told, or until it is told to hurry', async () => {
+    it('holds the events of an open call for the time that it was given, or until a second call shortens it', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 2, concurrency: 1 })
       const { fake, dispatcher } = running

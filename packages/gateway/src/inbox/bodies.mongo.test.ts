@@ -63,7 +63,7 @@ describe('recordBatch', () => {
     }
   })
 
-  it('gives new tasks bodies of their own if the shared one was erased, which stays so', async () => {
+  it('gives new tasks separate bodies if the shared one was erased, which stays so', async () => {
     await using own = await testDatabase(process.env)
     const handlers = { takerOf: () => undefined }
     await using first = await openInbox(own, { handlers })

@@ -60,7 +60,7 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
 
 type Member = Omit<Written, 'document' | 'verdict'>
 
-/** The shared body was erased. It stays so, but a new task needs its body: each gets one of its own. */
+/** The shared body was erased. It stays so, but a new task needs its body: each gets its own. */
 function withOwnBody({ body, ...member }: Member): Member {
   return { ...member, body: { hash: body.hash } }
 }

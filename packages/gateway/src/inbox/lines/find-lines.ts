@@ -26,7 +26,8 @@ export function findLines(deps: FindLinesDeps, withIndex: WithOpenLineIndex, aft
   const find = deps.isSharded?.() === true ? findByTasks : findByLine
   return withIndex((isThere) => {
     const [hint, states] = isThere ? [OPEN_LINE_INDEX, OPEN_LINE_STATES] : [LINE_INDEX, LINE_STATES]
-    return find(deps, { line: { $gt: after }, state: { $in: states } }, hint)
+    const filter = { line: { $gt: after }, state: { $in: states } }
+    return find(deps, filter, hint)
   })
 }
 

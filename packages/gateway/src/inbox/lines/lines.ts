@@ -24,7 +24,7 @@ import { createWithOpenLineIndex } from './with-open-line-index.ts'
  *
  * Why none waits forever. A task that must wait gets a due time that no search reads. The process that writes the outcome
  * of a task then looks at the first one of the line and makes it due, and the process that lets a task wait looks once more
- * after that. One of the two sees what the other wrote. Whoever closes a dead task that blocked its line looks, too. If a
+ * after that. One of the two sees what the other wrote. An operator's change that closes a dead task looks, too. If a
  * process dies in between, a `sweep` of any process finds the line.
  */
 

@@ -2,8 +2,8 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { openBehindMongos } from '../../testing/mongos/behind-mongos.ts'
 import { copyInLine, HANDLER, type OpenLines, openLines } from '../../testing/handlers/open-lines.ts'
+import { openBehindMongos } from '../../testing/mongos/behind-mongos.ts'
 import { EVENTS } from '../event-document.ts'
 import { advanceLine } from './advance-line.ts'
 import { findLines } from './find-lines.ts'
@@ -16,7 +16,7 @@ async function letAllWait({ open }: OpenLines): Promise<void> {
   await open.events.updateMany({}, { $set: { dueAt: IN_LINE_DUE_AT } })
 }
 
-/** Stores a task in each of so many lines, and lets all of them wait. Resolves to the names of the lines, in order. */
+/** Stores a task in each of `count` lines, and lets all of them wait. Resolves to the names of the lines, in order. */
 async function storeForgotten({ open, store }: OpenLines, count: number): Promise<readonly string[]> {
   await store('line-0')
   const first = await open.record('line-0')

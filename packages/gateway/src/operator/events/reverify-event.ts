@@ -1,6 +1,6 @@
 import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { isBodyGone } from '../../inbox/is-body-gone.ts'
+import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 
 /** Whether stored bytes and headers are authentic with the current secrets, as of the time of receipt. */

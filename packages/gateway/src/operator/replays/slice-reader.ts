@@ -1,7 +1,7 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { isBodyGone } from '../../inbox/is-body-gone.ts'
+import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
 import type { ReverifyDeps } from '../events/reverify-event.ts'
 import { type DeliveryRead, pickEvent, type RemapResult, readDelivery, remap } from './remap.ts'
 
