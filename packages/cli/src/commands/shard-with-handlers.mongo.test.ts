@@ -50,6 +50,7 @@ it('shards events for handlers that are set afterwards: each task is called once
   await expect.poll(() => system.events.countDocuments({ ...tasks, state: 'done' })).toBe(2 * delivered.length)
   expect(await system.events.countDocuments(tasks)).toBe(2 * delivered.length)
   const called = server.received.map(({ headers }) => String(headers['webhook-id']))
+  expect(called).toHaveLength(2 * delivered.length)
   expect(new Set(called).size).toBe(2 * delivered.length)
   for (const line of lines) {
     const sent = delivered.filter((one) => one.line === line).map(({ id }) => `acme:${id}:billing`)

@@ -8,7 +8,7 @@ function settingsOf(fingerprints: Readonly<Record<string, string>>): Handlers {
   return new Map(
     Object.entries(fingerprints).map(([name, fingerprint]) => [
       name,
-      { name, fingerprint, timeoutMs: 5_000 } as HandlerSettings,
+      { name, fingerprint, timeoutMs: 5_000, batch: 2 } as HandlerSettings,
     ]),
   )
 }
@@ -44,9 +44,9 @@ describe('HandlerDispatchers', () => {
     dispatchers.start()
     expect(told.splice(0)).toEqual(['start a1', 'start b2'])
     dispatchers.apply(settingsOf({ a: '1', b: '2', c: '1' }))
-    expect(told.splice(0)).toEqual(['stop b2 within 20000', 'start b3', 'start c4'])
+    expect(told.splice(0)).toEqual(['stop b2 within 30000', 'start b3', 'start c4'])
     dispatchers.apply(settingsOf({ b: '2' }))
-    expect(told).toEqual(['stop a1 within 20000', 'stop c4 within 20000'])
+    expect(told).toEqual(['stop a1 within 30000', 'stop c4 within 30000'])
     expect(dispatchers.takerOf('a')).toBeUndefined()
     expect(dispatchers.takerOf('b')).toBeDefined()
   })
@@ -74,7 +74,7 @@ describe('HandlerDispatchers', () => {
     dispatchers.apply(settingsOf({ a: '1' }))
     dispatchers.apply(settingsOf({ a: '2' }))
     const stopped = dispatchers.stop()
-    expect(told).toEqual(['stop a1 within 20000', 'stop a1', 'stop a2'])
+    expect(told).toEqual(['stop a1 within 30000', 'stop a1', 'stop a2'])
     for (const end of stops.slice(1)) end()
     await stopped
     expect(dispatchers.takerOf('a')).toBeUndefined()

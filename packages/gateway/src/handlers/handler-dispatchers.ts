@@ -39,7 +39,8 @@ export class HandlerDispatchers {
       if (handlers.get(name)?.fingerprint === settings.fingerprint) continue
       this.#running.delete(name)
       this.#ending.add(dispatcher)
-      const graceMs = LONGEST_CALL * settings.timeoutMs + AROUND_CALL_MS
+      // The calls of a batch come one after the other, at most one for each of its tasks. The first that fails is the last.
+      const graceMs = LONGEST_CALL * settings.timeoutMs * settings.batch + AROUND_CALL_MS
       void dispatcher.stop(graceMs).finally(() => this.#ending.delete(dispatcher))
     }
     for (const handler of handlers.values()) {

@@ -306,13 +306,13 @@ describe('the setting HANDLERS', () => {
     const file = join(folder, 'handlers.json')
     const server = stack.use(await startHandlerServer())
     const orderBy = '/data/object/id'
-    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy }) }))
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, timeoutMs: 60_000 }) }))
     const system = stack.use(await start({ file }))
     const answered = Promise.withResolvers<{ readonly status: number }>()
     server.answer = () => (server.received.length === 1 ? answered.promise : { status: 204 })
     const [first, second] = [await system.deliver('invoice.paid'), await system.deliver('invoice.paid')]
     await expect.poll(() => server.received.length, PATIENCE).toBe(1)
-    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, concurrency: 2 }) }))
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, timeoutMs: 60_000, concurrency: 2 }) }))
     const changes = () => system.gateway.logs.filter(({ msg }) => msg === 'handlers.changed').length
     await expect.poll(changes, PATIENCE).toBe(1)
     // A dispatcher that ends with its process waits 2.5 s. The new one looks for tasks every two seconds.

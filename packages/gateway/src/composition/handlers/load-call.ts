@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import type { CallHandler } from '../../handlers/calls/call-handler.ts'
+import type { Lookup } from '../../handlers/calls/share-lookup.ts'
 import type { HandlerPlace, HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import type { GatewayContext } from '../gateway-context.ts'
 
@@ -34,11 +35,20 @@ async function loadHttps(
   { timeoutMs }: HandlerSettings,
   place: Extract<HandlerPlace, { by: 'https' }>,
 ): Promise<CallHandler> {
-  const { lookup } = await import('node:dns/promises')
   const { createGuardedFetch } = await import('../../handlers/calls/guarded-fetch.ts')
   const { createHttpsCall } = await import('../../handlers/calls/https-call.ts')
-  const fetch = createGuardedFetch({ lookup, mayBePrivate: place.mayBePrivate })
+  const fetch = createGuardedFetch({ lookup: await loadLookup(), mayBePrivate: place.mayBePrivate })
   return createHttpsCall({ place, fetch, clock, timeoutMs })
+}
+
+// All handlers of the process share it, with their former settings too: so do the threads that look names up.
+let shared: Lookup | undefined
+
+async function loadLookup(): Promise<Lookup> {
+  const { lookup } = await import('node:dns/promises')
+  const { shareLookup } = await import('../../handlers/calls/share-lookup.ts')
+  shared ??= shareLookup(lookup)
+  return shared
 }
 
 async function loadTrpc({ serviceKeys, clock, fetch }: CallContext, handler: HandlerSettings): Promise<CallHandler> {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createGuardedFetch, isPrivateAddress, isPublic } from './guarded-fetch.ts'
-import type { Lookup } from './share-lookup.ts'
+import { type Lookup, shareLookup } from './share-lookup.ts'
 
 const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
 afterAll(() => void server.close())
@@ -31,19 +31,17 @@ describe('createGuardedFetch', () => {
   })
 
   it.each([true, false])(
-    'looks a name up once for calls at the same time (private addresses: %s)',
+    'looks a name up once for calls of several handlers at the same time (private addresses: %s)',
     async (mayBePrivate) => {
       const asked: string[] = []
-      const fetch = createGuardedFetch({
-        async lookup(name, options) {
-          asked.push(name)
-          await sleep(100)
-          return toThisMachine(name, options)
-        },
-        mayBePrivate,
+      const lookup = shareLookup(async (name, options) => {
+        asked.push(name)
+        await sleep(100)
+        return toThisMachine(name, options)
       })
-      const calls = Array.from({ length: 8 }, () => fetch(`http://shop.example:${port}/`, {}))
-      const results = await Promise.allSettled(calls)
+      const handlers = [1, 2].map(() => createGuardedFetch({ lookup, mayBePrivate }))
+      const calls = Array.from({ length: 8 }, () => handlers.map((call) => call(`http://shop.example:${port}/`, {})))
+      const results = await Promise.allSettled(calls.flat())
       expect(new Set(results.map(({ status }) => status))).toEqual(new Set([mayBePrivate ? 'fulfilled' : 'rejected']))
       expect(asked).toEqual(['shop.example'])
     },

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import ipaddr from 'ipaddr.js'
 import { Agent, fetch, type RequestInit } from 'undici'
-import { type Lookup, shareLookup } from './share-lookup.ts'
+import type { Lookup } from './share-lookup.ts'
 
 /** How addresses are found, and whether they may be private. */
 export interface GuardedFetchOptions {
@@ -23,12 +23,11 @@ export function isPrivateAddress(error: unknown): boolean {
 }
 
 /**
- * Creates a fetch for one handler, whose calls share the lookup of a name. The address is checked when the connection is made,
- * so that nobody who controls the name can lead a call into the private network.
+ * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
+ * controls the name can lead a call into the private network.
  */
 export function createGuardedFetch({ lookup, mayBePrivate }: GuardedFetchOptions): CallFetch {
-  const shared = shareLookup(lookup)
-  const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
+  const connect = { lookup: toConnectLookup(mayBePrivate ? lookup : onlyPublic(lookup)) }
   const agent = new Agent({ allowH2: false, connect })
   // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
   return async (address, init) =>

@@ -52,6 +52,16 @@ describe('a sweep', () => {
     },
   )
 
+  it('reads no line if no task waits', async () => {
+    await using system = await openLines(process.env)
+    await storeForgotten(system, 50)
+    await system.open.events.updateMany({}, { $unset: { dueAt: '' } })
+    await using profile = await startProfile(system.open.db)
+    await system.claims('one').takeOver(10)
+    const searches = (await profile.examined(EVENTS)).filter(({ plan }) => /SCAN.*line/.test(plan))
+    expect(searches).toEqual([])
+  })
+
   it('passes each line once, in order', async () => {
     await using system = await openLines(process.env)
     const lines = await storeForgotten(system, 1_200)

@@ -1,6 +1,9 @@
+import type { Document } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { SEARCH_MS } from '../claims/find-due.ts'
+import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
 import { findLines } from './find-lines.ts'
+import { IN_LINE_DUE_AT } from './line.ts'
 import type { WakeLines } from './wake-lines.ts'
 import type { WithOpenLineIndex } from './with-open-line-index.ts'
 
@@ -38,12 +41,14 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
   const hasLines = (): void => {
     nextAt = Number.NEGATIVE_INFINITY
   }
+  const lookAhead = async (): Promise<void> => {
+    if (after === BEFORE_ALL && !(await anyWaits(deps))) return
+    const { lines, last } = await findLines(deps, withIndex, after)
+    ahead = lines
+    after = last ?? BEFORE_ALL
+  }
   const sweepSlice = async (): Promise<void> => {
-    if (ahead.length === 0) {
-      const { lines, last } = await findLines(deps, withIndex, after)
-      ahead = lines
-      after = last ?? BEFORE_ALL
-    }
+    if (ahead.length === 0) await lookAhead()
     if (ahead.length === 0) return
     hasLines()
     try {
@@ -67,4 +72,11 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
       while ((ahead.length > 0 || after !== BEFORE_ALL) && monotonicMs() < endsAt)
     },
   }
+}
+
+/** Whether any task waits in a line. If none does, a look at the lines would read the record of each first task for nothing. */
+async function anyWaits({ db, handler }: SweepDeps): Promise<boolean> {
+  const filter: Document = { state: 'pending', handler, dueAt: IN_LINE_DUE_AT }
+  const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS, projection: { _id: 1 } }
+  return (await db.collection(EVENTS).findOne(filter, options)) !== null
 }

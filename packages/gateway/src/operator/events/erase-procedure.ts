@@ -82,7 +82,11 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
 
 async function refuseUnsettled({ db }: OperatorContext, { events, orders }: Found): Promise<void> {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
-  if (await isBodyAwaited(db, events)) throw eraseUnsettled({}, { message: BODY_AWAITED })
+  await refuseAwaited(db, events)
+}
+
+async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Promise<void> {
+  if (await isBodyAwaited(...awaited)) throw eraseUnsettled({}, { message: BODY_AWAITED })
 }
 
 const BODY_AWAITED =
@@ -93,6 +97,8 @@ async function eraseAll(
   ctx: OperatorContext,
   { found: { events, orders }, input }: { readonly found: Found; readonly input: Erasure },
 ): Promise<number> {
+  // A redelivery or a replay may have come meanwhile.
+  await refuseAwaited(ctx.db, events)
   const erased = await eraseEvents(ctx.db, events)
   if (erased < events.length) throw eraseUnsettled()
   if (orders.length === 0) return erased
