@@ -1,4 +1,3 @@
-import type { Document } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { SEARCH_MS } from '../claims/find-due.ts'
 import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
@@ -76,7 +75,7 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
 
 /** Whether any task waits in a line. If none does, a look at the lines would read the record of each first task for nothing. */
 async function anyWaits({ db, handler }: SweepDeps): Promise<boolean> {
-  const filter: Document = { state: 'pending', handler, dueAt: IN_LINE_DUE_AT }
+  const filter = { state: 'pending', handler, dueAt: IN_LINE_DUE_AT }
   const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS, projection: { _id: 1 } }
   return (await db.collection(EVENTS).findOne(filter, options)) !== null
 }
