@@ -12,7 +12,7 @@ import type { CallFailure } from './process-batch.ts'
 import { RunningBatches } from './turns/running-batches.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
-import { type WorkSizes, workSizes } from './work-sizes.ts'
+import { lanesNow, type WorkSizes, workSizes } from './work-sizes.ts'
 
 const POLL_IDLE_MS = 2_000
 const STOP_GRACE_MS = 2_500
@@ -182,12 +182,12 @@ export class Dispatcher implements ClaimTaker {
   }
 
   /**
-   * How many batches may be in progress. A backlog gets only half of the lanes, so that accepting deliveries does not wait for it,
-   * unless more events wait in memory than a backlog puts there, or the backlog grows.
+   * How many batches may be in progress. A backlog has a gentle pace, so that accepting does not wait for it, unless it grows or
+   * more events wait in memory than it puts there.
    */
   get #lanes(): number {
     const isBacklog = this.#moreDue && !this.#growth.outgrowsGentlePace
-    return isBacklog && this.#waiting.newOnes < this.#sizes.mostClaimed ? this.#sizes.gentleLanes : this.#sizes.lanes
+    return lanesNow(this.#sizes, isBacklog && this.#waiting.newOnes < this.#sizes.mostClaimed, this.#running.unwritten)
   }
 
   /** How many events may be claimed at once: one, as a probe, while fulfilment is unavailable. */

@@ -18,8 +18,8 @@ export interface WorkSizes {
   readonly maxHeld: number
   /** The most batches in progress. */
   readonly lanes: number
-  /** The same, for a backlog that is processed at a gentle pace. */
-  readonly gentleLanes: number
+  /** The most batches of a backlog at the gentle pace: in progress, or called and not written yet. */
+  readonly gentleBatches: number
   /** The most batches that were called and whose outcomes are not written yet. */
   readonly mostUnsettled: number
 }
@@ -30,16 +30,30 @@ const UNSETTLED_OF_A_LANE = 4
 
 /** The sizes that follow from the settings of a dispatcher. */
 export function workSizes({ batchSize, concurrency, claimSize = batchSize }: SizeSettings): WorkSizes {
+  const mostUnsettled = concurrency * UNSETTLED_OF_A_LANE
+  const half = Math.ceil(concurrency / 2)
   // A call with one event mostly waits for its answer: half of the calls would only halve the rate of its handler.
-  const gentleLanes = batchSize === 1 ? concurrency : Math.ceil(concurrency / 2)
+  const isSingle = batchSize === 1
   const claim = Math.max(batchSize, claimSize)
   return {
     batch: batchSize,
     claim,
-    mostClaimed: Math.max(batchSize * (gentleLanes + 1), claim),
+    mostClaimed: Math.max(batchSize * ((isSingle ? concurrency : half) + 1), claim),
     maxHeld: claim * BATCHES_AHEAD,
     lanes: concurrency,
-    gentleLanes,
-    mostUnsettled: concurrency * UNSETTLED_OF_A_LANE,
+    gentleBatches: isSingle ? concurrency + mostUnsettled : half,
+    mostUnsettled,
   }
+}
+
+/**
+ * How many batches may be in progress now. `unwritten`: how many have been called, and their outcomes are not written yet.
+ * At the gentle pace they count too, because a backlog costs the database as much for its outcomes as for its calls.
+ */
+export function lanesNow(
+  { lanes, gentleBatches }: Pick<WorkSizes, 'lanes' | 'gentleBatches'>,
+  isGentle: boolean,
+  unwritten: number,
+): number {
+  return isGentle ? Math.min(lanes, gentleBatches - unwritten) : lanes
 }

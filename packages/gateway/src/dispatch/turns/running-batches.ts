@@ -38,12 +38,17 @@ export class RunningBatches {
     return this.#running.size
   }
 
+  /** How many batches have been called and their outcomes are not written yet. */
+  get unwritten(): number {
+    return this.#unsettled.size - this.#running.size
+  }
+
   /**
    * What is in progress. Null if nothing may begin: too many outcomes are not written yet, or another dispatcher must have the
    * process for itself.
    */
   get room(): Pick<Room, 'underWay' | 'others' | 'onWait'> | null {
-    const unwritten = this.#unsettled.size - this.#running.size
+    const { unwritten } = this
     if (unwritten >= this.#mostUnsettled) return null
     const elsewhere = this.#turn?.others ?? 'nothing'
     if (elsewhere === 'exclusive') {
