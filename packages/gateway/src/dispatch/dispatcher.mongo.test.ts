@@ -79,7 +79,7 @@ describe.concurrent('Dispatcher', () => {
     await using running = await startDispatcher(database, { fake, batchSize: 500, concurrency: 4 })
     await until(() => expect(fake.calls).toHaveLength(2))
     await sleep(TWO_POLLS_MS)
-    expect(fake.calls.map(({ length }) => length)).toEqual([500, 500])
+    expect(fake.calls.map(({ length }) => length)).toEqual([125, 125])
     gate.resolve()
     await untilState(running, 'done', 2_800)
     expect(new Set(fake.applied).size).toBe(2_800)

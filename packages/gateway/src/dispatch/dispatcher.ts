@@ -10,9 +10,9 @@ import { IdlePace } from './pace/idle-pace.ts'
 import { POLL_MS, startTimers, TAKEOVER_MS } from './pace/start-timers.ts'
 import type { CallFailure } from './process-batch.ts'
 import { RunningBatches } from './turns/running-batches.ts'
-import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
+import { type Batch, type Room, WaitingClaims, type Way } from './waiting-claims.ts'
 import { withoutPaused } from './without-paused.ts'
-import { lanesNow, type WorkSizes, workSizes } from './work-sizes.ts'
+import { roomNow, type WorkSizes, workSizes } from './work-sizes.ts'
 
 const POLL_IDLE_MS = 2_000
 const STOP_GRACE_MS = 2_500
@@ -158,11 +158,10 @@ export class Dispatcher implements ClaimTaker {
 
   #nextBatch(): Batch | null {
     const room = this.#deps.allowance?.room ?? Number.POSITIVE_INFINITY
-    if (room < 1 || !this.#health.allowsCall) return null
     const running = this.#running.room
-    if (running === null) return null
+    if (room < 1 || running === null || !this.#health.allowsCall) return null
     if (!this.#health.isUp) return this.#running.size === 0 ? this.#waiting.nextProbe(running) : null
-    return this.#waiting.next({ ...running, limit: Math.min(this.#sizes.batch, room), lanes: this.#lanes })
+    return this.#waiting.next({ ...running, ...this.#roomOf(room) })
   }
 
   #send({ way, claims: taken }: Batch): void {
@@ -182,12 +181,13 @@ export class Dispatcher implements ClaimTaker {
   }
 
   /**
-   * How many batches may be in progress. A backlog has a gentle pace, so that accepting does not wait for it, unless it grows or
-   * more events wait in memory than it puts there.
+   * What the next batch may be. A backlog has a gentle pace, so that deliveries do not wait for it, unless it grows or more
+   * events wait in memory than it puts there.
    */
-  get #lanes(): number {
+  #roomOf(allowed: number): Pick<Room, 'limit' | 'lanes'> {
     const isBacklog = this.#moreDue && !this.#growth.outgrowsGentlePace
-    return lanesNow(this.#sizes, isBacklog && this.#waiting.newOnes < this.#sizes.mostClaimed, this.#running.unwritten)
+    const isGentle = isBacklog && this.#waiting.newOnes < this.#sizes.mostClaimed
+    return roomNow(this.#sizes, { isGentle, unwritten: this.#running.unwritten, allowed })
   }
 
   /** How many events may be claimed at once: one, as a probe, while fulfilment is unavailable. */

@@ -46,14 +46,28 @@ export function workSizes({ batchSize, concurrency, claimSize = batchSize }: Siz
   }
 }
 
+/** What limits the next batch beside the settings. */
+interface Circumstances {
+  /** Whether a backlog is processed at the gentle pace. */
+  readonly isGentle: boolean
+  /** How many batches have been called, and their outcomes are not written yet. */
+  readonly unwritten: number
+  /** The most events that the rate of the handler allows. */
+  readonly allowed: number
+}
+
+// A larger batch of a backlog keeps the gateway and the database from deliveries for longer, a smaller one costs more for
+// each event: docs/performance.md.
+const GENTLE_BATCH = 125
+
 /**
- * How many batches may be in progress now. `unwritten`: how many have been called, and their outcomes are not written yet.
- * At the gentle pace they count too, because a backlog costs the database as much for its outcomes as for its calls.
+ * The most events of the next batch, and how many batches may be in progress. At the gentle pace those whose outcomes are not
+ * written yet count too, because a backlog costs the database as much for its outcomes as for its calls.
  */
-export function lanesNow(
-  { lanes, gentleBatches }: Pick<WorkSizes, 'lanes' | 'gentleBatches'>,
-  isGentle: boolean,
-  unwritten: number,
-): number {
-  return isGentle ? Math.min(lanes, gentleBatches - unwritten) : lanes
+export function roomNow(
+  { batch, lanes, gentleBatches }: Pick<WorkSizes, 'batch' | 'lanes' | 'gentleBatches'>,
+  { isGentle, unwritten, allowed }: Circumstances,
+): { readonly limit: number; readonly lanes: number } {
+  if (!isGentle) return { limit: Math.min(batch, allowed), lanes }
+  return { limit: Math.min(batch, allowed, GENTLE_BATCH), lanes: Math.min(lanes, gentleBatches - unwritten) }
 }
