@@ -94,7 +94,7 @@ export interface EventDocument {
   readonly orderUnknownSince?: Date
   /** When a replay or a redelivery last made it due again. It has waited since then, and not since its receipt. */
   readonly dueAgainAt?: Date
-  /** When it was first claimed after a pause of its provider. The time since its last attempt until then does not count. */
+  /** From when the time counts as failing again after a pause or an outage. The time since its last attempt until then does not count. */
   readonly resumedAt?: Date
   readonly attempts: readonly Attempt[]
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date } | null

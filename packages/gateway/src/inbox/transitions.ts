@@ -3,9 +3,9 @@ import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Document, type ObjectId, Timestamp } from 'mongodb'
 import { attempted, failed } from './claims/attempt-fields.ts'
 import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
+import { RESUMED_AT } from './claims/failing-time.ts'
 import type { EventDocument } from './event-document.ts'
-import { FIRST_PAUSED_DUE_AT } from './pauses/paused-due-at.ts'
-import { counterOf, listOf, raised, timeOf } from './record-expressions.ts'
+import { counterOf, listOf, raised } from './record-expressions.ts'
 import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
 
 /*
@@ -93,7 +93,7 @@ export function claimRecord({ owner, leaseMs, claimId }: NewClaim): Document[] {
       $set: {
         lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
         losses: { $cond: [counts, losses, '$losses'] },
-        resumedAt: { $cond: [hasWaitedInPause, '$$NOW', '$resumedAt'] },
+        resumedAt: RESUMED_AT,
         starts: raised('starts'),
         fence: raised('fence'),
         state: 'processing',
@@ -105,11 +105,6 @@ export function claimRecord({ owner, leaseMs, claimId }: NewClaim): Document[] {
     },
     { $unset: ['dueAt', 'claimedAt', 'begun'] },
   ]
-}
-
-/** Whether a record has failed before and then waited because its provider was paused. That time does not count. */
-const hasWaitedInPause = {
-  $and: [{ $gte: ['$dueAt', FIRST_PAUSED_DUE_AT] }, { $gt: [timeOf('firstFailedAt'), null] }],
 }
 
 // The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending

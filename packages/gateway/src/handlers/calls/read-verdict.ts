@@ -26,10 +26,13 @@ export function readVerdict({ status, retryAfter }: HttpAnswer, now: number): Ta
   return BUSY.has(status) ? { ...refusal, isBusy: true } : refusal
 }
 
+// A sum with the time of today is still an exact number. The gateway waits for less.
+const MOST_SECONDS = 1_000_000_000
+
 /** Seconds or a date (RFC 9110 section 10.2.3), as milliseconds from now. Null for any other text. */
 export function readRetryAfter(text: string, now: number): number | null {
   const trimmed = text.trim()
-  if (/^\d{1,10}$/.test(trimmed)) return Number(trimmed) * 1_000
+  if (/^\d+$/.test(trimmed)) return Math.min(Number(trimmed), MOST_SECONDS) * 1_000
   // Date.parse accepts other texts too, such as a number with a sign.
   const at = /^[A-Za-z]{3,9},? /.test(trimmed) ? Date.parse(trimmed) : Number.NaN
   return Number.isNaN(at) ? null : Math.max(0, at - now)

@@ -20,13 +20,17 @@ const HOUR_MS = 3_600_000
 
 describe('the time for which an event fails', () => {
   const unknown: AttemptResult = { ...failed, code: 'order_unknown' }
-  const settlement = { state: 'pending', delayMs: 0 } as const
   const maxDelayMs = 600_000
   // Between two attempts no more than this counts: the longest wait and a minute.
   const MAX_GAP_MS = 660_000
 
   /** Lets an attempt fail, and moves all times that it has set. */
-  async function failOnce(open: FreshInbox, claims: Claims, { movedMs = 0, attempt = unknown }): Promise<void> {
+  async function failOnce(
+    open: FreshInbox,
+    claims: Claims,
+    { movedMs = 0, attempt = unknown, delayMs = 0 },
+  ): Promise<void> {
+    const settlement = { state: 'pending', delayMs } as const
     await claims.settle([{ claim: await claimOne(claims), settlement, attempt }])
     const times = ['firstFailedAt', 'orderUnknownSince', 'lastError.at', 'dueAt']
     const record: Document = await open.record('a')
@@ -40,7 +44,7 @@ describe('the time for which an event fails', () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ maxDelayMs })
-    await failOnce(open, claims, { movedMs: -HOUR_MS })
+    await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: HOUR_MS })
     const second = await claimOne(claims)
     expect(second).toMatchObject({ failedForMs: MAX_GAP_MS, orderUnknownForMs: MAX_GAP_MS })
     await claims.release([second])
@@ -60,7 +64,7 @@ describe('the time for which an event fails', () => {
     const second = await claimOne(claims)
     expect(second).toMatchObject({ failedForMs: 0, orderUnknownForMs: 0 })
     await claims.release([second])
-    await failOnce(open, claims, { movedMs: -HOUR_MS / 10 })
+    await failOnce(open, claims, { movedMs: -HOUR_MS / 10, delayMs: HOUR_MS / 10 })
     const third = await claimOne(claims)
     for (const ms of [third.failedForMs, third.orderUnknownForMs]) {
       expect(ms).toBeGreaterThanOrEqual(HOUR_MS / 10)
@@ -68,11 +72,28 @@ describe('the time for which an event fails', () => {
     }
   })
 
+  it('counts only the planned delay if a due record was left alone, as in a pause of its handler', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: 30_000 })
+    const second = await claimOne(claims)
+    for (const ms of [second.failedForMs, second.orderUnknownForMs]) {
+      expect(ms).toBeGreaterThanOrEqual(30_000)
+      expect(ms).toBeLessThan(60_000)
+    }
+    await claims.settle([{ claim: second, settlement: { state: 'pending', delayMs: 0 }, attempt: unknown }])
+    const { failedForMs } = await claimOne(claims)
+    expect(failedForMs).toBeGreaterThanOrEqual(30_000)
+    expect(failedForMs).toBeLessThan(90_000)
+  })
+
   it('counts all attempts that follow each other in time', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ maxDelayMs })
-    for (let tries = 0; tries < 5; tries += 1) await failOnce(open, claims, { movedMs: -maxDelayMs })
+    for (let tries = 0; tries < 5; tries += 1)
+      await failOnce(open, claims, { movedMs: -maxDelayMs, delayMs: maxDelayMs })
     const { failedForMs, orderUnknownForMs } = await claimOne(claims)
     expect(failedForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
     expect(orderUnknownForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
