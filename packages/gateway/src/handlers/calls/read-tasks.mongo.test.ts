@@ -60,6 +60,18 @@ describe('readTasks', () => {
     expect(read.get('removed')).toMatchObject({ refused: 'body_missing', retry: 'never' })
   })
 
+  it('leaves out a task that another process has claimed since', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    const records = ['mine', 'taken over'].map((id) => recordOf(id, 10))
+    await open.events.insertMany(records)
+    await open.events.updateOne({ eventId: 'taken over' }, { $inc: { fence: 1 }, $set: { state: 'done' } })
+    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const ids: string[] = []
+    for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
+    expect(ids).toEqual(['mine'])
+  })
+
   it('leaves out a record that is gone, and reads small ones with one search', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)

@@ -23,13 +23,13 @@ export interface ReadTask {
 type Stored = Pick<EventDocument, '_id' | keyof typeof NEEDED>
 
 const READ_MS = 4_000
-const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1 } as const
+const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1, fence: 1 } as const
 
 // One answer of the database could otherwise have 16 MB of records, for every call in progress.
 const MOST_BYTES = 2 * 1024 * 1024
 
 /**
- * Reads claimed tasks with their bodies, one by one. A claim whose record is gone is left out. Holds at most 2 MiB of
+ * Reads claimed tasks with their bodies, one by one. A claim is left out whose record is gone, or claimed by another since. Holds at most 2 MiB of
  * records at a time, or one record that is larger.
  */
 export async function* readTasks(
@@ -85,7 +85,8 @@ async function* readGroup(source: TaskSource, handler: string, claims: readonly 
     .project<Stored>(NEEDED)
   for await (const stored of found) {
     const claim = byId.get(String(stored._id))
-    if (claim !== undefined) yield { claim, read: await readTask(source, { claim, handler, stored }) }
+    // After a pause of this process, longer than its lease, another may have sent it, and later tasks of its line.
+    if (claim?.fence === stored.fence) yield { claim, read: await readTask(source, { claim, handler, stored }) }
   }
 }
 
