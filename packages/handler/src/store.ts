@@ -64,7 +64,10 @@ interface MessageClaim {
   readonly leaseMs: number
 }
 
-/** The messages that wait and those that failed permanently. */
+/** Up to which number messages are counted, so that a count costs little however many there are. */
+export const MOST_COUNTED = 10_000
+
+/** The messages that wait and those that failed permanently, each counted up to `MOST_COUNTED`. */
 export interface MessageCounts {
   readonly waiting: number
   readonly dead: number

@@ -1,6 +1,6 @@
 import type { ClientSession, Db, ObjectId } from 'mongodb'
 import { messageKey } from '../message-key.ts'
-import type { ClaimedMessage, NewMessage, Outbox, Task } from '../store.ts'
+import { type ClaimedMessage, MOST_COUNTED, type NewMessage, type Outbox, type Task } from '../store.ts'
 import { COLLECTIONS, type MessageDocument, messagesOf } from './mongo-documents.ts'
 
 /** The messages of a transaction. */
@@ -63,8 +63,8 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     },
     async count(handler) {
       const [waiting, dead, oldest] = await Promise.all([
-        messages.countDocuments({ handler, dead: false }),
-        messages.countDocuments({ handler, dead: true }),
+        messages.countDocuments({ handler, dead: false }, { limit: MOST_COUNTED }),
+        messages.countDocuments({ handler, dead: true }, { limit: MOST_COUNTED }),
         messages.findOne({ handler, dead: false }, { sort: { createdAt: 1 } }),
       ])
       return { waiting, dead, oldestSeconds: oldest === null ? 0 : (now() - oldest.createdAt.getTime()) / 1_000 }

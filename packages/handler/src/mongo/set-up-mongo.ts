@@ -10,6 +10,7 @@ export async function setUpMongo(url: string): Promise<readonly string[]> {
     const lines = [await create(db, COLLECTIONS.keys), await create(db, COLLECTIONS.outbox)]
     await keysOf(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
     await messagesOf(db).createIndex({ handler: 1, dead: 1, dueAt: 1 })
+    await messagesOf(db).createIndex({ handler: 1, dead: 1, createdAt: 1 })
     return lines
   } finally {
     await client.close()

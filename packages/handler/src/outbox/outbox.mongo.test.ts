@@ -27,8 +27,8 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((handler) => handler.close()))
 })
 
-describe.each(STORES)('messages on %s', (_, opened) => {
-  const under = ({ skip }: TestContext): StoreUnderTest => (opened as StoreUnderTest | null) ?? skip(NO_POSTGRES)
+describe.each(STORES)('messages on %s', (_, storeOrNull) => {
+  const under = ({ skip }: TestContext): StoreUnderTest => (storeOrNull as StoreUnderTest | null) ?? skip(NO_POSTGRES)
 
   it('are sent after the commit, with their key and payload, and removed', async (context) => {
     const store = under(context)
@@ -176,6 +176,23 @@ describe.each(STORES)('messages on %s', (_, opened) => {
     start(store, mail, { attempts: 1 }).work()
     await expect.poll(() => messagesOf(store, 'last_1')).toEqual([])
     expect(mail.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 1])
+  })
+
+  it('are counted up to 10,000, so that metrics cost little however many there are', async (context) => {
+    const store = under(context)
+    const handler = createHandler({
+      ...{ name, store: store.store, secrets: SECRET, later: { mail: vi.fn() } },
+      on: {
+        'invoice.paid'(_event, tx) {
+          for (let count = 0; count < 10_001; count += 1) tx.later('mail')
+        },
+      },
+    })
+    opened.push(handler)
+    await deliver(handler, 'count_1')
+    expect(await handler.metrics()).toContain(`oncehook_handler_messages_waiting{handler="${name}"} 10000\n`)
+    const { oldestSeconds } = await store.store.outbox.count(name)
+    expect(oldestSeconds).toBeGreaterThan(0)
   })
 
   it('have a time limit', async (context) => {

@@ -1,4 +1,4 @@
-import type { ClaimedMessage, Outbox } from '../store.ts'
+import { type ClaimedMessage, MOST_COUNTED, type Outbox } from '../store.ts'
 import { type PostgresClient, type PostgresPool, queryOnce } from './postgres-client.ts'
 
 const CLAIM = `with due as (
@@ -15,10 +15,13 @@ const MINE = 'where id = $1 and attempt = $2'
 const RETRY = `update oncehook_outbox set due_at = now() + make_interval(secs => $3), reason = $4 ${MINE}`
 const GIVE_BACK = `update oncehook_outbox set due_at = now(), attempt = attempt - 1, reason = $3 ${MINE}`
 const MARK_DEAD = `update oncehook_outbox set dead_at = now(), reason = $3 ${MINE}`
-const COUNT = `select count(*) filter (where dead_at is null)::int as waiting,
-    count(*) filter (where dead_at is not null)::int as dead,
-    coalesce(extract(epoch from now() - min(created_at) filter (where dead_at is null)), 0)::float as "oldestSeconds"
-  from oncehook_outbox where handler = $1`
+const OF_HANDLER = 'from oncehook_outbox where handler = $1'
+const COUNT = `select
+    (select count(*)::int from (select ${OF_HANDLER} and dead_at is null limit ${MOST_COUNTED}) as waiting) as waiting,
+    (select count(*)::int from (select ${OF_HANDLER} and dead_at is not null limit ${MOST_COUNTED}) as dead) as dead,
+    coalesce((
+      select extract(epoch from now() - created_at) ${OF_HANDLER} and dead_at is null order by created_at limit 1
+    ), 0)::float as "oldestSeconds"`
 
 /** The messages of `tx.later` in PostgreSQL. Several workers may claim at once: each skips the rows of the others. */
 export function createPostgresOutbox(pool: PostgresPool<PostgresClient>): Outbox {

@@ -23,5 +23,6 @@ create table if not exists oncehook_outbox (
   reason text
 );
 create index if not exists oncehook_outbox_due_at on oncehook_outbox (handler, due_at) where dead_at is null;
+create index if not exists oncehook_outbox_created_at on oncehook_outbox (handler, created_at) where dead_at is null;
 create index if not exists oncehook_outbox_dead_at on oncehook_outbox (handler, dead_at) where dead_at is not null;
 `
