@@ -17,6 +17,7 @@ export const taskSchema = z.object({
   orderId: z.string().min(1).optional(),
   occurredAt: z.string().optional(),
   receivedAt: z.iso.datetime(),
+  pointer: z.string().min(1).optional(),
   body: z.unknown().optional(),
   raw: z.base64().optional(),
 })

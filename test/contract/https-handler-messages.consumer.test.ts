@@ -80,6 +80,20 @@ describe('a handler as a receiver of tasks', () => {
     })
   })
 
+  it('acts on one event of a delivery with several', async () => {
+    const key = 'stripe:several:billing'
+    const content = {
+      ...headOf(key),
+      ...OCCURRED,
+      pointer: string('/events/0'),
+      body: like({ events: [{ id: 'EV1' }] }),
+    }
+    const does = 'a task of a delivery with several events'
+    await contract.expectMessage({ does, content, headers: headersOf(key) }, async (message) => {
+      expect((await receive(message))?.data).toEqual({ id: 'EV1' })
+    })
+  })
+
   it('acts on a task whose delivery is not JSON', async () => {
     const key = 'stripe:form:billing'
     const content = { ...headOf(key), ...OCCURRED, raw: regex('^[A-Za-z0-9+/]+={0,2}$', 'dHlwZT1wYWlk') }

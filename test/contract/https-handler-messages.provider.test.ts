@@ -40,6 +40,8 @@ describe('the gateway as a sender of tasks', () => {
       'a task': () => post(sampleTask({ eventId: 'new' })),
       'a task for the second time': () => post(sampleTask({ eventId: 'second', attempt: 2 })),
       'a task while the secrets change': () => post(sampleTask({ eventId: 'rotation' }), 2),
+      'a task of a delivery with several events': () =>
+        post(sampleTask({ eventId: 'several', raw: Buffer.from('{"events":[{"id":"EV1"}]}'), pointer: '/events/0' })),
       'a task whose delivery is not JSON': () => post(sampleTask({ eventId: 'form', raw: Buffer.from('type=paid') })),
     })
   })

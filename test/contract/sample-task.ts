@@ -14,14 +14,16 @@ interface SampleTask {
   readonly attempt?: number
   /** The body of the delivery, if it is not that of the event. */
   readonly raw?: Buffer
+  /** Where the event is in a body with several. */
+  readonly pointer?: string
   /** Properties that a later gateway may add. */
   readonly added?: Readonly<Record<string, string>>
 }
 
 /** A task as the gateway writes it, of an event with this id. */
-export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, added }: SampleTask): TaskEvent {
+export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, pointer, added }: SampleTask): TaskEvent {
   const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
-  const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z' }
+  const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z', ...(pointer === undefined ? {} : { pointer }) }
   const claim = {
     ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },

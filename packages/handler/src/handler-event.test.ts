@@ -26,6 +26,18 @@ describe('readEvent', () => {
     expect(read({ ...withoutTime, body: undefined, raw: 'YT0x' })).toMatchObject({ data: undefined, occurredAt: null })
   })
 
+  it('reads the event itself from a delivery with several', () => {
+    const items = [{ id: 'EV1' }, { id: 'EV2', created_at: '2026-11-26T10:00:00Z' }]
+    const event = {
+      ...{ key: 'gocardless:EV2:billing', provider: 'gocardless', eventId: 'EV2', receivedAt: '2026-11-26T10:00:01Z' },
+      ...{ type: 'mandates.cancelled', objectId: 'MD2', pointer: '/events/1', body: { events: items } },
+    }
+    expect(read(event)).toMatchObject({ objectId: 'MD2', data: items[1], occurredAt: new Date('2026-11-26T10:00:00Z') })
+    expect(read({ ...event, pointer: '/events/2' })).toMatchObject({ data: undefined })
+    expect(read({ ...event, pointer: '/1', body: items })).toMatchObject({ data: items[1] })
+    expect(read({ ...event, pointer: '/constructor/name', body: items })).toMatchObject({ data: undefined })
+  })
+
   it.each([['text'], [{ type: '' }], [{}], [[]], [null]])('reads no event from %o', (body) => {
     expect(read(body)).toBeNull()
   })

@@ -7,7 +7,10 @@ export interface HandlerEvent {
   readonly occurredAt: Date | null
   /** The id of the object that the event is about. Null if the body has none at `data.object.id` or `data.id`. */
   readonly objectId: string | null
-  /** The property `data` of the body, or of the provider's body if Oncehook's gateway is the sender. */
+  /**
+   * The property `data` of the body, or of the provider's body if Oncehook's gateway is the sender. Of a delivery with several
+   * events: this event, as the provider wrote it.
+   */
   readonly data: unknown
   /** The whole body. */
   readonly body: Readonly<Record<string, unknown>>
@@ -29,11 +32,23 @@ function isFromGateway(body: Record<string, unknown>): boolean {
 }
 
 function readFromGateway(event: Record<string, unknown>): Pick<HandlerEvent, 'occurredAt' | 'objectId' | 'data'> {
-  const inner = isObject(event.body) ? event.body : {}
-  const { data } = inner
+  const { pointer, body } = event
+  const own = typeof pointer === 'string' ? valueAt(body, pointer) : body
+  const inner = isObject(own) ? own : {}
+  const data = typeof pointer === 'string' ? own : inner.data
   const known = timeOf({ timestamp: event.occurredAt })
   const objectId = typeof event.objectId === 'string' && event.objectId !== '' ? event.objectId : idAt(data)
   return { occurredAt: known ?? timeOf(inner), objectId, data }
+}
+
+/** The value at a JSON Pointer (RFC 6901) of the gateway, whose names have nothing to unescape. */
+function valueAt(body: unknown, pointer: string): unknown {
+  let value = body
+  for (const name of pointer.split('/').slice(1)) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
 }
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> | null {

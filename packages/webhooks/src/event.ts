@@ -15,6 +15,8 @@ export function isPaymentEventType(type: string): type is PaymentEventType {
 /** What an event says about an order. Amounts are integers in minor units; currencies are ISO 4217 codes in capitals. */
 export interface PaymentFacts {
   readonly orderId: string
+  /** If a body of the provider can have several events: where this one is, as a JSON Pointer (RFC 6901). */
+  readonly pointer?: string
   readonly amount?: number
   readonly currency?: string
   /** The time of the event according to the provider, ISO 8601. */

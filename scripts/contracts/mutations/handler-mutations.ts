@@ -60,6 +60,14 @@ export const HANDLER_MUTATIONS: readonly Mutation[] = [
   },
   {
     ...TASKS,
+    breaks: 'a task no longer says which event of a delivery with several it is',
+    tells: 'pointer',
+    file: 'packages/gateway/src/handlers/events/task-event.ts',
+    find: '...(pointer === undefined ? {} : { pointer }),',
+    replace: '',
+  },
+  {
+    ...TASKS,
     breaks: 'a body that is not JSON is sent as text',
     tells: 'raw',
     file: 'packages/gateway/src/handlers/events/task-event.ts',

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { findMismatches, type Mismatch } from '@oncehook/gateway/handlers/events/find-wanting'
+import { type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/events/find-wanting'
 import { FULFILMENT, parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
@@ -57,12 +57,12 @@ interface Accepted {
 
 /** Finds out who gets a task of each event. */
 export function findTasks(wishes: HandlerWishes, { provider, rawBody, events }: Accepted): readonly ExplainedTasks[] {
+  const mismatchesOf = prepareMismatches({ provider, rawBody })
   return events.map((event) => {
     const { id: eventId, type, facts } = event
     const looked = [...wishes].map(([handler, wish]) => ({
       handler,
-      entries:
-        facts.withheld === 'not_expected' ? facts.withheld : findMismatches(wish.events, { provider, event, rawBody }),
+      entries: facts.withheld === 'not_expected' ? facts.withheld : mismatchesOf(event, wish.events),
     }))
     const wanting = looked.filter(({ entries }) => entries === null).map(({ handler }) => handler)
     const unwanted = looked.flatMap(({ handler, entries }) => (entries === null ? [] : [{ handler, entries }]))

@@ -2,7 +2,7 @@ import type { Delivery, Provider, VerifiedDelivery } from '@oncehook/webhooks/pr
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '@oncehook/webhooks/testing/vectors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { storedHeaders } from '../receive/receive-webhook.ts'
+import { storedHeaders } from '../receive/stored-headers.ts'
 
 /** The first delivery of a scheme that is accepted: for schemes that sign but a part of it. */
 function firstOf(scheme: string): { provider: Provider; delivery: Delivery; now: number } {

@@ -4,20 +4,19 @@ import {
   type Delivery,
   type HandshakeAnswer,
   type Provider,
-  signWithToken,
-  singleHeader,
   unhandledReason,
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
+import type { Inbox, Recorded } from '../inbox/inbox.ts'
 import type { TaskWish } from '../inbox/lines/line.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
 import { checkedInTime } from './deadlines.ts'
 import { refuseMediaType } from './media-type.ts'
+import { storedHeaders } from './stored-headers.ts'
 import { withoutRepetitions } from './without-repetitions.ts'
 
 /** The dependencies of `receiveWebhook`. */
@@ -87,39 +86,18 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
 }
 
-const ALWAYS_KEPT = ['content-type', 'user-agent']
-const MOST_KEPT_LENGTH = 2_048
-
-/**
- * Returns the headers to store with an event: the ones needed to verify its signature again, and two that help to
- * understand it. This is an allow-list, because some providers have sent secrets in custom headers. If a plaintext token is
- * itself the secret, only a signature made with it is stored.
- */
-export function storedHeaders(
-  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'staticTokenHeader'>,
-  delivery: Delivery,
-): Record<string, string> {
-  const kept: Record<string, string> = {}
-  const covered = provider.coveredHeaders?.(delivery) ?? []
-  for (const name of [...provider.signedHeaders, ...covered, ...ALWAYS_KEPT]) {
-    const value = singleHeader(delivery.rawHeaders, name)
-    if (value === null || value.length > MOST_KEPT_LENGTH) continue
-    kept[name] = name === provider.staticTokenHeader ? signWithToken(value, delivery.rawBody) : value
-  }
-  return kept
-}
-
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */
 function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArrival): Promise<readonly StoredEvent[]> {
   const [first] = events
   if (first === undefined) return Promise.resolve([])
+  const find = deps.findWanting?.(evidence)
   const distinct = events.length === 1 ? events : withoutRepetitions(events)
   // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
   if (distinct.length === 1) {
-    const wanted = offer(deps, evidence, first)
+    const wanted = offer(find, first)
     return deps.inbox.record({ ...evidence, ...wanted }).then((outcome) => [storedEvent(deps, wanted, outcome)])
   }
-  const offered = new Map(distinct.map((event) => [event, offer(deps, evidence, event)]))
+  const offered = new Map(distinct.map((event) => [event, offer(find, event)]))
   return deps.inbox
     .recordBatch({ evidence, events: distinct, wantedBy: (event) => offered.get(event)?.wantedBy, endsAt })
     .then((outcomes) => [...offered.values()].map((event, index) => storedEvent(deps, event, outcomes[index])))
@@ -131,8 +109,8 @@ interface Wanted {
   readonly wantedBy?: readonly TaskWish[]
 }
 
-function offer({ findWanting }: ReceiveDeps, { provider, rawBody }: Evidence, event: WebhookEvent): Wanted {
-  return findWanting === undefined ? { event } : { event, wantedBy: findWanting({ provider, event, rawBody }) }
+function offer(find: ReturnType<FindWanting> | undefined, event: WebhookEvent): Wanted {
+  return find === undefined ? { event } : { event, wantedBy: find(event) }
 }
 
 /** @throws notStored */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { storedHeaders } from './receive-webhook.ts'
+import { storedHeaders } from './stored-headers.ts'
 
 const provider = { signedHeaders: ['webhook-id', 'webhook-signature'] }
 

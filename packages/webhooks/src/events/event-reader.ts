@@ -29,6 +29,8 @@ export interface FoundEvent {
   readonly currency?: unknown
   /** ISO 8601, or seconds since 1970. */
   readonly occurredAt?: unknown
+  /** If a body can have several events: where this one is, as a JSON Pointer. */
+  readonly pointer?: string
   /** The names of types, if the body decides which count. Default: those of the scheme. */
   readonly types?: TypeNames
 }
@@ -94,6 +96,7 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
       ...amountOf(typeof found.amount === 'function' ? found.amount(type) : found.amount),
       ...currencyOf(found.currency),
       ...occurredAtOf(found.occurredAt),
+      ...(found.pointer === undefined ? {} : { pointer: found.pointer }),
     },
   }
   return permit(event, { permissions: rules, document })

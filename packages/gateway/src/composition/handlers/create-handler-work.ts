@@ -56,7 +56,7 @@ export function createHandlerWork(
   let timer: { stop(): Promise<void> } | null = null
   return {
     dispatchers,
-    findWanting: (offered) => find(offered),
+    findWanting: (delivery) => find(delivery),
     current: watched.current,
     start() {
       dispatchers.start()

@@ -2,15 +2,20 @@ import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { lineOf, type TaskWish } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, WantedEvents } from '../settings/read-handlers.ts'
 
-/** An event, as far as it decides which handlers want it. */
-export interface OfferedEvent {
+/** A delivery, as far as it decides which handlers want its events. */
+export interface OfferedDelivery {
   readonly provider: string
-  readonly event: Pick<WebhookEvent, 'type' | 'facts'>
   readonly rawBody: Uint8Array
 }
 
-/** Returns the handlers that want an event, in the order of the setting. */
-export type FindWanting = (offered: OfferedEvent) => readonly TaskWish[]
+/** One of its events, as far as it decides. */
+export type OfferedEvent = Pick<WebhookEvent, 'type' | 'facts'>
+
+/**
+ * Returns the search for the handlers that want an event of a delivery, in the order of the setting. The body is parsed
+ * when it is first needed, once for all events.
+ */
+export type FindWanting = (delivery: OfferedDelivery) => (event: OfferedEvent) => readonly TaskWish[]
 
 /** A handler, as far as it decides which events it wants, and in which lines their tasks are. */
 export type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'>
@@ -23,11 +28,15 @@ const NOBODY: readonly TaskWish[] = []
  */
 export function prepareWanting(handlers: ReadonlyMap<string, WantingHandler>): FindWanting {
   const candidates = [...handlers.values()]
-  return (offered) => {
-    if (candidates.length === 0 || offered.event.facts.withheld === 'not_expected') return NOBODY
-    const body = new LazyBody(offered.rawBody)
-    const wanting = candidates.filter((handler) => wants(handler, offered, body))
-    return wanting.length === 0 ? NOBODY : wanting.map((handler) => toWish(handler, body))
+  if (candidates.length === 0) return () => () => NOBODY
+  return ({ provider, rawBody }) => {
+    const body = new LazyBody(rawBody)
+    return (event) => {
+      if (event.facts.withheld === 'not_expected') return NOBODY
+      const offered = { provider, event, body }
+      const wanting = candidates.filter(({ events }) => events.some((wanted) => mismatchOf(wanted, offered) === null))
+      return wanting.length === 0 ? NOBODY : wanting.map((handler) => toWish(handler, offered))
+    }
   }
 }
 
@@ -37,24 +46,31 @@ export type Mismatch =
   /** `pointer`: the place in the body. */
   | { readonly differs: 'where'; readonly pointer: string }
 
-/** Why a handler does not want an event: for each entry of its `events`, in their order. Null if it wants the event. */
-export function findMismatches(
-  events: HandlerSettings['events'],
-  offered: Omit<OfferedEvent, 'event'> & { readonly event: Pick<WebhookEvent, 'type'> },
-): readonly Mismatch[] | null {
-  const body = new LazyBody(offered.rawBody)
-  const found = events.map((wanted) => mismatchOf(wanted, offered, body))
-  const mismatches = found.filter((one) => one !== null)
-  return mismatches.length < found.length ? null : mismatches
+/**
+ * Prepares the search for the reasons why a handler does not want an event of a delivery: one for each entry of its
+ * `events`, in their order. Null if it wants the event.
+ */
+export function prepareMismatches({
+  provider,
+  rawBody,
+}: OfferedDelivery): (event: OfferedEvent, events: HandlerSettings['events']) => readonly Mismatch[] | null {
+  const body = new LazyBody(rawBody)
+  return (event, events) => {
+    const found = events.map((wanted) => mismatchOf(wanted, { provider, event, body }))
+    const mismatches = found.filter((one) => one !== null)
+    return mismatches.length < found.length ? null : mismatches
+  }
 }
 
-function toWish({ name, orderBy }: WantingHandler, body: LazyBody): TaskWish {
-  const line = orderBy === null ? undefined : lineOf(resolvePointer(body.document, orderBy))
+function toWish({ name, orderBy }: WantingHandler, { event, body }: Offered): TaskWish {
+  const line = orderBy === null ? undefined : lineOf(resolvePointer(body.partOf(event), orderBy))
   return line === undefined ? name : { handler: name, line }
 }
 
-function wants({ events }: WantingHandler, offered: OfferedEvent, body: LazyBody): boolean {
-  return events.some((wanted) => mismatchOf(wanted, offered, body) === null)
+interface Offered {
+  readonly provider: string
+  readonly event: OfferedEvent
+  readonly body: LazyBody
 }
 
 const OTHER_PROVIDER: Mismatch = { differs: 'provider' }
@@ -62,12 +78,11 @@ const OTHER_TYPE: Mismatch = { differs: 'types' }
 
 function mismatchOf(
   { provider: wanted, types, where = {} }: WantedEvents,
-  { provider, event }: Parameters<typeof findMismatches>[1],
-  body: LazyBody,
+  { provider, event, body }: Offered,
 ): Mismatch | null {
   if (wanted !== undefined && wanted !== provider) return OTHER_PROVIDER
   if (!types.some((pattern) => matchesType(pattern, event.type))) return OTHER_TYPE
-  const other = Object.entries(where).find(([pointer, value]) => resolvePointer(body.document, pointer) !== value)
+  const other = Object.entries(where).find(([pointer, value]) => resolvePointer(body.partOf(event), pointer) !== value)
   return other === undefined ? null : { differs: 'where', pointer: other[0] }
 }
 
@@ -85,9 +100,10 @@ class LazyBody {
     this.#bytes = bytes
   }
 
-  get document(): unknown {
+  /** The document of an event: the body, or its part in a body with several events. */
+  partOf({ facts: { pointer = '' } }: OfferedEvent): unknown {
     this.#document ??= { value: parse(this.#bytes) }
-    return this.#document.value
+    return resolvePointer(this.#document.value, pointer)
   }
 }
 

@@ -42,6 +42,11 @@ describe('writeTaskEvent', () => {
     expect(Object.keys(write('{}').event)).not.toContain('orderId')
   })
 
+  it('says where the event is in a body with several', () => {
+    expect(write('[{},{}]', { orderId: '', pointer: '/1' }).event).toMatchObject({ pointer: '/1', body: [{}, {}] })
+    expect(Object.keys(write('{}').event)).not.toContain('pointer')
+  })
+
   it('copies a body that is JSON as it is, so that no number loses digits', () => {
     expect(write('{"id":12345678901234567890}').json).toContain('"body":{"id":12345678901234567890}}')
   })

@@ -23,13 +23,14 @@ export interface TaskRecord {
  */
 export function writeTaskEvent(claim: Claim, handler: string, { receivedAt, attempt, raw }: TaskRecord): TaskEvent {
   const { provider, event } = claim
-  const { orderId, occurredAt } = event.facts
+  const { orderId, occurredAt, pointer } = event.facts
   const key = taskKey({ provider, eventId: event.id, handler })
   const head = {
     ...{ key, provider, eventId: event.id, type: event.type, objectId: event.objectId },
     ...(orderId === '' ? {} : { orderId }),
     ...(occurredAt === undefined ? {} : { occurredAt }),
     receivedAt: receivedAt.toISOString(),
+    ...(pointer === undefined ? {} : { pointer }),
   }
   const text = jsonTextOf(raw)
   const body = text === null ? `"raw":"${raw.toString('base64')}"` : `"body":${text}`

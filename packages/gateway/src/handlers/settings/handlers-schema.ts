@@ -4,7 +4,9 @@ import { z } from 'zod'
 
 const DAY_MS = 86_400_000
 
-const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error: 'must be a name of a-z, 0-9 and -' })
+const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: 'must have 1 to 63 of the characters a-z, 0-9 and -, and not begin with -',
+})
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
 const expected = z.union([z.string().max(255), z.number(), z.boolean(), z.null()], {
   error: 'must be text, a number, true, false or null',

@@ -38,7 +38,7 @@ function makeRunner(names: readonly string[], members: Partial<ReplayRunnerDeps>
   const onError = (error: unknown): void => {
     throw error
   }
-  const findWanting: FindWanting = ({ event }) => (event.type === 'of.no.effect' ? names : [])
+  const findWanting: FindWanting = () => (event) => (event.type === 'of.no.effect' ? names : [])
   const handlers = { current: () => new Map(names.map((name) => [name, {}])), findWanting }
   const parts = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, random: Math.random }
   return new ReplayRunner({ ...parts, handlers, logger: memoryLogger().logger, onError, ...members })
@@ -113,7 +113,10 @@ it('goes by what the handler wanted at the request, whatever the process that ru
   const bodies = ['{"a.b":"c","of":"sub_1"}', '{"a.b":"another"}'].map((text) => new Binary(Buffer.from(text)))
   const [stored, ...others] = bodies.map((raw) => sampleRecord({ raw }))
   const id = await startBackfill([stored!, ...others], { ...SEARCH, events: [wanted], orderBy: '/of' })
-  const findWanting: FindWanting = ({ rawBody }) => (Buffer.from(rawBody).includes('another') ? ['search'] : [])
+  const findWanting: FindWanting =
+    ({ rawBody }) =>
+    () =>
+      Buffer.from(rawBody).includes('another') ? ['search'] : []
   await makeRunner([], { handlers: { current: () => new Map([['search', {}]]), findWanting } }).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
   const tasks = await events.find({ handler: 'search' }).toArray()

@@ -54,7 +54,7 @@ export async function planBackfill(
   const { provider, eventId, slot } = stored
   const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
-  const wishes = findWanting({ provider, event, rawBody }).map(toTask)
+  const wishes = findWanting({ provider, rawBody })(event).map(toTask)
   const wish = wishes.find((one) => one.handler === handler)
   if (wish === undefined) return null
   const task = copyAsTask({ ...record, raw: record.raw }, { handler, line: wish.line, members, encryption })

@@ -52,7 +52,13 @@ export const adyen = defineScheme(
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
       return ({ rawBody }) =>
-        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item) => normalizeEvent(findInItem(item), item, rules))
+        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item, index) =>
+          normalizeEvent(
+            { ...findInItem(item), pointer: `/notificationItems/${index}/NotificationRequestItem` },
+            item,
+            rules,
+          ),
+        )
     },
   },
 )

@@ -36,7 +36,9 @@ export const gocardless = defineScheme(
       return ({ rawBody }) => {
         const { events } = readJsonObject(rawBody)
         if (!Array.isArray(events)) throw eventInvalid()
-        return boundedItems<unknown>(events, MOST_EVENTS).map((item) => normalizeEvent(findInItem(item), item, rules))
+        return boundedItems<unknown>(events, MOST_EVENTS).map((item, index) =>
+          normalizeEvent({ ...findInItem(item), pointer: `/events/${index}` }, item, rules),
+        )
       }
     },
   },

@@ -39,7 +39,9 @@ export const sendgrid = defineScheme(
         const items = readJson(rawBody)
         if (!Array.isArray(items))
           throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
-        return boundedItems<unknown>(items, MOST_EVENTS).map((item) => normalizeEvent(findInItem(item), item, rules))
+        return boundedItems<unknown>(items, MOST_EVENTS).map((item, index) =>
+          normalizeEvent({ ...findInItem(item), pointer: `/${index}` }, item, rules),
+        )
       }
     },
   },

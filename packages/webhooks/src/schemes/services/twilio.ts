@@ -106,15 +106,17 @@ const MOST_EVENTS = 1_000
 /** The events of a JSON body: one for an object, and one for each item of an array. */
 function readItems(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
   const body = readJson(rawBody)
-  const read = (document: unknown, idOf: (item: JsonObject) => unknown): WebhookEvent => {
+  const read = (document: unknown, whereOf: (item: JsonObject) => Pick<FoundEvent, 'id' | 'pointer'>): WebhookEvent => {
     if (!isObject(document))
       throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })
-    return normalizeEvent({ ...findInJson(document), id: idOf(document) }, document, rules)
+    return normalizeEvent({ ...findInJson(document), ...whereOf(document) }, document, rules)
   }
   const idOfAll = idOfBytes(rawBody)
-  if (!Array.isArray(body)) return [read(body, () => idOfAll)]
+  if (!Array.isArray(body)) return [read(body, () => ({ id: idOfAll }))]
   const items = boundedItems<unknown>(body, MOST_EVENTS)
-  return items.map((document, index) => read(document, ({ id }) => toId(id) ?? `${idOfAll}:${index}`))
+  return items.map((document, index) =>
+    read(document, ({ id }) => ({ id: toId(id) ?? `${idOfAll}:${index}`, pointer: `/${index}` })),
+  )
 }
 
 function findInJson(document: JsonObject): Found {
