@@ -29,6 +29,21 @@ describe('docs/errors.md', () => {
     const declared = [...(await readCatalogues())]
     expect(listed.toSorted()).toEqual(declared.toSorted())
   })
+
+  it('explains every code that the gateway gives to an attempt of a handler', () => {
+    const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
+    const sources = globSync('packages/gateway/src/handlers/calls/*.ts', {
+      ...{ cwd: repository, exclude: ['**/*.test.ts'] },
+    })
+    const given = sources.flatMap((path) => {
+      const found = readFileSync(join(repository, path), 'utf8').matchAll(/'((?:handler|body)_\w+)'/g)
+      return Array.from(found, ([, code = '']) => code)
+    })
+    const codes = [...new Set(given)].toSorted()
+    expect(codes.length).toBeGreaterThanOrEqual(5)
+    const explained = new Set(Array.from(text.matchAll(/^- `(\w+)`[^:\n]*:/gm), ([, code]) => code))
+    expect(codes.filter((code) => !explained.has(code))).toEqual([])
+  })
 })
 
 describe('docs/failure-modes.md', () => {

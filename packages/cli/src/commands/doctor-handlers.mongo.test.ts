@@ -93,8 +93,22 @@ describe('doctor, about handlers', () => {
       expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }))).toBe(200)
     }
     const { host } = new URL(server.url)
-    await expect.poll(messages).toEqual([`billing at ${host} does not answer the gateway`])
+    await expect.poll(messages).toEqual([expect.stringContaining(`billing at ${host} does not answer the gateway`)])
     expect(await examine()).toMatchObject({ exitCode: 1, handlers: [{ level: 'failure' }] })
+    server.answer = () => ({ status: 204 })
+    await expect.poll(messages).toEqual(['No problem of billing (0 pending)'])
+  })
+
+  it('warns if a handler answers, but refuses everything', async () => {
+    server.answer = () => ({ status: 401 })
+    for (const id of ['evt_4', 'evt_5']) {
+      expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }))).toBe(200)
+    }
+    const refused = 'pending tasks of billing have failed three times or more. Last error: The handler answered 401'
+    await expect.poll(messages).toEqual([`2 of 2 ${refused} (handler_failed)`])
+    expect(await examine()).toMatchObject({
+      ...{ exitCode: 0, handlers: [{ level: 'warning', todo: expect.stringContaining('docs/operations.md') }] },
+    })
     server.answer = () => ({ status: 204 })
     await expect.poll(messages).toEqual(['No problem of billing (0 pending)'])
   })

@@ -7,8 +7,8 @@ const SOON_MS = 7 * 86_400_000
 type Handler = Awaited<ReturnType<OperatorClient['handlers']['list']['query']>>[number]
 
 /**
- * Checks that each handler answers, has no dead tasks and can sign its calls, and that no task waits for a handler that was
- * removed. Fulfilment has checks already: its dead events are among all others.
+ * Checks that each handler answers, takes its tasks, has no dead ones and can sign its calls, and that no task waits for a
+ * handler that was removed. Fulfilment has checks already: its dead events are among all others.
  */
 export async function checkHandlers(client: OperatorClient, now: number): Promise<Finding[]> {
   const listed = await ask(client.handlers.list.query())
@@ -27,7 +27,9 @@ function describe(handlers: readonly Handler[]): string {
 function checkHandler(handler: Handler, now: number): Finding[] {
   return handler.by === 'removed'
     ? [checkRemoved(handler)]
-    : [checkAnswers(handler), checkDead(handler), checkSigning(handler, now)].filter((finding) => finding !== null)
+    : [checkAnswers(handler) ?? checkFailing(handler), checkDead(handler), checkSigning(handler, now)].filter(
+        (finding) => finding !== null,
+      )
 }
 
 function checkRemoved({ name, pending, dead }: Handler): Finding {
@@ -39,13 +41,35 @@ function checkRemoved({ name, pending, dead }: Handler): Finding {
   )
 }
 
-function checkAnswers({ name, host, answers }: Handler): Finding | null {
+function checkAnswers({ name, host, answers, failing }: Handler): Finding | null {
   if (answers !== false) return null
+  const last = failing ? `. Last error: ${describeError(failing)}` : ''
   return failure(
     'handlers',
-    `${name} at ${host} does not answer the gateway`,
+    `${name} at ${host} does not answer the gateway${last}`,
     'Start it, or check its log and its URL; its tasks are stored, and are sent once it answers',
   )
+}
+
+type Failing = NonNullable<Handler['failing']>
+
+// The gateway examines no more tasks than this.
+const MOST_EXAMINED = 20
+
+/** A handler that answers can still refuse everything: its secret or its path is wrong, or it has a bug. */
+function checkFailing({ name, pending, failing, paused, pausedBySetting }: Handler): Finding | null {
+  if (!failing || paused !== null || pausedBySetting) return null
+  const { tasks } = failing
+  const count = `${tasks === MOST_EXAMINED ? 'At least ' : ''}${tasks} of ${pending ?? 'an unknown number of'}`
+  return warning(
+    'handlers',
+    `${count} pending tasks of ${name} have failed three times or more. Last error: ${describeError(failing)}`,
+    'Check its log, its secret and its URL; docs/operations.md describes what to do for each answer',
+  )
+}
+
+function describeError({ code, message }: Failing): string {
+  return `${toPrintable(message)} (${toPrintable(code)})`
 }
 
 function checkDead({ name, dead }: Handler): Finding | null {

@@ -1,6 +1,8 @@
+import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { FULFILMENT, type HandlerSettings, type WantedEvents } from '../../handlers/settings/read-handlers.ts'
 import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
+import { readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { type OperatorContext, procedure } from '../operator-trpc.ts'
 
@@ -32,6 +34,19 @@ interface ShownHandler {
   readonly dead: number | null
   /** When the oldest of the pending tasks was stored. */
   readonly oldestStoredAt: string | null
+  /**
+   * How many of the 20 pending tasks that wait longest for their next attempt have failed at least three times in a row, and
+   * the newest error of these. Null: none has, or the database did not answer in time. Absent: a gateway of an earlier
+   * version. Only of configured handlers.
+   */
+  readonly failing?: FailingShown | null
+}
+
+interface FailingShown {
+  readonly tasks: number
+  readonly code: string
+  readonly message: string
+  readonly at: string
 }
 
 /**
@@ -45,17 +60,20 @@ export const listHandlersProcedure = procedure.input(z.strictObject({}).optional
   const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
   const configured = handlers()
   const removed = depths.names.filter((name) => name !== null && !configured.has(name)).toSorted()
-  return [null, ...configured.keys(), ...removed].map((name): ShownHandler => {
+  const show = async (name: string | null): Promise<ShownHandler> => {
     const shownName = name ?? FULFILMENT
+    const [handler, depth] = [configured.get(shownName), depths.of(name)]
     return {
-      ...{ name: shownName, ...showSettings(ctx, name, configured.get(shownName)) },
+      ...{ name: shownName, ...showSettings(ctx, name, handler) },
       ...showPause(pauses.get(shownName)),
-      ...showDepth(depths.of(name)),
+      ...showDepth(depth),
+      failing: handler === undefined || depth.pending === 0 ? null : await showFailing(db, shownName),
     }
-  })
+  }
+  return Promise.all([null, ...configured.keys(), ...removed].map(show))
 })
 
-type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | keyof HandlerDepth>
+type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | 'failing' | keyof HandlerDepth>
 
 const NO_SETTINGS = {
   ...{ host: null, events: [], concurrency: null, ratePerSecond: null, secrets: [], answers: null },
@@ -88,4 +106,11 @@ function showPause(pause: HandlerPause | undefined): Pick<ShownHandler, 'paused'
 
 function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth): Pick<ShownHandler, keyof HandlerDepth> {
   return { pending, dead, oldestStoredAt: oldestStoredAt?.toISOString() ?? null }
+}
+
+async function showFailing(db: Db, handler: string): Promise<FailingShown | null> {
+  const failing = await readFailingTasks(db, handler)
+  if (failing === null) return null
+  const { code, message, at } = failing.lastError
+  return { tasks: failing.tasks, code, message, at: at.toISOString() }
 }

@@ -1,0 +1,58 @@
+import { startProfile } from '@oncehook/kernel/testing/profile'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { openInbox } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
+import { IN_LINE_DUE_AT } from '../lines/line.ts'
+import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
+import { readFailingTasks } from './failing-tasks.ts'
+
+const NOW = Date.UTC(2026, 10, 27)
+const WAITS = { handler: 'billing', state: 'pending', dueAt: new Date(NOW + 60_000) } as const
+
+/** A task that has failed this number of times, the last time with this status. */
+function failing(failures: number, status: number, members: Partial<EventDocument> = {}): EventDocument {
+  const lastError = { code: 'handler_failed', message: `The handler answered ${status}`, at: new Date(NOW + failures) }
+  return sampleRecord({ ...WAITS, failures, lastError, ...members })
+}
+
+describe('readFailingTasks', () => {
+  it('counts the tasks that have failed several times, and has their newest error', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureTaskIndexes(database.db)
+    await using open = await openInbox(database)
+    await open.events.insertMany([
+      ...[failing(3, 500), failing(7, 401), failing(4, 404)],
+      // Failed once, never tried, in line, dead, and of another handler.
+      ...[failing(2, 503), sampleRecord({ handler: 'billing', state: 'pending' })],
+      ...[failing(9, 500, { dueAt: IN_LINE_DUE_AT }), failing(9, 500, { state: 'dead' })],
+      failing(9, 500, { handler: 'search' }),
+    ])
+    expect(await readFailingTasks(open.db, 'billing')).toEqual({
+      tasks: 3,
+      lastError: { code: 'handler_failed', message: 'The handler answered 401', at: new Date(NOW + 7) },
+    })
+    expect(await readFailingTasks(open.db, 'nobody')).toBeNull()
+  })
+
+  it('reads a limited number of tasks, however many wait', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureTaskIndexes(database.db)
+    await using open = await openInbox(database)
+    await open.events.insertMany(Array.from({ length: 200 }, () => failing(5, 401)))
+    await using profile = await startProfile(database.db)
+    expect(await readFailingTasks(open.db, 'billing')).toMatchObject({ tasks: 20 })
+    for (const { keys, documents } of await profile.examined(EVENTS)) {
+      expect(keys).toBeLessThanOrEqual(21)
+      expect(documents).toBeLessThanOrEqual(20)
+    }
+  })
+
+  it('knows nothing while there is no index', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database)
+    await open.events.insertOne(failing(5, 401))
+    expect(await readFailingTasks(open.db, 'billing')).toBeNull()
+  })
+})

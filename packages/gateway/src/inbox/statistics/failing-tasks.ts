@@ -1,0 +1,42 @@
+import type { Db } from 'mongodb'
+import { EVENTS, type EventDocument, TASK_DUE_INDEX } from '../event-document.ts'
+import { IN_LINE_DUE_AT } from '../lines/line.ts'
+
+/** Pending tasks of a handler that have failed at least three times in a row. */
+export interface FailingTasks {
+  /** How many there are among the 20 that wait longest for their next attempt. */
+  readonly tasks: number
+  /** The newest error among them: its code, what the handler answered, and when. */
+  readonly lastError: { readonly code: string; readonly message: string; readonly at: Date }
+}
+
+/** The most tasks that are examined. */
+const MOST_EXAMINED = 20
+const OFTEN = 3
+const SEARCH_MS = 3_000
+const EPOCH = new Date(0)
+
+/**
+ * Finds out whether pending tasks of a handler fail again and again. The more often a task has failed, the later it is due,
+ * so those that are due last are read. Null if there are none, or if the database did not answer in time. Never throws.
+ */
+export async function readFailingTasks(db: Db, handler: string): Promise<FailingTasks | null> {
+  // Tasks that wait in line or for a provider have a later due time.
+  const filter = { state: 'pending', handler, dueAt: { $gt: EPOCH, $lt: IN_LINE_DUE_AT } } as const
+  try {
+    const waiting = await db
+      .collection<EventDocument>(EVENTS)
+      .find(filter, { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS })
+      .sort({ dueAt: -1 })
+      .limit(MOST_EXAMINED)
+      .project<Pick<EventDocument, 'failures' | 'lastError'>>({ _id: 0, failures: 1, lastError: 1 })
+      .toArray()
+    const errors = waiting.flatMap(({ failures, lastError }) =>
+      failures >= OFTEN && lastError?.at instanceof Date ? [lastError] : [],
+    )
+    const [newest] = errors.toSorted((a, b) => b.at.getTime() - a.at.getTime())
+    return newest === undefined ? null : { tasks: errors.length, lastError: newest }
+  } catch {
+    return null
+  }
+}
