@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
@@ -9,7 +9,13 @@ import { until } from './support/until.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database))
+// It wants none of the events of this test.
+const handler = {
+  ...{ https: 'http://127.0.0.1:9/hook', events: [{ types: ['of.nobody'] }] },
+  secrets: [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }],
+}
+const settings = { HANDLERS: JSON.stringify({ billing: handler }) }
+const system = stack.use(await startOperatedSystem(database, { settings }))
 const text = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
 
 type Described = Record<string, { type: string; help: string }>
@@ -89,21 +95,24 @@ await makeTraffic()
 
 describe('docs/metrics.md', () => {
   it.each([
-    ['Gateway', () => system.gateway.adminUrl],
-    ['Fulfilment', () => system.fulfilment.url],
+    [['Gateway', 'Handlers'], () => system.gateway.adminUrl],
+    [['Fulfilment'], () => system.fulfilment.url],
   ])(
-    'tells name, type, labels and meaning of every metric of the %s, and of none that does not exist',
-    async (heading, url) => {
+    'tells name, type, labels and meaning of every metric below %s, and of none that does not exist',
+    async (headings, url) => {
       const metrics = await scrape(url())
-      const rows = rowsOf(heading)
+      const rows = Object.assign({}, ...headings.map(rowsOf)) as ReturnType<typeof rowsOf>
       expect(Object.fromEntries(Object.entries(rows).map(([name, { type, help }]) => [name, { type, help }]))).toEqual(
         describedIn(metrics),
       )
       const labels = labelsIn(metrics)
       for (const [name, names] of Object.entries(labels)) expect([name, rows[name]?.labels]).toEqual([name, names])
       const unseen = Object.keys(rows).filter((name) => labels[name] === undefined)
-      // One needs a delivery of PayPal, one a setting, and one a broken database: other tests cover them.
-      const elsewhere = ['oncehook_transmissions_reused_total', 'oncehook_payment_reservations_complete']
+      // One needs a delivery of PayPal, one a setting, one a task, and one a broken database: other tests cover them.
+      const elsewhere = [
+        ...['oncehook_transmissions_reused_total', 'oncehook_payment_reservations_complete'],
+        'oncehook_task_attempts_total',
+      ]
       expect(unseen.filter((name) => !elsewhere.includes(name))).toEqual(['oncehook_database_errors_total'])
     },
   )

@@ -161,6 +161,47 @@ export function addHandlerGauge(registry: Registry, { names, readDepths }: Handl
   })
 }
 
+/** Dependencies of the gauges that show the states of handlers. */
+export interface HandlerStateDeps {
+  /** The names of fulfilment and of the configured handlers. */
+  readonly names: () => readonly string[]
+  /** Reads which handlers are paused. Never throws. */
+  readonly readPaused: () => Promise<readonly string[]>
+  /** Whether a handler answers the calls of this process. Null: the process does not call it. */
+  readonly isUp: (handler: string) => boolean | null
+}
+
+/** Adds a gauge that shows which handlers are paused, and one that shows which answer. */
+export function addHandlerStateGauges(registry: Registry, { names, readPaused, isUp }: HandlerStateDeps): void {
+  const registers = [registry]
+  const paused = new Gauge({
+    name: 'oncehook_handler_paused',
+    help: 'Whether an operator or the setting has paused this handler: 1 or 0',
+    ...{ labelNames: ['handler'], registers },
+    // All processes follow the same pauses.
+    aggregator: 'max',
+    async collect() {
+      const found = new Set(await readPaused())
+      paused.reset()
+      for (const handler of new Set([...names(), ...found])) paused.set({ handler }, Number(found.has(handler)))
+    },
+  })
+  const answers = new Gauge({
+    name: 'oncehook_handler_answers',
+    help: 'Whether this handler answers the calls of this process, as far as it knows: 1 or 0',
+    ...{ labelNames: ['handler'], registers },
+    // Each process learns it from its own calls.
+    aggregator: 'min',
+    collect() {
+      answers.reset()
+      for (const handler of names()) {
+        const isAnswered = isUp(handler)
+        if (isAnswered !== null) answers.set({ handler }, Number(isAnswered))
+      }
+    },
+  })
+}
+
 function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusalNotKept'> {
   const notKept = countersIn(registry)(
     'oncehook_refusals_not_kept_total',

@@ -1,10 +1,11 @@
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { type FindWanting, prepareWanting } from '../../handlers/events/find-wanting.ts'
 import { HandlerDispatchers } from '../../handlers/handler-dispatchers.ts'
-import type { Handlers } from '../../handlers/settings/read-handlers.ts'
+import { pausedHandlers } from '../../handlers/paused-handlers.ts'
+import { FULFILMENT, type Handlers } from '../../handlers/settings/read-handlers.ts'
 import { watchHandlers } from '../../handlers/settings/watched-handlers.ts'
 import { readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
-import { addHandlerGauge, createHandlerMetrics } from '../../metrics.ts'
+import { addHandlerGauge, addHandlerStateGauges, createHandlerMetrics } from '../../metrics.ts'
 import type { GatewayContext } from '../gateway-context.ts'
 import { createHandlerDispatcher, type SharedWork } from './create-handler-dispatcher.ts'
 
@@ -48,6 +49,15 @@ export function createHandlerWork(
   addHandlerGauge(registry, {
     names: () => watched.current().keys(),
     readDepths: () => readHandlerDepths(shared.claims.db),
+  })
+  addHandlerStateGauges(registry, {
+    names: () => [FULFILMENT, ...watched.current().keys()],
+    async readPaused() {
+      // A gateway that sends nothing reads them rarely.
+      await handlerPauses.refresh().catch(() => undefined)
+      return pausedHandlers(watched.current(), handlerPauses.current)
+    },
+    isUp: (name) => dispatchers.takerOf(name)?.isUp ?? null,
   })
   const onError = (error: unknown): void => {
     databaseErrors.count(error)

@@ -9,7 +9,7 @@ export interface HandlerPause extends Omit<Pause, 'provider'> {
 /** The pauses of all handlers. They are stored, so all gateways share them and a restart keeps them. */
 export interface HandlerPauses {
   /** The paused handlers that the latest `refresh` found. */
-  readonly current: { has(handler: string): boolean }
+  readonly current: Pick<ReadonlySet<string>, 'has' | 'keys'>
   /** Reads the pauses again. Call it every second. */
   refresh(): Promise<void>
   /** All pauses, in the order of the names. */

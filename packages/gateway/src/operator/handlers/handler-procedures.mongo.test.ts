@@ -39,6 +39,11 @@ async function states(eventId: string): Promise<Record<string, string>> {
   return Object.fromEntries(items.map(({ handler: name = 'fulfilment', state }) => [name, state]))
 }
 
+async function gauge(name: string, handler: string): Promise<string | undefined> {
+  const text = await (await fetch(`${system.gateway.adminUrl}/metrics`)).text()
+  return new RegExp(`^${name}\\{handler="${handler}"\\} (\\d)`, 'm').exec(text)?.[1]
+}
+
 const find = async (name: string) => (await operator.handlers.list.query()).find((one) => one.name === name)
 
 describe('the operator API', () => {
@@ -79,6 +84,8 @@ describe('the operator API', () => {
   it('pauses and resumes a handler, and nothing else', async () => {
     await operator.handlers.pause.mutate({ handler: 'billing', reason })
     expect((await find('billing'))?.paused).toMatchObject({ by: expect.any(String), reason })
+    const pauses = ['fulfilment', 'billing', 'search'].map((name) => gauge('oncehook_handler_paused', name))
+    expect(await Promise.all(pauses)).toEqual(['0', '1', '1'])
     expect(await refusalOf(operator.handlers.pause.mutate({ handler: 'billing', reason }))).toMatchObject({
       reason: 'handler_paused',
     })
@@ -118,10 +125,12 @@ describe('the operator API', () => {
     server.answer = () => ({ status: 503 })
     const eventIds = [await deliver(), await deliver(), await deliver()]
     await expect.poll(() => find('billing'), PATIENCE).toMatchObject({ answers: false })
+    expect(await gauge('oncehook_handler_answers', 'billing')).toBe('0')
     server.answer = () => ({ status: 200 })
     for (const eventId of eventIds)
       await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done' })
     expect(await find('billing')).toMatchObject({ answers: true })
+    expect(await gauge('oncehook_handler_answers', 'billing')).toBe('1')
   })
 
   it('replays the dead task of one handler only', async () => {
