@@ -1,4 +1,5 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { Timestamp } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
 import { startConsole, type Visit } from '../support/console/open-console.ts'
@@ -138,6 +139,24 @@ describe('the page of an event', () => {
   })
 })
 
+it('the page of a task says why it is not sent, and 1: leads to the one that it waits for', async () => {
+  const inLine = (i: number) => {
+    const task = { handler: 'ordered', state: 'pending', line: 'a', lineAt: new Timestamp({ t: 1, i }) } as const
+    return sampleRecord({ ...task, eventId: `evt_in_line_${i}` })
+  }
+  const [first, next] = [inLine(1), inLine(2)]
+  await console.system.events.insertMany([first, next])
+  await using visit = await open(`/events/${next._id}`)
+  const { page } = visit
+  await page.getByText('Its handler is not in the setting.').waitFor()
+  await page.getByRole('link', { name: 'an earlier task of its line' }).click()
+  await page.getByRole('heading', { name: 'evt_in_line_1' }).waitFor()
+  await page.getByText('Its handler is not in the setting.').waitFor()
+  expect(await page.getByText('an earlier task of its line').count()).toBe(0)
+  expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  await console.system.events.deleteMany({ handler: 'ordered' })
+})
+
 describe('the page of handlers', () => {
   it('shows where each is, what it wants, its tasks and its secrets, and leads to them', async () => {
     await payRefused('evt_shown')
@@ -145,9 +164,11 @@ describe('the page of handlers', () => {
     const { page } = visit
     await page.getByRole('link', { name: 'Handlers', exact: true }).click()
     const billing = part(visit, 'billing')
-    for (const text of [new URL(console.server.url).host, 'payment.*', '/livemode = true', '2026-11', 'signs']) {
+    for (const text of [new URL(console.server.url).host, 'payment.*', '/livemode = true', '2026-11', 'signs', '/id']) {
       await billing.getByText(text, { exact: true }).waitFor()
     }
+    await billing.getByText('(a dead task holds up its line)').waitFor()
+    expect(await part(visit, 'search').getByText('In order by').count()).toBe(0)
     expect(await part(visit, 'fulfilment').getByText('built in').count()).toBe(1)
     expect(await page.textContent('body')).not.toContain('whsec_')
     await billing.getByText('Dead', { exact: true }).locator('..').getByRole('link').click()

@@ -80,6 +80,21 @@ const QUERIES: readonly Omit<Command, 'kind'>[] = [
     ...{ answer: data({ ...SHOWN, ...DETAILS }), args: ['events', 'show', ID], exitCode: 0, says: /order_unknown/ },
   },
   {
+    ...{ does: 'shows a task that waits in line', procedure: 'events.get', input: { id: ID } },
+    states: [
+      {
+        description: 'a task of a removed handler waits in line',
+        parameters: { handler: 'search', id: ID, earlier: OTHER },
+      },
+    ],
+    answer: data({
+      ...{ ...SHOWN, ...DETAILS, handler: 'search', state: 'pending', reason: null, settledAt: null },
+      ...{ waitsFor: OTHER, notSent: 'handler_removed' },
+    }),
+    ...{ args: ['events', 'show', ID], exitCode: 0 },
+    says: new RegExp(`Waits for +${OTHER}, an earlier task of its line\nNot sent +its handler is not in the setting`),
+  },
+  {
     ...{ does: 'shows an event with its body', states: [dead(ID)], procedure: 'events.get' },
     ...{ input: { id: ID, body: true }, answer: data({ ...SHOWN, ...DETAILS, raw: 'e30=' }) },
     ...{ args: ['events', 'show', ID, '--raw'], exitCode: 0, says: /^\{\}$/ },

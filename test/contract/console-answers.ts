@@ -69,7 +69,11 @@ export const ANSWERS = {
 /** What it reads of all answers to deliveries. */
 export const ANSWER_TIMES = { count: integer(1), withinSeconds: numberOrNull(0.005) }
 
-const NO_SETTINGS = { host: null, events: [], secrets: [], answers: null, concurrency: null, ratePerSecond: null }
+const IN_ORDER = { orderBy: null, blockOnDead: false }
+const NO_SETTINGS = {
+  ...{ host: null, events: [], secrets: [], answers: null, concurrency: null, ratePerSecond: null },
+  ...IN_ORDER,
+}
 const IDLE = { pausedBySetting: false, paused: null, pending: integer(0), dead: integer(0), oldestStoredAt: null }
 
 /** What it reads of fulfilment in the list of handlers. */
@@ -82,7 +86,7 @@ export const REMOVED = { ...BUILT_IN, name: 'search', by: 'removed', dead: 1 }
 export const BILLING = {
   ...{ name: HANDLER, by: 'https', host: string('127.0.0.1:8091'), events: eachLike({ types: eachLike('of.nobody') }) },
   ...{ secrets: [{ id: '1', notAfter: null }], answers: boolean(true), concurrency: integer(10), ratePerSecond: null },
-  ...IDLE,
+  ...{ ...IN_ORDER, ...IDLE },
 }
 
 /** What it reads of a delivery that was refused because its signature is that of another secret. */

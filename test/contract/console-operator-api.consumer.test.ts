@@ -112,6 +112,15 @@ const QUERIES: readonly Omit<PageCall, 'kind'>[] = [
     act: ({ events }) => events.get.query({ id: ID }),
   },
   {
+    ...{ does: 'shows a task that waits in line', procedure: 'events.get', input: { id: ID } },
+    states: [state('a task of a removed handler waits in line', { handler: 'search', id: ID, earlier: HELD })],
+    answer: data({
+      ...answers.deadEvent(ID, { handler: 'search', state: 'pending', reason: null, settledAt: null }),
+      ...{ ...answers.DETAILS, waitsFor: HELD, notSent: 'handler_removed' },
+    }),
+    act: ({ events }) => events.get.query({ id: ID }),
+  },
+  {
     ...{ does: 'shows an event with its body', states: [dead(ID)], procedure: 'events.get' },
     ...{ input: { id: ID, body: true }, answer: data({ headers: {}, raw: 'e30=' }) },
     act: ({ events }) => events.get.query({ id: ID, body: true }),

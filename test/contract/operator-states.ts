@@ -3,7 +3,7 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
-import { type Db, ObjectId } from 'mongodb'
+import { type Db, ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'
 import { HANDLER } from './operator-exchanges.ts'
 import { CONTENT, parkReceipt } from './paid-orders.ts'
@@ -19,6 +19,11 @@ type States = Readonly<Record<string, StateHandler>>
 
 interface Identified {
   readonly id: string
+}
+
+interface InLine {
+  readonly handler: string
+  readonly earlier: string
 }
 
 interface Reasoned {
@@ -148,6 +153,14 @@ export function handlerStates(operated: Operated): States {
     async 'a removed handler has a dead task'({ handler }: { handler: string }) {
       await clear(operated)
       await store(operated, { handler, state: 'dead', reason: 'handler_refused' })
+    },
+    async 'a task of a removed handler waits in line'({ handler, id, earlier }: Identified & InLine) {
+      await clear(operated)
+      for (const [i, _id] of [earlier, id].entries()) {
+        const place = { line: 'of one value', lineAt: new Timestamp({ t: 1, i: i + 1 }) }
+        await store(operated, { _id: new ObjectId(_id), handler, state: 'pending', ...place })
+      }
+      await operated.system.events.updateMany({ handler }, { $unset: { settledAt: 1 } })
     },
   }
 }

@@ -13,6 +13,8 @@ export interface HandledConsole extends ConsoleUnderTest {
 }
 
 const TASKS = 3
+// Each event has another value.
+const IN_ORDER = { orderBy: '/id', blockOnDead: true }
 const ENDS_AT = '2036-11-26T12:00:00Z'
 
 /** Starts it, with these further settings of its gateway. */
@@ -25,7 +27,7 @@ export async function startHandledConsole(settings: Readonly<Record<string, stri
     events: [{ types: ['payment.*'], ...wanted }],
   })
   const HANDLERS = JSON.stringify({
-    billing: handler('billing', { provider: 'acme', where: { '/livemode': true } }),
+    billing: { ...handler('billing', { provider: 'acme', where: { '/livemode': true } }), ...IN_ORDER },
     search: handler('search', {}),
   })
   const console = resources.use(await startConsole({ HANDLERS, ...settings }))

@@ -27,6 +27,8 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ['Last error', event.lastError === null ? null : `${event.lastError.code}: ${event.lastError.message}`],
     ['Received', `${toTime(event.receivedAt)}, ${describeDeliveries(event)}`],
     ['Due', event.dueAt === null ? null : toTime(event.dueAt)],
+    ['Waits for', event.waitsFor ? `${event.waitsFor}, an earlier task of its line` : null],
+    ['Not sent', event.notSent ? NOT_SENT[event.notSent] : null],
     ['Settled', event.settledAt === null ? null : toTime(event.settledAt)],
     ['Revived', event.revivals === 0 ? null : `${describeTimes(event.revivals)} by a repeated delivery`],
     ['Closed', describeClosing(event)],
@@ -45,6 +47,12 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ...describeAttempts(event),
     ...describeReplays(event),
   ]
+}
+
+const NOT_SENT = {
+  handler_removed: 'its handler is not in the setting',
+  handler_paused: 'its handler is paused',
+  provider_paused: 'its provider is paused',
 }
 
 function describeOutcome({ outcome }: EventDetails): string | null {

@@ -78,6 +78,8 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
         [texts.events.deliveries, texts.events.deliveriesOf(event.deliveries, event.mismatches)],
         [texts.events.attempts, event.starts],
         [texts.event.due, event.dueAt === null ? null : <Instant key="d" at={event.dueAt} />],
+        [texts.event.waitsFor, event.waitsFor ? <AwaitedLink key="w" id={event.waitsFor} /> : null],
+        [texts.event.notSent, event.notSent ? texts.event.notSentBecause[event.notSent] : null],
         [texts.event.settled, event.settledAt === null ? null : <Instant key="s" at={event.settledAt} />],
         [texts.event.outcome, outcome && [outcome.kind, ...(version ? [texts.event.version(version)] : [])].join(', ')],
         [texts.event.lastError, lastError && `${lastError.code}: ${lastError.message}`],
@@ -92,6 +94,14 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
         ],
       ]}
     />
+  )
+}
+
+function AwaitedLink({ id }: { readonly id: string }) {
+  return (
+    <Link to="/events/$id" params={{ id }} className="break-all">
+      {texts.event.earlierTask}
+    </Link>
   )
 }
 

@@ -91,10 +91,21 @@ function HandlerFacts({ handler }: Pick<PartProps, 'handler'>) {
       </Fact>
       {concurrency !== null && <Fact name={atOnce}>{concurrency}</Fact>}
       {ratePerSecond !== null && <Fact name={rate}>{texts.number(ratePerSecond)}</Fact>}
+      <Order handler={handler} />
       <Link to="/events" search={{ handler: name }}>
         {texts.pages.events}
       </Link>
     </p>
+  )
+}
+
+/** By which value its tasks are sent one after the other. A gateway of an earlier version does not say. */
+function Order({ handler: { orderBy, blockOnDead } }: Pick<PartProps, 'handler'>) {
+  if (!orderBy) return null
+  return (
+    <Fact name={texts.handlers.orderBy}>
+      <code className="font-mono break-all">{orderBy}</code> {blockOnDead && texts.handlers.blockOnDead}
+    </Fact>
   )
 }
 

@@ -14,6 +14,8 @@ export const handlerTexts = {
   oldest: 'Oldest stored',
   concurrency: 'Calls at a time',
   rate: 'Events per second',
+  orderBy: 'In order by',
+  blockOnDead: '(a dead task holds up its line)',
   removed: 'It was removed from the setting. Its tasks are not sent. Add it again, or discard them.',
   pausedBySetting: 'Paused by the setting: its tasks wait until "paused" is removed there.',
   doesNotAnswer: 'It does not answer this gateway process. Only single tasks are sent until it does.',

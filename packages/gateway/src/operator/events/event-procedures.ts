@@ -10,6 +10,7 @@ import { reasonSchema } from '../replays/replay-procedures.ts'
 import { createBodySearch } from './body-search.ts'
 import { countEvents } from './count-events.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
+import { explainWaiting } from './explain-waiting.ts'
 import { type FoundEvents, findNewest, type SearchBudget } from './find-newest.ts'
 import { recordBodySearch } from './record-body-search.ts'
 import { resolveAbout } from './resolve-about.ts'
@@ -91,9 +92,9 @@ function showCut({ cut }: Pick<FoundEvents, 'cut'>): { readonly searchedTo: stri
 const oneEvent = z.strictObject({ id: idSchema })
 
 /**
- * `events.get`: one event with every attempt. `body` requires the role `bodies` and adds the body and the headers with
- * signatures; an entry is added to the audit log before they are shown. Without `body`, an event is shown even if its
- * key is gone or its body was altered.
+ * `events.get`: one event with every attempt, and why it waits if it is pending. `body` requires the role `bodies` and
+ * adds the body and the headers with signatures; an entry is added to the audit log before they are shown. Without
+ * `body`, an event is shown even if its key is gone or its body was altered.
  */
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
@@ -106,7 +107,8 @@ export const getEventProcedure = procedure
       const entry = { by: ctx.operator, action: 'events.read-body', reason } as const
       await ctx.audit.record({ ...entry, details: { id, provider, eventId } })
     }
-    return showEventDetails(event, { withBody: body, notReadable: notReadable?.code ?? null })
+    const waiting = await explainWaiting(ctx, event)
+    return showEventDetails(event, { withBody: body, notReadable: notReadable?.code ?? null, waiting })
   })
 
 /** `events.reverify`: checks the stored bytes against the secrets, as of the time of receipt. */

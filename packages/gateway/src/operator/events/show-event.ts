@@ -1,6 +1,7 @@
 import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { IN_LINE_DUE_AT } from '../../inbox/lines/line.ts'
+import type { ShownWaiting } from './explain-waiting.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
 export interface ShownEvent {
@@ -51,7 +52,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
   }
 }
 
-/** If an event waits because its provider is paused, its due time means nothing to a reader. */
+/** If an event waits in line or because its provider is paused, its due time means nothing to a reader. */
 function dueAtOf({ dueAt }: Pick<EventDocument, 'dueAt'>): string | null {
   return dueAt instanceof Date && dueAt >= IN_LINE_DUE_AT ? null : instantOf(dueAt)
 }
@@ -78,8 +79,8 @@ function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> &
   return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
 }
 
-/** An event with everything that is stored about it. */
-export interface ShownEventDetails extends ShownEvent {
+/** An event with everything that is stored about it. A gateway of an earlier version does not say why it waits. */
+export interface ShownEventDetails extends ShownEvent, Partial<ShownWaiting> {
   /** Without the body, only headers that cannot prove a delivery. */
   readonly headers: Readonly<Record<string, string>>
   /** The exact bytes of the body, base64. Null unless requested. */
@@ -118,16 +119,20 @@ function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
 }
 
-/** Which parts of a record to show, and why its body cannot be read. Null if it can. */
+/** Which parts of a record to show, why its body cannot be read (null if it can), and why it waits. */
 interface ShownParts {
   readonly withBody: boolean
   readonly notReadable: string | null
+  /** Why it is not sent now. */
+  readonly waiting: ShownWaiting
 }
 
 /** Shows a whole record. The body and the headers with signatures are shown only if requested. */
-export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
+export function showEventDetails(record: EventDocument, parts: ShownParts): ShownEventDetails {
+  const { withBody, notReadable, waiting } = parts
   return {
     ...showEvent(record),
+    ...waiting,
     // The signature of a test event is of use to nobody but a forger.
     headers: withBody && record.test !== true ? withoutReusable(record.headers) : harmless(record.headers),
     raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,

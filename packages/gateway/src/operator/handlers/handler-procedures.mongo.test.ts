@@ -181,6 +181,28 @@ describe('the operator API', () => {
     await operator.handlers.discard.mutate({ handler: 'ordered', reason })
   })
 
+  it('says of a task for which one it waits in line, and whether its handler is sent any', async () => {
+    const inLine = { line: 'a', state: 'pending', dueAt: IN_LINE_DUE_AT } as const
+    const lineAt = (i: number) => new Timestamp({ t: 1, i })
+    const [first, next, paused, other] = [
+      sampleRecord({ ...inLine, handler: 'ordered', lineAt: lineAt(1) }),
+      sampleRecord({ ...inLine, handler: 'ordered', lineAt: lineAt(2) }),
+      sampleRecord({ handler: 'search', state: 'pending' }),
+      sampleRecord({ handler: 'search', state: 'done' }),
+    ] as const
+    await system.events.insertMany([first, next, paused, other])
+    const waiting = async ({ _id }: { readonly _id: unknown }) => {
+      const { waitsFor, notSent, dueAt } = await operator.events.get.query({ id: String(_id) })
+      return { waitsFor, notSent, dueAt }
+    }
+    const removed = { notSent: 'handler_removed', dueAt: null }
+    expect(await waiting(first)).toEqual({ waitsFor: null, ...removed })
+    expect(await waiting(next)).toEqual({ waitsFor: String(first._id), ...removed })
+    expect(await waiting(paused)).toEqual({ waitsFor: null, notSent: 'handler_paused', dueAt: null })
+    expect(await waiting(other)).toEqual({ waitsFor: null, notSent: null, dueAt: null })
+    await system.events.deleteMany({ _id: { $in: [first, next, paused, other].map(({ _id }) => _id) } })
+  })
+
   it('discards the tasks of a removed handler, so that its events can be erased', async () => {
     const eventId = await deliver()
     await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', fulfilment: 'done' })
