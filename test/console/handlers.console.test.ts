@@ -191,6 +191,8 @@ describe('the page of handlers', () => {
       await search.getByText('its index is being built').waitFor()
       await visit.go('/events')
       await visit.page.getByRole('link', { name: 'Paused handlers: search' }).waitFor()
+      await console.system.events.insertOne(sampleRecord({ handler: 'search', state: 'pending' }))
+      await visit.page.getByText('only paused events').waitFor()
       await visit.go('/handlers')
     }
     expect(visit.problems).toEqual([])

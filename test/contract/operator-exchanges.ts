@@ -38,6 +38,7 @@ export const OVERVIEW: Exchange['answer'] = data({
   deadByReason: { order_unknown: 1 },
   oldestUnsettledSeconds: integer(0),
   pausedProviders: [],
+  pausedHandlers: [],
   receivedLastMinute: integer(1),
 })
 

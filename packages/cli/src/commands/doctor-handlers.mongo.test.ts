@@ -84,6 +84,7 @@ describe('doctor, about handlers', () => {
         message: expect.stringMatching(/^handler billing paused since .+ by alice \(its database moves\), 0 waiting$/),
       },
     ])
+    expect((await runCommand(['overview'], folder)).stdout).toMatch(/^Paused {6}handler billing$/m)
     await resume.mutate({ handler: 'billing', reason: 'it has moved' })
   })
 

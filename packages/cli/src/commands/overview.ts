@@ -16,10 +16,12 @@ function describe({
   deadByReason,
   oldestUnsettledSeconds,
   pausedProviders,
+  pausedHandlers = [],
   receivedLastMinute,
 }: Overview): string[] {
   const count = (value: number | null): string => (value === null ? 'unknown' : String(value))
   const reasons = Object.entries(deadByReason ?? {}).map(([reason, number]) => `  ${toPrintable(reason)}: ${number}`)
+  const paused = [...pausedProviders, ...pausedHandlers.map((name) => `handler ${name}`)]
   return [
     `Pending     ${count(states.pending)}`,
     `Processing  ${count(states.processing)}`,
@@ -29,7 +31,7 @@ function describe({
     ...reasons,
     `Closed      ${count(states.closed)}`,
     `Oldest      ${oldestUnsettledSeconds === 0 ? 'none unsettled' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
-    ...(pausedProviders.length === 0 ? [] : [`Paused      ${pausedProviders.map(toPrintable).join(', ')}`]),
+    ...(paused.length === 0 ? [] : [`Paused      ${paused.map(toPrintable).join(', ')}`]),
     `Received    ${count(receivedLastMinute)} in the last minute`,
   ]
 }

@@ -63,10 +63,11 @@ function HandlerNotices() {
   )
 }
 
-function describeOldest({ states, oldestUnsettledSeconds: seconds, pausedProviders }: Answers['overview']): string {
+function describeOldest(overview: Answers['overview']): string {
+  const { states, oldestUnsettledSeconds: seconds, pausedProviders, pausedHandlers = [] } = overview
   if (seconds === null || (states.pending === 0 && states.processing === 0)) return texts.overview.nothingWaits
-  // The events of paused providers are not part of this age.
-  if (seconds === 0 && pausedProviders.length > 0) return texts.overview.onlyPaused
+  // What waits because of a pause is not part of this age.
+  if (seconds === 0 && pausedProviders.length + pausedHandlers.length > 0) return texts.overview.onlyPaused
   return texts.time.seconds(seconds)
 }
 

@@ -32,6 +32,7 @@ describe('overview', () => {
       states: { pending: 2, processing: 1, dead: 3, closed: 0, unhandled: 1, done: 3 },
       deadByReason: { order_unknown: 2, amount_mismatch: 1 },
       pausedProviders: [],
+      pausedHandlers: [],
       receivedLastMinute: 1,
     })
     expect(oldestUnsettledSeconds).toBeGreaterThanOrEqual(1_200)

@@ -1,5 +1,6 @@
 import { type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
+import { pausedHandlers } from '../handlers/paused-handlers.ts'
 import { sentHandlers } from '../handlers/sent-handlers.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
@@ -8,10 +9,15 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
 const MINUTE_MS = 60_000
 const COUNTED_AT_MOST = 1_000_000
 
+interface PausedHandlers {
+  /** The names of the paused handlers. Absent: a gateway of an earlier version. */
+  readonly pausedHandlers?: readonly string[]
+}
+
 /**
  * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event (except for
- * paused providers and handlers), the paused providers, and the number of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
- * rest of an estimated total.
+ * paused providers and handlers), the paused providers and handlers, and the number of events stored within the last
+ * minute. A property is null if the database did not answer in time. `done` is the rest of an estimated total.
  */
 export const overviewProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const { db, clock, pauses } = ctx
@@ -25,6 +31,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     events.countDocuments({ _id: { $gte: since } }, { maxTimeMS: SEARCH_MS, limit: COUNTED_AT_MOST }).catch(() => null),
   ])
   const { pending, processing, dead, closed } = depth
+  const paused: PausedHandlers = { pausedHandlers: pausedHandlers(ctx.handlers?.(), ctx.handlerPauses.current) }
   return {
     states: {
       ...{ pending, processing, dead, closed, unhandled },
@@ -33,6 +40,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     deadByReason,
     oldestUnsettledSeconds: oldestUnsettledSeconds(depth, pauses.current),
     pausedProviders: [...pauses.current.keys()],
+    ...paused,
     receivedLastMinute,
   }
 })

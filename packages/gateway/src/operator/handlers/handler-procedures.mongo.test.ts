@@ -86,6 +86,7 @@ describe('the operator API', () => {
     expect((await find('billing'))?.paused).toMatchObject({ by: expect.any(String), reason })
     const pauses = ['fulfilment', 'billing', 'search'].map((name) => gauge('oncehook_handler_paused', name))
     expect(await Promise.all(pauses)).toEqual(['0', '1', '1'])
+    expect(await operator.overview.query()).toMatchObject({ pausedHandlers: ['billing', 'search'] })
     expect(await refusalOf(operator.handlers.pause.mutate({ handler: 'billing', reason }))).toMatchObject({
       reason: 'handler_paused',
     })
