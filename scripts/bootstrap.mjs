@@ -55,9 +55,9 @@ async function install() {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const { code, error, interrupted } = await ended(child, ROLLBACK_MS)
-  if (interrupted) return stop('The installation was stopped; the next command begins it anew', 130)
+  if (interrupted) return stop('The installation was stopped; the next command starts it again', 130)
   if (error) return stop(`npm cannot be started: ${error.message}`)
-  if (code !== 0) return stop('npm ci failed; its reason is above. Once that is put right, give the same command again')
+  if (code !== 0) return stop('npm ci failed; the reason is above. Fix it, then give the same command again')
   say(`Installed the dependencies in ${Math.round((Date.now() - started) / 1000)} s`)
 }
 

@@ -80,7 +80,7 @@ describe('bootstrap', { timeout: 60_000 }, () => {
     )
     const failed = await result(start(folder.path))
     expect(failed).toMatchObject({ code: 1, stdout: '' })
-    expect(failed.stderr).toContain('npm ci failed; its reason is above')
+    expect(failed.stderr).toContain('npm ci failed; the reason is above')
   })
 
   it('hands SIGTERM to the script and ends as the script does', async () => {

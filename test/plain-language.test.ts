@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BANNED_PHRASES } from './support/banned-phrases.ts'
+import { readMessages } from './support/read-messages.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const DOCUMENTS = [
@@ -107,3 +108,40 @@ describe('the comments and test titles', () => {
     expect(found).toEqual([])
   })
 })
+
+describe('the messages', () => {
+  it.each([
+    ["throw new Error('The gateway goes on')", '1: "goes on"'],
+    ["const help = 'The first one, ' + 'then two tries'", '1: "two tries"'],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
+    ['const said = `Events\nof ${whose}\nfor good`', '3: "for good"'],
+    ['const shown = <p>Other handlers\ngo on</p>', '2: "go on"'],
+  ])('of the source %j use a banned phrase', (source, phrase) => {
+    expect(bannedInMessages(source, 'a.tsx')).toEqual([expect.stringContaining(phrase)])
+  })
+
+  const otherwise = ["log('of-its-own.anew')", '// It is made anew', 'const anew = 1', "import anew from './anew.ts'"]
+  it.each(otherwise)('are not in the source "%s"', (source) => {
+    expect(bannedInMessages(source, 'a.ts')).toEqual([])
+  })
+
+  it.each([
+    ['packages/{webhooks,cli}/src/**/*.ts', []],
+    ['packages/{gateway,fulfilment}/src/**/*.ts', []],
+    ['packages/{kernel,simulator,console,handler}/src/**/*.{ts,tsx}', []],
+    // Mutations quote the names of recorded interactions, which do not change.
+    ['{scripts,examples}/**/*.{ts,mjs}', ['**/node_modules/**', 'scripts/contracts/mutations/**']],
+  ])('of %s use no banned phrase', (sources, exclude) => {
+    const files = globSync(sources, { cwd: repository, exclude: ['**/*.test.ts', ...exclude] })
+    expect(files.length).toBeGreaterThan(60)
+    const found = files.flatMap((file) =>
+      bannedInMessages(readFileSync(join(repository, file), 'utf8'), file).map((phrase) => `${file}:${phrase}`),
+    )
+    expect(found).toEqual([])
+  })
+})
+
+/** The banned phrases in the texts of a source, with their lines. */
+function bannedInMessages(source: string, file: string): string[] {
+  return readMessages(source, file).flatMap(({ line, text }) => findBannedPhrases('\n'.repeat(line - 1) + text))
+}

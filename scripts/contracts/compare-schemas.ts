@@ -85,7 +85,7 @@ function list(values: readonly unknown[]): string {
 function compareTexts({ direction, writes, reads, path }: Pair): Break[] {
   return (['pattern', 'format'] as const).flatMap((rule) => {
     if (reads[rule] === undefined || reads[rule] === writes[rule]) return []
-    const change = direction === 'input' ? 'is demanded now' : 'is promised no longer'
+    const change = direction === 'input' ? 'is required now' : 'is promised no longer'
     return [{ path, problem: `the ${rule} ${reads[rule]} ${change}` }]
   })
 }
@@ -97,7 +97,7 @@ function compareLimits({ direction, writes, reads, path }: Pair): Break[] {
   const isBelow = (a: number | undefined, b: number | undefined) => b !== undefined && (a === undefined || a < b)
   const lower = LOWER.filter((limit) => isBelow(writes[limit], reads[limit]))
   const upper = UPPER.filter((limit) => reads[limit] !== undefined && (writes[limit] ?? Infinity) > reads[limit])
-  const change = direction === 'input' ? 'is demanded now' : 'is promised no longer'
+  const change = direction === 'input' ? 'is required now' : 'is promised no longer'
   return [...lower, ...upper].map((limit) => ({ path, problem: `${limit} ${reads[limit]} ${change}` }))
 }
 

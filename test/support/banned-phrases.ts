@@ -4,7 +4,7 @@ export interface BannedPhrase {
   readonly instead: string
 }
 
-/** Words and phrases that the documents do not use, in lower case. A space also matches the end of a line. */
+/** Words and phrases that documents, comments and messages do not use, in lower case. A space also matches the end of a line. */
 export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\bwhoever\b/, instead: 'anyone who, or the person: "an operator"' },
   { phrase: /(?:^|[.;:*|] )(?:what|whatever) (?:cannot|comes|came) /, instead: 'the thing: "failed events are kept"' },

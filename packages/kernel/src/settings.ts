@@ -127,7 +127,7 @@ const MOST_NAME_BYTES = 63
 export function databaseSetting(fallback: string) {
   return text
     .refine((value) => /^[^/\\. "$\0]+$/.test(value) && Buffer.byteLength(value) <= MOST_NAME_BYTES, {
-      error: `is no name of a database: 1 to ${MOST_NAME_BYTES} bytes without / \\ . " $ and blanks`,
+      error: `is not the name of a database: 1 to ${MOST_NAME_BYTES} bytes without / \\ . " $ and spaces`,
     })
     .default(fallback)
 }

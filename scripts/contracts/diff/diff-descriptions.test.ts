@@ -45,7 +45,7 @@ describe('the changes since a release', () => {
     [
       'a narrower input',
       { input: input.extend({ limit: z.int().max(5).optional() }) },
-      ['changed, breaks callers: fulfilment orders.get, input $.limit: maximum 5 is demanded now'],
+      ['changed, breaks callers: fulfilment orders.get, input $.limit: maximum 5 is required now'],
     ],
     [
       'a wider input',

@@ -176,7 +176,7 @@ const ofShops: readonly Change[] = [
     replace: '',
   },
   {
-    breaks: 'a shop gets no time to wait while fulfilment is away',
+    breaks: 'a shop gets no time to wait while fulfilment is unavailable',
     tells: "a header 'Retry-After'",
     file: `${GATEWAY}/fulfilment/call-fulfilment.ts`,
     find: "if (status === 503 || code === 'idempotency_in_progress')",

@@ -31,7 +31,7 @@ const ofReceiver: readonly Change[] = [
     replace: '{}',
   },
   {
-    breaks: 'a refused method is not told the right one',
+    breaks: 'the answer to a wrong method does not name the right one',
     tells: "a header 'Allow'",
     file: `${GATEWAY}/http/webhooks/webhook-checks.ts`,
     find: "{ Allow: methods.join(', ') }",

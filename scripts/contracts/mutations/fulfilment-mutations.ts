@@ -64,14 +64,14 @@ const ofFulfilment: readonly Change[] = [
     replace: "defineError('no_such_order'",
   },
   {
-    breaks: 'a refusal is to be retried for ever',
+    breaks: 'a refusal is to be retried forever',
     tells: "'later' (String) to be equal to 'never'",
     file: `${FULFILMENT}/errors.ts`,
     find: "defineError('amount_mismatch', {\n  status: 409,\n  retry: 'never',",
     replace: "defineError('amount_mismatch', {\n  status: 409,\n  retry: 'later',",
   },
   {
-    breaks: 'no token is demanded',
+    breaks: 'no token is required',
     tells: 'asks without a token: $',
     file: `${FULFILMENT}/http/app.ts`,
     find: 'const token = await verifyToken(request.headers.authorization)',
@@ -132,7 +132,7 @@ const beyondFirst: readonly Change[] = [
     replace: "provider, status: 'declined' as never, at: fact.at }",
   },
   {
-    breaks: 'too many events of one order are refused for good',
+    breaks: 'too many events of one order are refused permanently',
     tells: 'too large for a contract',
     file: `${FULFILMENT}/errors.ts`,
     find: "defineError('version_conflict', {\n  status: 409,\n  retry: 'now',",
@@ -196,7 +196,7 @@ const beyondFirst: readonly Change[] = [
 const sinceRelease: readonly Change[] = [
   {
     breaks: 'fewer events fit into a call than before',
-    tells: 'maxItems 100 is demanded now',
+    tells: 'maxItems 100 is required now',
     file: `${FULFILMENT}/payments/payment-procedures.ts`,
     find: 'const MAX_EVENTS = 500',
     replace: 'const MAX_EVENTS = 100',

@@ -20,7 +20,7 @@ export const HANDLER_MUTATIONS: readonly Mutation[] = [
   },
   {
     ...HTTPS,
-    breaks: 'a task that is refused for good is tried again',
+    breaks: 'a task that is refused permanently is tried again',
     tells: 'handler_refused',
     file: `${CALLS}/read-verdict.ts`,
     find: 'new Set([410, 422])',

@@ -99,7 +99,7 @@ export const PROVIDER_MUTATIONS: readonly Mutation[] = [
     ...{ test: HANDSHAKES, consumers: ['twilio'] },
   },
   {
-    breaks: 'the gateway tries again what an older fulfilment has refused for good',
+    breaks: 'the gateway tries again what an older fulfilment has refused permanently',
     tells: "Today's gateway misreads recorded answers",
     file: 'packages/gateway/src/fulfilment/fulfilment-client.ts',
     find: 'new AppError(reason, { status, retry, message }',

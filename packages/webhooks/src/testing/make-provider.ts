@@ -47,7 +47,7 @@ export function demandedSettings(scheme: string): object {
 /** The event of a delivery that has exactly one. */
 export function onlyEvent(events: readonly WebhookEvent[]): WebhookEvent {
   const [event] = events
-  if (event === undefined || events.length > 1) throw new Error(`The delivery tells of ${events.length} events`)
+  if (event === undefined || events.length > 1) throw new Error(`The delivery reports ${events.length} events`)
   return event
 }
 

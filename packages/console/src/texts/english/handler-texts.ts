@@ -21,7 +21,7 @@ export const handlerTexts = {
   doesNotAnswer: 'It does not answer this gateway process. Only single tasks are sent until it does.',
   waiting: (count: number | null): string =>
     count === null ? 'counting the waiting tasks took too long' : plural(count, 'task waits', 'tasks wait'),
-  pauseHint: 'Its tasks are still stored, and wait until somebody resumes it. Other handlers go on.',
+  pauseHint: 'Its tasks are still stored, and wait until somebody resumes it. Other handlers continue.',
   resumeHint: 'The waiting tasks are sent, the oldest first.',
   pausedOnes: (handlers: readonly string[]): string => `Paused handlers: ${handlers.join(', ')}`,
   pausedMeans: 'Their tasks wait.',
