@@ -1,3 +1,4 @@
+import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { writeTaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
@@ -6,7 +7,7 @@ import { describeHandler, taskSchema } from './describe-handler.ts'
 const receivedAt = new Date('2026-11-26T10:00:01.000Z')
 
 /** An event of a batch, as the gateway writes it. */
-function written(facts: { readonly orderId: string; readonly occurredAt?: string }, body: string): unknown {
+function written(facts: PaymentFacts, body: string): unknown {
   const claim = {
     ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
@@ -18,7 +19,7 @@ function written(facts: { readonly orderId: string; readonly occurredAt?: string
 
 describe('the description of events.handle', () => {
   it('knows every property that the gateway writes, and requires none that it leaves out', () => {
-    const most = written({ orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z' }, '{"id":"evt_1"}')
+    const most = written({ orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z', pointer: '/0' }, '[{"id":"evt_1"}]')
     const least = written({ orderId: '' }, 'a=1')
     for (const event of [most, least]) expect(taskSchema.strict().parse(event)).toEqual(event)
     const names = [most, least].flatMap((event) => Object.keys(event as object))
