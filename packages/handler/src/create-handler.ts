@@ -2,7 +2,7 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { createBackground } from './background.ts'
 import { createStandardVerifier } from './create-standard-verifier.ts'
 import { findFunctions } from './event-functions.ts'
-import { createJsonLog } from './handler-log.ts'
+import { createGuardedLog, createJsonLog } from './handler-log.ts'
 import { checkOptions, type HandlerOptions } from './handler-options.ts'
 import { NOT_FOUND } from './http/answer.ts'
 import { createBodyMemory } from './http/body-memory.ts'
@@ -67,7 +67,8 @@ export interface HandlerDeps {
  * @throws HandlerSettingsError with every problem of the options
  */
 export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps = {}): Handler {
-  const { store, on, later = {}, log = createJsonLog((text) => process.stderr.write(text)) } = options
+  const { store, on, later = {} } = options
+  const log = createGuardedLog(options.log ?? createJsonLog((text) => process.stderr.write(text)))
   const { random = Math.random, now = Date.now } = deps
   const { name, path, limits, later: laterLimits, trpc } = checkOptions(options as HandlerOptions<never>, now)
   const [metrics, slots] = [createMetrics(name), createSlots(limits.concurrency, limits.mostWaiting)]

@@ -50,7 +50,14 @@ export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   return async (event, body) => {
     const startedAt = now()
     const free = await slots.take(limits.waitMs)
-    const { result, answer } = free === null ? OVERLOADED : await act(acting, event, body).finally(free)
+    // An error may be made such that looking at it throws another.
+    const acted =
+      free === null
+        ? OVERLOADED
+        : act(acting, event, body)
+            .catch(() => FAILED)
+            .finally(free)
+    const { result, answer } = await acted
     metrics.countEvent(result, (now() - startedAt) / 1_000)
     return answer
   }

@@ -1,5 +1,7 @@
+const ADVICE = ['now', 'later', 'never'] as const
+
 /** When the sender should deliver a refused event again: at once, later, or not at all. */
-export type RetryAdvice = 'now' | 'later' | 'never'
+export type RetryAdvice = (typeof ADVICE)[number]
 
 /** What a refusal says besides its reason. */
 export interface RefusalOptions {
@@ -18,6 +20,7 @@ export class Refusal extends Error {
 
   constructor(retry: RetryAdvice, message: string, { afterSeconds = 60 }: RefusalOptions = {}) {
     super(message)
+    if (!ADVICE.includes(retry)) throw new RangeError("retry must be 'now', 'later' or 'never'")
     if (!Number.isSafeInteger(afterSeconds) || afterSeconds < 0) {
       throw new RangeError('afterSeconds must be a whole number of seconds')
     }

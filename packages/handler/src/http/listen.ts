@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Answer, answerError, NOT_FOUND } from './answer.ts'
 import type { Responder } from './respond.ts'
 
@@ -23,10 +23,16 @@ export interface Listening {
 /** Serves deliveries and probes on a port. Rejects if the port is taken. */
 export async function listen(parts: ServedParts, port: number, host: string): Promise<Listening> {
   const server = createServer((request, response) => {
-    void answerRequest(parts, request).then(({ status, headers, body }) => {
+    void answerRequest(parts, request).then((answer) => {
       // A connection that stays open would delay the end of a server that is closing.
       if (!server.listening) response.shouldKeepAlive = false
-      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+      try {
+        write(response, answer)
+      } catch (error) {
+        parts.onError(error)
+        if (response.headersSent) response.destroy()
+        else write(response, FAILED)
+      }
     })
   })
   server.headersTimeout = 10_000
@@ -37,6 +43,10 @@ export async function listen(parts: ServedParts, port: number, host: string): Pr
     port: typeof address === 'object' && address !== null ? address.port : port,
     close: (graceMs) => closeServer(server, graceMs),
   }
+}
+
+function write(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
 }
 
 async function answerRequest(parts: ServedParts, request: IncomingMessage): Promise<Answer> {
