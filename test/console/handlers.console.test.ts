@@ -218,7 +218,7 @@ describe('the page of handlers', () => {
     await using visit = await open('/handlers')
     await part(visit, 'billing').getByRole('button', { name: 'Backfill…' }).click()
     const dialog = visit.page.getByRole('dialog', { name: 'Give stored events to billing' })
-    await dialog.getByText(/^[1-9]\d* stored events will be examined/).waitFor()
+    await dialog.getByText(/^[1-9]\d* stored records will be examined/).waitFor()
     expect(await console.system.events.countDocuments({ eventId: 'evt_past' })).toBe(tasks.size - 1)
     await giveReason(visit, 'it is new')
     await visit.page.keyboard.press('Tab')

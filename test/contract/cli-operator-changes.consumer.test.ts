@@ -217,14 +217,14 @@ const CHANGES: readonly Omit<Command, 'kind'>[] = [
     input: { handler: HANDLER, dryRun: true, filter: { type: 'of.contracts' }, reason: 'dry run' },
     answer: data({ replayId: null, matched: 0 }),
     args: ['handlers', 'backfill', HANDLER, '--type', 'of.contracts', '--dry-run'],
-    ...{ exitCode: 0, says: /^0 stored events may get a task/ },
+    ...{ exitCode: 0, says: /^0 stored records are examined/ },
   },
   {
     ...{ does: 'gives a handler the stored events', states: [configured], procedure: 'handlers.backfill' },
     input: { handler: HANDLER, dryRun: false, filter: {}, reason, ratePerSecond: 5 },
     answer: data({ replayId: anyId(), matched: 0 }),
     args: ['handlers', 'backfill', HANDLER, '--rate', '5', ...REASON],
-    ...{ exitCode: 0, says: /^Replay [0-9a-f]{24}: examines 0 stored events/ },
+    ...{ exitCode: 0, says: /^Replay [0-9a-f]{24}: examines 0 stored records/ },
   },
   {
     ...{ does: 'gives stored events to a handler that is not there', states: [configured] },

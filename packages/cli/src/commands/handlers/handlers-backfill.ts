@@ -31,8 +31,8 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
     },
     describe: ({ replayId, matched }) => [
       replayId === null
-        ? `${matched} stored events may get a task; nothing was changed`
-        : `Replay ${replayId}: examines ${matched} stored events`,
+        ? `${matched} stored records are examined: one for each event and handler that has it; nothing was changed`
+        : `Replay ${replayId}: examines ${matched} stored records`,
     ],
   })
 }

@@ -35,7 +35,7 @@ export const handlerTexts = {
   backfill: 'Backfill…',
   backfillTitle: (handler: string): string => `Give stored events to ${handler}`,
   backfillCounted: (count: number): string =>
-    `${plural(count, 'stored event', 'stored events')} will be examined. Those that it wants become tasks, unless it has one already.`,
+    `${plural(count, 'stored record', 'stored records')} will be examined, one for each event and handler that has it. Events that it wants become tasks, unless it has one already.`,
   backfillZero: 'It wants no stored event of this time.',
   backfillSubmit: (count: number): string => `Examine ${plural(count, 'event', 'events')}`,
   backfillSpans: { 0: 'Any time', 1: 'Last 24 hours', 7: 'Last 7 days', 30: 'Last 30 days' },
