@@ -25,13 +25,19 @@ describe('describeError', () => {
   })
 })
 
-it('a guarded log drops a line that cannot be written', () => {
-  const log = vi.fn(() => {
-    throw new Error('The disk is full')
-  })
+it.each([
+  ['throws', () => unwritten()],
+  ['rejects', () => Promise.reject(new Error('The disk is full'))],
+])('a guarded log drops a line if the log %s', async (_, write) => {
+  const log = vi.fn(write)
   createGuardedLog(log)({ level: 'warn', message: 'A message failed' })
+  await new Promise((resolve) => setImmediate(resolve))
   expect(log).toHaveBeenCalledTimes(1)
 })
+
+function unwritten(): never {
+  throw new Error('The disk is full')
+}
 
 function unreadable(): Error {
   return Object.defineProperty(new Error('x'), 'message', {

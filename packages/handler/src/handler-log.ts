@@ -24,7 +24,9 @@ export function createJsonLog(write: (text: string) => unknown): WriteLog {
 export function createGuardedLog(log: WriteLog): WriteLog {
   return (line) => {
     try {
-      log(line)
+      // An asynchronous function is assignable to it.
+      const written: unknown = log(line)
+      if (written instanceof Promise) written.catch(() => undefined)
     } catch {
       // There is nowhere to write it.
     }

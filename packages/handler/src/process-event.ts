@@ -50,16 +50,20 @@ export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   return async (event, body) => {
     const startedAt = now()
     const free = await slots.take(limits.waitMs)
-    // An error may be made such that looking at it throws another.
-    const acted =
-      free === null
-        ? OVERLOADED
-        : act(acting, event, body)
-            .catch(() => FAILED)
-            .finally(free)
-    const { result, answer } = await acted
+    const { result, answer } = free === null ? OVERLOADED : await actSafely(acting, event, body).finally(free)
     metrics.countEvent(result, (now() - startedAt) / 1_000)
     return answer
+  }
+}
+
+/** An error may be made such that looking at it throws another. */
+async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
+  try {
+    return await act(parts, event, body)
+  } catch {
+    const { key, type } = event
+    parts.log({ level: 'error', message: 'An event failed with an error that cannot be read', key, type })
+    return FAILED
   }
 }
 
