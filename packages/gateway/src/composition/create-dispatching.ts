@@ -39,7 +39,9 @@ export async function createDispatching(context: GatewayContext): Promise<Dispat
   const deps: ClaimsDeps = { ...describeClaims(context), configured, ...(hasHandlers ? { handler: null } : {}) }
   const process = createProcessClaims(deps)
   const mayHaveDue = createDueProbe(deps)
-  const created = createClaims(deps, process)
+  const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
+  const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
+  const created = createClaims({ ...deps, activeForMs: () => allowance.activeForMs }, process)
   const own = hasHandlers ? probedClaims(created, { handler: null, mayHaveDue, now }) : created
   const claims = databaseErrors.watch(indexedClaims(recording?.claims(own) ?? own, { logger, now }))
   const pauses = followPauses(context)
@@ -52,8 +54,6 @@ export async function createDispatching(context: GatewayContext): Promise<Dispat
   const handlers = loaded
     ? loaded.createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
     : null
-  const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
-  const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
   const shared = { claims: withHeld(claims, handlers), pauses, lease }
   const dispatcher = createDispatcher(context, hasHandlers ? { ...shared, allowance, turn: newTurn() } : shared)
   const stop = async (): Promise<void> => {

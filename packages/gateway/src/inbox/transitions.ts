@@ -3,7 +3,7 @@ import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Document, type ObjectId, Timestamp } from 'mongodb'
 import { attempted, failed } from './claims/attempt-fields.ts'
 import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
-import { RESUMED_AT } from './claims/failing-time.ts'
+import { resumedAt } from './claims/failing-time.ts'
 import type { EventDocument } from './event-document.ts'
 import { counterOf, listOf, raised } from './record-expressions.ts'
 import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
@@ -81,10 +81,12 @@ interface NewClaim {
   readonly owner: string
   readonly leaseMs: number
   readonly claimId: string
+  /** For how long this process can have sent the record. */
+  readonly activeForMs: number
 }
 
 /** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
-export function claimRecord({ owner, leaseMs, claimId }: NewClaim): Document[] {
+export function claimRecord({ owner, leaseMs, claimId, activeForMs }: NewClaim): Document[] {
   const counts = countsAsLost(owner)
   const loss = { owner: '$leaseOwner', at: '$$NOW' }
   const losses = { $slice: [{ $concatArrays: [listOf('losses'), [loss]] }, -MOST_LOSSES] }
@@ -93,7 +95,7 @@ export function claimRecord({ owner, leaseMs, claimId }: NewClaim): Document[] {
       $set: {
         lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
         losses: { $cond: [counts, losses, '$losses'] },
-        resumedAt: RESUMED_AT,
+        resumedAt: resumedAt(activeForMs),
         starts: raised('starts'),
         fence: raised('fence'),
         state: 'processing',

@@ -50,7 +50,10 @@ export function createHandlerDispatcher(
     databaseErrors.count(error)
     logger.warn({ error, handler: name }, 'line.not-advanced')
   }
-  const created = createClaims({ ...shared.claims, handler: name, ordering, onLineFailed }, shared.process)
+  const isPaused = (): boolean => handler.paused || shared.handlerPauses.current.has(name)
+  const allowance = createAllowance({ ratePerSecond, isPaused, now })
+  const ofHandler = { handler: name, ordering, onLineFailed, activeForMs: () => allowance.activeForMs }
+  const created = createClaims({ ...shared.claims, ...ofHandler }, shared.process)
   const { mayHaveDue } = shared
   const indexed = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   const claims = settlesShared(databaseErrors.watch({ ...indexed, releaseStrays: async () => 0 }))
@@ -60,11 +63,7 @@ export function createHandlerDispatcher(
     pauses: followPauses(shared.pauses),
     lease: followLease(shared.lease),
     turn: shared.newTurn(),
-    allowance: createAllowance({
-      ratePerSecond,
-      isPaused: () => handler.paused || shared.handlerPauses.current.has(name),
-      now,
-    }),
+    allowance,
     claimSize: Math.max(batch, concurrency * CALLS_AHEAD),
     leaseMs: settings.LEASE_MS,
     maxCrashes: settings.MAX_STARTS,

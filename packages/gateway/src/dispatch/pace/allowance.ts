@@ -4,6 +4,8 @@ export interface Allowance {
   readonly room: number
   /** Whether nothing may be sent or claimed until somebody resumes the handler. */
   readonly isPaused: boolean
+  /** For how long events may have been sent, in milliseconds: since this was created, or was last seen to be paused. */
+  readonly activeForMs: number
   /** Events were sent. */
   used(events: number): void
 }
@@ -21,7 +23,13 @@ export interface AllowanceDeps {
  * Creates the allowance of a handler in one process: a bucket that holds what the rate allows in a second. So after a rest,
  * at most one second's worth of events is sent at once.
  */
-export function createAllowance({ ratePerSecond, isPaused, now }: AllowanceDeps): Allowance {
+export function createAllowance({ ratePerSecond, isPaused: looksPaused, now }: AllowanceDeps): Allowance {
+  let pausedAt = now()
+  const isPaused = (): boolean => {
+    const isNow = looksPaused()
+    if (isNow) pausedAt = now()
+    return isNow
+  }
   const capacity = ratePerSecond ?? Number.POSITIVE_INFINITY
   let filled = capacity
   let filledAt = now()
@@ -39,6 +47,10 @@ export function createAllowance({ ratePerSecond, isPaused, now }: AllowanceDeps)
     },
     get isPaused() {
       return isPaused()
+    },
+    get activeForMs() {
+      isPaused()
+      return now() - pausedAt
     },
     used(events) {
       fill()

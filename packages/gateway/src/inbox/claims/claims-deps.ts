@@ -25,6 +25,8 @@ export interface ClaimsDeps extends Retention {
   readonly onLineFailed?: ((error: unknown) => void) | undefined
   /** The providers whose due records are not claimed. */
   readonly paused: () => PausedProviders
+  /** For how long this process can have sent the records: since its start, or the end of a pause. Default: since its start. */
+  readonly activeForMs?: () => number
   /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
 }

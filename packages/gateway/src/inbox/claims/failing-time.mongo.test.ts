@@ -72,20 +72,54 @@ describe('the time for which an event fails', () => {
     }
   })
 
-  it('counts only the planned delay if a due record was left alone, as in a pause of its handler', async () => {
+  it('counts only the planned delay if nobody could send a due record, as in a pause of its handler', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs, activeForMs: () => 1_000 })
+    await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: 30_000 })
+    const second = await claimOne(claims)
+    for (const ms of [second.failedForMs, second.orderUnknownForMs]) expectAbout(ms, 30_000)
+    // Fulfilment is still unavailable: what is left of the batch is released, and claimed again.
+    await claims.release([second])
+    await changeRecord(open, 'a', { $set: { dueAt: fromNow(-20_000), resumedAt: { $add: ['$resumedAt', -20_000] } } })
+    const third = await claimOne(claims)
+    expectAbout(third.failedForMs, 30_000)
+    await claims.settle([{ claim: third, settlement: { state: 'pending', delayMs: 0 }, attempt: unknown }])
+    expectAbout((await claimOne(claims)).failedForMs, 30_000)
+  })
+
+  it('leaves out the time for which all gateways were unavailable, also of a record that one of them held', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ maxDelayMs })
-    await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: 30_000 })
-    const second = await claimOne(claims)
-    for (const ms of [second.failedForMs, second.orderUnknownForMs]) {
-      expect(ms).toBeGreaterThanOrEqual(30_000)
-      expect(ms).toBeLessThan(60_000)
+    await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: HOUR_MS })
+    await claimOne(claims)
+    // It was claimed 30 s after its failure, and then all gateways died.
+    const past = { leaseUntil: fromNow(-HOUR_MS), leaseMs: 30_000, 'lastError.at': fromNow(-HOUR_MS - 60_000) }
+    await changeRecord(open, 'a', { $set: { ...past, firstFailedAt: fromNow(-HOUR_MS - 60_000) } })
+    const { taken } = await open.claims({ owner: 'next', maxDelayMs, activeForMs: () => 1_000 }).takeOver(1)
+    expectAbout(taken[0]!.failedForMs, 30_000)
+  })
+
+  it('counts the time for which a gateway only had too much to do', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs, activeForMs: () => 10 * HOUR_MS })
+    for (const attempts of [1, 2, 3]) {
+      await failOnce(open, claims, { movedMs: -HOUR_MS / 10 })
+      const claim = await claimOne(claims)
+      expect(claim.failedForMs).toBeGreaterThanOrEqual((attempts * HOUR_MS) / 10)
+      await claims.release([claim])
     }
-    await claims.settle([{ claim: second, settlement: { state: 'pending', delayMs: 0 }, attempt: unknown }])
-    const { failedForMs } = await claimOne(claims)
-    expect(failedForMs).toBeGreaterThanOrEqual(30_000)
-    expect(failedForMs).toBeLessThan(90_000)
+  })
+
+  it('does not wait for a time that a clock has set which was ahead', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: -30_000, delayMs: 30_000 })
+    await changeRecord(open, 'a', { $set: { resumedAt: fromNow(365 * 24 * HOUR_MS) } })
+    expectAbout((await claimOne(claims)).failedForMs, 30_000)
   })
 
   it('counts all attempts that follow each other in time', async () => {
@@ -99,6 +133,11 @@ describe('the time for which an event fails', () => {
     expect(orderUnknownForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
   })
 })
+
+function expectAbout(ms: number, expected: number): void {
+  expect(ms).toBeGreaterThanOrEqual(expected)
+  expect(ms).toBeLessThan(expected + 15_000)
+}
 
 describe('after the clock of the database was ahead', () => {
   it('takes a record that is deferred until a time that is never set', async () => {

@@ -1,7 +1,7 @@
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Document } from 'mongodb'
 import { FIRST_PAUSED_DUE_AT } from '../pauses/paused-due-at.ts'
-import { timeOf } from '../record-expressions.ts'
+import { positiveOr, timeOf } from '../record-expressions.ts'
 
 /** How long a record has been failing, as expressions for an update or a projection. */
 export interface FailingTime {
@@ -18,7 +18,7 @@ export interface FailingTime {
 /**
  * Measures how long a record has been failing. `maxDelayMs` is the longest delay between two attempts. More than that
  * does not count, except for a small step of the clock, and never less than zero. Nor does the time for which it was due and
- * nobody might send it, see `RESUMED_AT`. So a clock jump, a pause, or an outage of all gateways does not make an event dead. To
+ * no gateway could send it, see `resumedAt`. So a clock jump, a pause, or an outage of all gateways does not make an event dead. To
  * leave out time that does not count, the start times are moved.
  */
 export function measureFailing(maxDelayMs: number): FailingTime {
@@ -27,7 +27,9 @@ export function measureFailing(maxDelayMs: number): FailingTime {
   const unknownSince = timeOf('orderUnknownSince')
   const lastTry = { $ifNull: [timeOf('lastError.at'), first] }
   const gap = { $subtract: ['$$NOW', lastTry] }
-  const sincePause = { $subtract: ['$$NOW', { $max: [lastTry, timeOf('resumedAt')] }] }
+  // A later time than now comes from a clock that was ahead.
+  const resumed = { $cond: [{ $lte: [timeOf('resumedAt'), '$$NOW'] }, timeOf('resumedAt'), null] }
+  const sincePause = { $subtract: ['$$NOW', { $max: [lastTry, resumed] }] }
   const counted = { $max: [0, { $min: [sincePause, maxGapMs] }] }
   // A time from before the present run of failures, such as before a replay, no longer counts.
   const isPresent = { $and: [{ $gt: [first, null] }, { $gte: [unknownSince, first] }] }
@@ -50,19 +52,22 @@ export function measureFailing(maxDelayMs: number): FailingTime {
 
 const hasFailed = { $gt: [timeOf('firstFailedAt'), null] }
 const wasProviderPaused = { $gte: ['$dueAt', FIRST_PAUSED_DUE_AT] }
-
-// A gateway that may send a failed record claims it sooner.
-const LATE_MS = 2_000
-const dueAt = timeOf('dueAt')
-const wasLeftAlone = { $and: [{ $gt: [dueAt, null] }, { $gt: [{ $subtract: ['$$NOW', dueAt] }, LATE_MS] }] }
-const planned = { $max: [0, { $subtract: [dueAt, { $ifNull: [timeOf('lastError.at'), dueAt] }] }] }
-const resumedAt = {
-  $cond: [wasProviderPaused, '$$NOW', { $cond: [wasLeftAlone, { $subtract: ['$$NOW', planned] }, '$resumedAt'] }],
-}
+const isHeld = { $eq: ['$state', 'processing'] }
+const claimedAt = { $subtract: [timeOf('leaseUntil'), positiveOr('leaseMs', 0)] }
+// From when a gateway could have sent it. One that holds it may have died at once.
+const sendableFrom = { $cond: [isHeld, claimedAt, timeOf('dueAt')] }
+const counted = { $subtract: [sendableFrom, { $max: [timeOf('lastError.at'), timeOf('resumedAt')] }] }
 
 /**
- * The `resumedAt` of a record that is claimed now: from then on its time counts. It is set if the record has failed before, and
- * then waited for a reason of ours: a pause of its provider or handler, or an outage of all gateways. Of the time since
- * its last attempt, the delay that was planned still counts, except after a pause of its provider, which replaces it.
+ * The `resumedAt` of a record that is claimed now: from then on its time counts. It changes if the record has failed before, and
+ * could have been sent before this process could send: no gateway ran, or its handler was paused. The time until then counts,
+ * and the time after it does not. After a pause of its provider, nothing counts. `activeForMs`: for how long this process can
+ * have sent it. A process that only has too much to do leaves out nothing.
  */
-export const RESUMED_AT: Document = { $cond: [hasFailed, resumedAt, '$resumedAt'] }
+export function resumedAt(activeForMs: number): Document {
+  const activeFrom = { $subtract: ['$$NOW', Math.floor(activeForMs)] }
+  const wasLeftAlone = { $and: [{ $gt: [sendableFrom, null] }, { $lt: [sendableFrom, activeFrom] }] }
+  const resumed = { $subtract: ['$$NOW', { $max: [0, counted] }] }
+  const changed = { $cond: [wasProviderPaused, '$$NOW', { $cond: [wasLeftAlone, resumed, '$resumedAt'] }] }
+  return { $cond: [hasFailed, changed, '$resumedAt'] }
+}
