@@ -9,7 +9,7 @@ import {
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import type { Inbox, Recorded } from '../inbox/inbox.ts'
+import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { TaskWish } from '../inbox/lines/line.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
@@ -90,14 +90,13 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
 function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArrival): Promise<readonly StoredEvent[]> {
   const [first] = events
   if (first === undefined) return Promise.resolve([])
-  const find = deps.findWanting?.(evidence)
   const distinct = events.length === 1 ? events : withoutRepetitions(events)
   // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
   if (distinct.length === 1) {
-    const wanted = offer(find, first)
+    const wanted = offers(deps, evidence)(first)
     return deps.inbox.record({ ...evidence, ...wanted }).then((outcome) => [storedEvent(deps, wanted, outcome)])
   }
-  const offered = new Map(distinct.map((event) => [event, offer(find, event)]))
+  const offered = new Map(distinct.map(offers(deps, evidence)).map((one) => [one.event, one]))
   return deps.inbox
     .recordBatch({ evidence, events: distinct, wantedBy: (event) => offered.get(event)?.wantedBy, endsAt })
     .then((outcomes) => [...offered.values()].map((event, index) => storedEvent(deps, event, outcomes[index])))
@@ -109,8 +108,10 @@ interface Wanted {
   readonly wantedBy?: readonly TaskWish[]
 }
 
-function offer(find: ReturnType<FindWanting> | undefined, event: WebhookEvent): Wanted {
-  return find === undefined ? { event } : { event, wantedBy: find(event) }
+/** Its own function, so that the parsed body does not stay in memory while the database writes. */
+function offers({ findWanting }: ReceiveDeps, evidence: Evidence): (event: WebhookEvent) => Wanted {
+  const find = findWanting?.(evidence)
+  return (event) => (find === undefined ? { event } : { event, wantedBy: find(event) })
 }
 
 /** @throws notStored */

@@ -78,15 +78,16 @@ async function readSizes({ db, isSharded }: TaskSource, claims: readonly Claim[]
 }
 
 async function* readGroup(source: TaskSource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
-  const byId = new Map(claims.map((claim) => [String(claim._id), claim]))
+  // After a pause of this process, longer than its lease, another may have sent a task, and later ones of its line.
+  const keyOf = ({ _id, fence }: Pick<EventDocument, '_id' | 'fence'>): string => `${_id} ${fence}`
+  const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]))
   const found = source.db
     .collection<EventDocument>(EVENTS)
     .find(nameRecords(claims, source.isSharded), { maxTimeMS: READ_MS })
     .project<Stored>(NEEDED)
   for await (const stored of found) {
-    const claim = byId.get(String(stored._id))
-    // After a pause of this process, longer than its lease, another may have sent it, and later tasks of its line.
-    if (claim?.fence === stored.fence) yield { claim, read: await readTask(source, { claim, handler, stored }) }
+    const claim = byKey.get(keyOf(stored))
+    if (claim !== undefined) yield { claim, read: await readTask(source, { claim, handler, stored }) }
   }
 }
 
