@@ -74,15 +74,15 @@ async function startHandler(port: number, { cwd, env }: { cwd: string; env: Node
   const exit = once(child, 'exit')
   const said: string[] = []
   child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(text))
+  await using resources = new AsyncDisposableStack()
+  resources.defer(async () => {
+    child.kill('SIGTERM')
+    await exit
+  })
   const isReady = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok)
   await expect.poll(() => isReady().catch(() => false)).toBe(true)
-  return {
-    said: () => said.join(''),
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM')
-      await exit
-    },
-  }
+  const owned = resources.move()
+  return { said: () => said.join(''), [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 it('the first handler of docs/handlers.md acts once on an event that is delivered twice', async () => {

@@ -29,8 +29,8 @@ const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, received
 const MOST_BYTES = 2 * 1024 * 1024
 
 /**
- * Reads claimed tasks with their bodies, one by one. A claim is left out whose record is gone, or claimed by another since. Holds at most 2 MiB of
- * records at a time, or one record that is larger.
+ * Reads claimed tasks with their bodies, one by one. It leaves out a claim whose record is gone, or was claimed again since.
+ * Holds at most 2 MiB of records at a time, or one record that is larger.
  */
 export async function* readTasks(
   source: TaskSource,
