@@ -6,7 +6,8 @@ async function scrape(paused: readonly string[], up: Readonly<Record<string, boo
   const registry = new Registry()
   addHandlerStateGauges(registry, {
     names: () => ['fulfilment', 'billing'],
-    readPaused: async () => paused,
+    refreshPaused: async () => undefined,
+    paused: () => paused,
     isUp: (handler) => up[handler] ?? null,
   })
   return (await registry.metrics()).split('\n').filter((line) => /^oncehook_/.test(line))
@@ -27,5 +28,20 @@ describe('the gauges of the states of handlers', () => {
       'oncehook_handler_paused{handler="fulfilment"} 0',
       'oncehook_handler_paused{handler="billing"} 0',
     ])
+  })
+
+  it('read the pauses once, however many scrapes wait for them', async () => {
+    const registry = new Registry()
+    const answer = Promise.withResolvers<void>()
+    let reads = 0
+    const refreshPaused = (): Promise<void> => {
+      reads += 1
+      return answer.promise
+    }
+    addHandlerStateGauges(registry, { names: () => ['billing'], refreshPaused, paused: () => [], isUp: () => null })
+    const scrapes = Array.from({ length: 20 }, () => registry.metrics())
+    answer.resolve()
+    await Promise.all(scrapes)
+    expect(reads).toBe(1)
   })
 })

@@ -1,6 +1,7 @@
 import { oneAtATime } from '@oncehook/kernel/one-at-a-time'
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
 import { Counter, Gauge, Histogram } from '@oncehook/kernel/prometheus'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
@@ -165,15 +166,22 @@ export function addHandlerGauge(registry: Registry, { names, readDepths }: Handl
 export interface HandlerStateDeps {
   /** The names of fulfilment and of the configured handlers. */
   readonly names: () => readonly string[]
-  /** Reads which handlers are paused. Never throws. */
-  readonly readPaused: () => Promise<readonly string[]>
+  /** Reads from the database which handlers are paused. */
+  readonly refreshPaused: () => Promise<unknown>
+  /** The handlers that were paused when this was last read. */
+  readonly paused: () => readonly string[]
   /** Whether a handler answers the calls of this process. Null: the process does not call it. */
   readonly isUp: (handler: string) => boolean | null
 }
 
+/** The longest time that metrics wait for the pauses. */
+const REFRESH_MS = 1_000
+
 /** Adds a gauge that shows which handlers are paused, and one that shows which answer. */
-export function addHandlerStateGauges(registry: Registry, { names, readPaused, isUp }: HandlerStateDeps): void {
+export function addHandlerStateGauges(registry: Registry, deps: HandlerStateDeps): void {
+  const { names, paused: readPaused, isUp } = deps
   const registers = [registry]
+  const refreshOnce = oneAtATime(deps.refreshPaused)
   const paused = new Gauge({
     name: 'oncehook_handler_paused',
     help: 'Whether an operator or the setting has paused this handler: 1 or 0',
@@ -181,7 +189,12 @@ export function addHandlerStateGauges(registry: Registry, { names, readPaused, i
     // All processes follow the same pauses.
     aggregator: 'max',
     async collect() {
-      const found = new Set(await readPaused())
+      // A gateway that sends nothing reads them rarely. Prometheus must get the other metrics in an outage too.
+      await withTimeout(
+        refreshOnce().catch(() => undefined),
+        REFRESH_MS,
+      )
+      const found = new Set(readPaused())
       paused.reset()
       for (const handler of new Set([...names(), ...found])) paused.set({ handler }, Number(found.has(handler)))
     },

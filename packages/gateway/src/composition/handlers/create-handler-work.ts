@@ -1,5 +1,4 @@
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { type FindWanting, prepareWanting } from '../../handlers/events/find-wanting.ts'
 import { HandlerDispatchers } from '../../handlers/handler-dispatchers.ts'
 import { pausedHandlers } from '../../handlers/paused-handlers.ts'
@@ -24,8 +23,6 @@ export interface HandlerWork {
 }
 
 const CHECK_MS = 1_000
-/** The longest time that metrics wait for the pauses. */
-const PAUSES_MS = 1_000
 
 /** Creates a dispatcher for each handler. They follow the setting without a restart. */
 export function createHandlerWork(
@@ -55,14 +52,8 @@ export function createHandlerWork(
   })
   addHandlerStateGauges(registry, {
     names: () => [FULFILMENT, ...watched.current().keys()],
-    async readPaused() {
-      // A gateway that sends nothing reads them rarely. Prometheus must get the other metrics in an outage too.
-      await withTimeout(
-        handlerPauses.refresh().catch(() => undefined),
-        PAUSES_MS,
-      )
-      return pausedHandlers(watched.current(), handlerPauses.current)
-    },
+    refreshPaused: () => handlerPauses.refresh(),
+    paused: () => pausedHandlers(watched.current(), handlerPauses.current),
     isUp: (name) => dispatchers.takerOf(name)?.isUp ?? null,
   })
   const onError = (error: unknown): void => {

@@ -29,11 +29,9 @@ describe('readFailingTasks', () => {
       ...[failing(9, 500, { dueAt: IN_LINE_DUE_AT }), failing(9, 500, { state: 'dead' })],
       failing(9, 500, { handler: 'search' }),
     ])
-    expect(await readFailingTasks(open.db, 'billing')).toEqual({
-      tasks: 3,
-      lastError: { code: 'handler_failed', message: 'The handler answered 401', at: new Date(NOW + 7) },
-    })
-    expect(await readFailingTasks(open.db, 'nobody')).toBeNull()
+    const found = await readFailingTasks(open.db, ['billing', 'nobody'])
+    const lastError = { code: 'handler_failed', message: 'The handler answered 401', at: new Date(NOW + 7) }
+    expect([...found]).toEqual([['billing', { tasks: 3, lastError }]])
   })
 
   it('reads a limited number of tasks, however many wait', async () => {
@@ -42,17 +40,28 @@ describe('readFailingTasks', () => {
     await using open = await openInbox(database)
     await open.events.insertMany(Array.from({ length: 200 }, () => failing(5, 401)))
     await using profile = await startProfile(database.db)
-    expect(await readFailingTasks(open.db, 'billing')).toMatchObject({ tasks: 20 })
+    expect((await readFailingTasks(open.db, ['billing'])).get('billing')).toMatchObject({ tasks: 20 })
     for (const { keys, documents } of await profile.examined(EVENTS)) {
       expect(keys).toBeLessThanOrEqual(21)
       expect(documents).toBeLessThanOrEqual(20)
     }
   })
 
+  it('leaves the other connections free: it reads for one handler after the other', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureTaskIndexes(database.db)
+    await using open = await openInbox(database)
+    const steps: string[] = []
+    for (const step of ['commandStarted', 'commandSucceeded'] as const) open.db.client.on(step, () => steps.push(step))
+    await readFailingTasks(open.db, ['billing', 'search', 'mails'])
+    const one = ['commandStarted', 'commandSucceeded']
+    expect(steps).toEqual([...one, ...one, ...one])
+  })
+
   it('knows nothing while there is no index', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)
     await open.events.insertOne(failing(5, 401))
-    expect(await readFailingTasks(open.db, 'billing')).toBeNull()
+    expect(await readFailingTasks(open.db, ['billing', 'search'])).toEqual(new Map())
   })
 })

@@ -17,26 +17,40 @@ const SEARCH_MS = 3_000
 const EPOCH = new Date(0)
 
 /**
- * Finds out whether pending tasks of a handler fail again and again. The more often a task has failed, the later it is due,
- * so those that are due last are read. Null if there are none, or if the database did not answer in time. Never throws.
+ * Finds out for each of these handlers whether its pending tasks fail again and again. The more often a task has failed, the
+ * later it is due, so those that are due last are read. It reads for one handler after the other, and for at most three
+ * seconds in all: it shares its connections with the dispatchers. A handler is left out if it has no such tasks, or if there
+ * was no answer in time. Never throws.
  */
-export async function readFailingTasks(db: Db, handler: string): Promise<FailingTasks | null> {
+export async function readFailingTasks(db: Db, handlers: Iterable<string>): Promise<ReadonlyMap<string, FailingTasks>> {
+  const found = new Map<string, FailingTasks>()
+  const endsAt = performance.now() + SEARCH_MS
+  try {
+    for (const handler of handlers) {
+      const leftMs = Math.floor(endsAt - performance.now())
+      if (leftMs < 1) break
+      const failing = await readOne(db, handler, leftMs)
+      if (failing !== null) found.set(handler, failing)
+    }
+  } catch {
+    // The others would have to wait for the same database.
+  }
+  return found
+}
+
+async function readOne(db: Db, handler: string, maxTimeMS: number): Promise<FailingTasks | null> {
   // Tasks that wait in line or for a provider have a later due time.
   const filter = { state: 'pending', handler, dueAt: { $gt: EPOCH, $lt: IN_LINE_DUE_AT } } as const
-  try {
-    const waiting = await db
-      .collection<EventDocument>(EVENTS)
-      .find(filter, { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS })
-      .sort({ dueAt: -1 })
-      .limit(MOST_EXAMINED)
-      .project<Pick<EventDocument, 'failures' | 'lastError'>>({ _id: 0, failures: 1, lastError: 1 })
-      .toArray()
-    const errors = waiting.flatMap(({ failures, lastError }) =>
-      failures >= OFTEN && lastError?.at instanceof Date ? [lastError] : [],
-    )
-    const [newest] = errors.toSorted((a, b) => b.at.getTime() - a.at.getTime())
-    return newest === undefined ? null : { tasks: errors.length, lastError: newest }
-  } catch {
-    return null
-  }
+  const waiting = await db
+    .collection<EventDocument>(EVENTS)
+    .find(filter, { hint: TASK_DUE_INDEX, maxTimeMS })
+    .sort({ dueAt: -1 })
+    .limit(MOST_EXAMINED)
+    .project<Pick<EventDocument, 'failures' | 'lastError'>>({ _id: 0, failures: 1, lastError: 1 })
+    .toArray()
+  const errors = waiting.flatMap(({ failures, lastError }) =>
+    failures >= OFTEN && lastError?.at instanceof Date ? [lastError] : [],
+  )
+  const [newest] = errors.toSorted((a, b) => b.at.getTime() - a.at.getTime())
+  return newest === undefined ? null : { tasks: errors.length, lastError: newest }
 }

@@ -1,8 +1,7 @@
-import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { FULFILMENT, type HandlerSettings, type WantedEvents } from '../../handlers/settings/read-handlers.ts'
 import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
-import { readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
+import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { type OperatorContext, procedure } from '../operator-trpc.ts'
 
@@ -60,17 +59,20 @@ export const listHandlersProcedure = procedure.input(z.strictObject({}).optional
   const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
   const configured = handlers()
   const removed = depths.names.filter((name) => name !== null && !configured.has(name)).toSorted()
-  const show = async (name: string | null): Promise<ShownHandler> => {
+  // While the database does not even count the tasks in time, nothing more is asked.
+  const waiting = [...configured.keys()].filter((name) => (depths.of(name).pending ?? 0) > 0)
+  const failing = await readFailingTasks(db, waiting)
+  const show = (name: string | null): ShownHandler => {
     const shownName = name ?? FULFILMENT
     const [handler, depth] = [configured.get(shownName), depths.of(name)]
     return {
       ...{ name: shownName, ...showSettings(ctx, name, handler) },
       ...showPause(pauses.get(shownName)),
       ...showDepth(depth),
-      failing: handler === undefined || depth.pending === 0 ? null : await showFailing(db, shownName),
+      failing: showFailing(failing.get(shownName)),
     }
   }
-  return Promise.all([null, ...configured.keys(), ...removed].map(show))
+  return [null, ...configured.keys(), ...removed].map(show)
 })
 
 type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | 'failing' | keyof HandlerDepth>
@@ -108,9 +110,8 @@ function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth): Pick<ShownH
   return { pending, dead, oldestStoredAt: oldestStoredAt?.toISOString() ?? null }
 }
 
-async function showFailing(db: Db, handler: string): Promise<FailingShown | null> {
-  const failing = await readFailingTasks(db, handler)
-  if (failing === null) return null
+function showFailing(failing: FailingTasks | undefined): FailingShown | null {
+  if (failing === undefined) return null
   const { code, message, at } = failing.lastError
   return { tasks: failing.tasks, code, message, at: at.toISOString() }
 }
