@@ -11,7 +11,7 @@ import { until, untilEqual } from '../support/until.ts'
 
 const NEIGHBOURS = 200
 const INNOCENT = 60
-const MAX_STARTS = 3
+const MAX_CRASHES = 3
 // The attempts with all others, with fewer others and alone.
 const MOST_DEATHS = 12
 const BURIED_WITHIN_MS = 150_000
@@ -75,7 +75,7 @@ it.each(['fulfilment', 'gateway'] as const)(
   'FP-37: an event that kills the %s at each try dies itself after a few, and takes no other event with it',
   async (name) => {
     await using between = await startFaultProxy()
-    const gateway = { FULFILMENT_URL: `http://127.0.0.1:${between.port}`, MAX_STARTS: String(MAX_STARTS) }
+    const gateway = { FULFILMENT_URL: `http://127.0.0.1:${between.port}`, MAX_CRASHES: String(MAX_CRASHES) }
     await using stack = await startStack({ gateway, mongoUri: (await replicaSet()).uri })
     between.leadTo(stack.place.fulfilmentPort)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 20 })

@@ -36,7 +36,7 @@ describe('readGatewaySettings', () => {
       RETRY_BASE_MS: 2_000,
       RETRY_CAP_MS: 900_000,
       RETRY_MAX_AGE_MS: 259_200_000,
-      MAX_STARTS: 8,
+      MAX_CRASHES: 8,
       WORKERS: 1,
       LOG_LEVEL: 'info',
     })
@@ -55,6 +55,15 @@ describe('readGatewaySettings', () => {
     expect(readGatewaySettings(own, SCHEMES).TEST_EVENTS).toBe('apply')
     expect(problemsOf({ ...own, ...env })).toEqual([`TEST_EVENTS ${problem}`])
     expect(problemsOf({ ...needed, ...env })).toEqual([])
+  })
+
+  it('takes a setting under its name of release 0.1.0', () => {
+    expect(readGatewaySettings({ ...needed, MAX_STARTS: '5' }, SCHEMES).MAX_CRASHES).toBe(5)
+    expect(readGatewaySettings({ ...needed, MAX_STARTS: '5', MAX_CRASHES: '5' }, SCHEMES).MAX_CRASHES).toBe(5)
+    expect(problemsOf({ ...needed, MAX_STARTS: '5', MAX_CRASHES: '8' })).toEqual([
+      'MAX_CRASHES is set twice: as MAX_CRASHES and by its former name MAX_STARTS',
+    ])
+    expect(problemsOf({ ...needed, MAX_STARTS: '1' })).toEqual(['MAX_CRASHES must be a whole number from 2 to 1000'])
   })
 
   it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {

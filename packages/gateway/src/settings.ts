@@ -29,6 +29,7 @@ import {
 import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'
+import { withCurrentNames } from './former-names.ts'
 import { createHandlersSource, type HandlersSource } from './handlers/settings/handlers-source.ts'
 import { AUDIENCE_PARAMETERS } from './operator-client.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
@@ -102,7 +103,7 @@ export const gatewaySchema = z.object({
   RETRY_BASE_MS: integerSetting({ min: 1, max: 3_600_000, fallback: 2_000 }),
   RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
   RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
-  MAX_STARTS: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
+  MAX_CRASHES: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
   WORKERS: workersSetting(),
   TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
   LOG_LEVEL: logLevelSetting,
@@ -154,7 +155,7 @@ function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
  */
 export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
   const { problems, attempt } = collectProblems()
-  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), withCurrentNames(env)))
   if (settings) attempt(() => checkTestEvents(settings, env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
   attempt(() => serviceKeys.read())

@@ -84,7 +84,7 @@ function describeClaims({ settings, mongo, owner, pauses }: GatewayContext): Cla
     owner,
     leaseMs: settings.LEASE_MS,
     ...readRetention(settings),
-    maxCrashes: settings.MAX_STARTS,
+    maxCrashes: settings.MAX_CRASHES,
     maxDelayMs: settings.RETRY_CAP_MS,
     paused: () => pauses.current,
   }
@@ -121,7 +121,7 @@ function createDispatcher(
     capMs: settings.RETRY_CAP_MS,
     maxAgeMs: settings.RETRY_MAX_AGE_MS,
     orderUnknownMs: HOUR_MS,
-    maxInternalErrors: settings.MAX_STARTS,
+    maxInternalErrors: settings.MAX_CRASHES,
     internalMs: HOUR_MS,
   }
   const recent = new RecentAnswers(now)
@@ -138,7 +138,7 @@ function createDispatcher(
     batchSize: settings.DISPATCH_BATCH,
     concurrency: settings.DISPATCH_CONCURRENCY,
     leaseMs: settings.LEASE_MS,
-    maxCrashes: settings.MAX_STARTS,
+    maxCrashes: settings.MAX_CRASHES,
     onSettled: (settled) => {
       metrics.settled(settled.settlement.state, settled.attempt.outcome)
       logSettled(logger, settled)

@@ -39,7 +39,7 @@ describe.concurrent('Dispatcher', () => {
       expect(tries.at(-1)).toEqual(['bad'])
     })
 
-    it('lets it kill fulfilment at most MAX_STARTS times, even if nothing else is tried', async () => {
+    it('lets it kill fulfilment at most MAX_CRASHES times, even if nothing else is tried', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { maxCrashes: 3 })
       const { fake, open } = running
@@ -107,7 +107,7 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', wasWell ? 4 : 3)
     })
 
-    it('lets it kill fulfilment at most MAX_STARTS times if it is the only event', async () => {
+    it('lets it kill fulfilment at most MAX_CRASHES times if it is the only event', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { maxCrashes: 3 })
       running.fake.onCall = () => {

@@ -279,7 +279,7 @@ export class Dispatcher implements ClaimTaker {
     this.#takeoverPace.answered(taken.length === 0 && poisoned === 0 && this.#health.isUp)
     this.#takeoverPace.expect(againInMs)
     if (taken.length > 0) logger.warn({ events: taken.length }, 'event.taken-over')
-    if (poisoned > 0) logger.error({ events: poisoned, reason: 'worker_died' }, 'event.buried')
+    if (poisoned > 0) logger.error({ events: poisoned, reason: 'worker_died' }, 'event.poisoned')
     await this.#hold(taken)
   }
 

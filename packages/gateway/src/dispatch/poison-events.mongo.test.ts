@@ -53,7 +53,7 @@ describe.concurrent('an event that kills the gateway', () => {
     ['fifty, in batches of all', 50, { batchSize: 100, concurrency: 2 }],
     ['ten, where two starts are the limit', 10, { maxCrashes: 2 }],
   ])(
-    'is dead after MAX_STARTS, and no innocent one is, beside %s',
+    'is dead after MAX_CRASHES, and no innocent one is, beside %s',
     { timeout: TIMEOUT_MS },
     async (_, count, limits) => {
       await using database = await testDatabase(process.env)

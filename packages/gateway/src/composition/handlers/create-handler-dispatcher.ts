@@ -66,7 +66,7 @@ export function createHandlerDispatcher(
     allowance,
     claimSize: Math.max(batch, concurrency * CALLS_AHEAD),
     leaseMs: settings.LEASE_MS,
-    maxCrashes: settings.MAX_STARTS,
+    maxCrashes: settings.MAX_CRASHES,
     onSettled(settled) {
       shared.metrics.taskSettled(name, settled.settlement.state, settled.attempt.outcome)
       logSettled(logger, settled)

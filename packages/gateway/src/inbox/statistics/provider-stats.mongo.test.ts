@@ -78,7 +78,7 @@ describe('createProviderStats', () => {
     const stats = createProviderStats(away.db('x'), logger, HOUR_MS)
     stats.add('acme', 'delivery', 'recorded')
     await stats.stop()
-    expect(lines).toMatchObject([{ msg: 'tallies.dropped' }])
+    expect(lines).toMatchObject([{ msg: 'provider-stats.dropped' }])
     await away.close()
   })
 })

@@ -37,7 +37,7 @@ export function createProviderStats(db: Db, logger: Logger, flushMs: number): Pr
     const batch = [...counts]
     counts = new Map()
     if (batch.length > 0) {
-      await write(db, batch).catch((error: unknown) => logger.warn({ error }, 'tallies.dropped'))
+      await write(db, batch).catch((error: unknown) => logger.warn({ error }, 'provider-stats.dropped'))
     }
   }, flushMs)
   return {
