@@ -6,7 +6,7 @@ import { type Document, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { ReplayRunner } from '../../operator/replays/replay-runner.ts'
 import { createReplays } from '../../operator/replays/replays.ts'
-import { filtersOf, openBehindMongos, slotsIn } from '../../testing/mongos/behind-mongos.ts'
+import { filtersOf, namesRecords, openBehindMongos, slotsIn } from '../../testing/mongos/behind-mongos.ts'
 import { applied, changeRecord, done, failed, fromNow, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim } from '../claims/claim.ts'
@@ -15,8 +15,10 @@ import { pausedDueAt } from '../pauses/paused-due-at.ts'
 import { slotOf } from './slot.ts'
 
 /** Searches for whatever is due or abandoned name no record: they are the only ones that may ask all shards. */
-function isPoll({ find, aggregate, hint }: Document): boolean {
-  return (find ?? aggregate) === EVENTS && (hint === DUE_INDEX || hint === PROCESSING_INDEX)
+function isPoll(command: Document): boolean {
+  const { find, aggregate, hint } = command
+  const isSearch = (find ?? aggregate) === EVENTS && (hint === DUE_INDEX || hint === PROCESSING_INDEX)
+  return isSearch && !namesRecords(command)
 }
 
 /** Lets every kind of command of the accept and dispatch paths happen. Returns the ids of the events. */

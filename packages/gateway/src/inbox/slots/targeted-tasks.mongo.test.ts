@@ -3,7 +3,7 @@ import type { Document } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
 import { dead, HANDLER, openLines, replayTask, settleAll } from '../../testing/handlers/open-lines.ts'
-import { filtersOf, openBehindMongos, slotsIn } from '../../testing/mongos/behind-mongos.ts'
+import { filtersOf, namesRecords, openBehindMongos, slotsIn } from '../../testing/mongos/behind-mongos.ts'
 import { idsOf } from '../../testing/open-fresh-inbox.ts'
 import { EVENTS, PROCESSING_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
 import { LINE_HELD_INDEX, LINE_INDEX, OPEN_LINE_INDEX } from '../lines/line-indexes.ts'
@@ -12,8 +12,9 @@ import { slotOf } from './slot.ts'
 // A line can have tasks on every shard. So a look for its first one goes to all of them, as searches for due tasks do.
 const SEARCHED = [TASK_DUE_INDEX, PROCESSING_INDEX, LINE_INDEX, OPEN_LINE_INDEX, LINE_HELD_INDEX]
 
-function isSearch({ find, aggregate, hint }: Document): boolean {
-  return (find ?? aggregate) === EVENTS && SEARCHED.includes(hint)
+function isSearch(command: Document): boolean {
+  const { find, aggregate, hint } = command
+  return (find ?? aggregate) === EVENTS && SEARCHED.includes(hint) && !namesRecords(command)
 }
 
 describe('commands that name tasks', () => {

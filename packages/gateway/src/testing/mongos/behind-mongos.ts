@@ -14,13 +14,35 @@ export async function openBehindMongos(env: NodeJS.ProcessEnv): Promise<TestData
   return { ...mongod, uri, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** The filters with which a command on the events names records; an inserted record counts as one. */
-export function filtersOf({ insert, update, find, aggregate, ...command }: Document): Document[] {
-  const { documents, updates, filter, pipeline } = command
-  if (insert === EVENTS) return documents
-  if (update === EVENTS) return updates.map(({ q }: Document) => q)
-  if (find === EVENTS) return filter.$or?.every((one: Document) => 'provider' in one) ? filter.$or : [filter]
-  return aggregate === EVENTS ? [pipeline[0].$match] : []
+/** Kind of command -> the filters with which it names records. A command about the collection itself names none. */
+const FILTERS_OF: Readonly<Record<string, (command: Document) => Document[]>> = {
+  insert: ({ documents }) => documents,
+  update: ({ updates }) => updates.map(({ q }: Document) => q),
+  delete: ({ deletes }) => deletes.map(({ q }: Document) => q),
+  find: ({ filter }) => (filter.$or?.every((one: Document) => 'provider' in one) ? filter.$or : [filter]),
+  aggregate: ({ pipeline }) => [pipeline[0].$match],
+  findAndModify: ({ query }) => [query],
+  createIndexes: () => [],
+  dropIndexes: () => [],
+  listIndexes: () => [],
+}
+
+/**
+ * The filters with which a command on the events names records; an inserted record counts as one. None for a command on
+ * another collection.
+ * @throws for a kind of command on the events that this function does not know, so that none is left out
+ */
+export function filtersOf(command: Document): Document[] {
+  const [[kind, target] = ['', null]] = Object.entries(command)
+  if (target !== EVENTS && command.collection !== EVENTS) return []
+  const read = FILTERS_OF[kind]
+  if (read === undefined) throw new Error(`How does ${kind} name records?`)
+  return read(command)
+}
+
+/** Whether a search names the records that it looks for. */
+export function namesRecords(command: Document): boolean {
+  return filtersOf(command).some((filter) => 'eventId' in filter || filter._id?.$in !== undefined)
 }
 
 /** The slots that a filter names. */
