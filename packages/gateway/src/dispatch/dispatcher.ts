@@ -14,7 +14,7 @@ import { type Batch, type Room, WaitingClaims, type Way } from './waiting-claims
 import { withoutPaused } from './without-paused.ts'
 import { roomNow, type WorkSizes, workSizes } from './work-sizes.ts'
 
-const POLL_IDLE_MS = 2_000
+const POLL_IDLE_MS = 2_500
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
 

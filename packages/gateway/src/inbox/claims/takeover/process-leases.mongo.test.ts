@@ -17,6 +17,7 @@ import { EVENT_INDEXES, EVENTS } from '../../event-document.ts'
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
 const IN_FLIGHT = 100_000
+const OF_THE_DEAD = 50
 const INSERTED_AT_ONCE = 10_000
 
 interface Look {
@@ -40,10 +41,11 @@ async function profiled(open: FreshInbox, act: () => Promise<unknown>): Promise<
 /** Stores records in process, without most of their fields, as if some owners had claimed them in turns. */
 async function storeInFlight(open: FreshInbox, count: number, owners: readonly string[]): Promise<void> {
   const events = open.database.db.collection(EVENTS)
+  const from = await events.countDocuments()
   for (let first = 0; first < count; first += INSERTED_AT_ONCE) {
     const size = Math.min(INSERTED_AT_ONCE, count - first)
     const records = Array.from({ length: size }, (_, nth) => ({
-      ...{ provider: 'acme', eventId: `in flight ${first + nth}`, state: 'processing', fence: 1 },
+      ...{ provider: 'acme', eventId: `in flight ${from + first + nth}`, state: 'processing', fence: 1 },
       leaseOwner: owners[nth % owners.length],
       leaseUntil: new Date(0),
     }))
@@ -64,6 +66,20 @@ describe('a takeover', () => {
     expect(looks[0]).toMatchObject({ planSummary: expect.stringMatching(/^DISTINCT_SCAN/), docsExamined: 0 })
     expect(looks[0]?.keysExamined).toBeLessThanOrEqual(2 * living.length)
     expect(looks[1]).toMatchObject({ ns: expect.stringMatching(/owners$/), docsExamined: living.length })
+  })
+
+  it('of a few records examines only these, however many the living hold', { timeout: 60_000 }, async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.claims({ owner: 'living', leaseMs: HOUR_MS }).beat()
+    await open.claims({ owner: 'dead' }).leave()
+    await storeInFlight(open, IN_FLIGHT, ['living'])
+    await storeInFlight(open, OF_THE_DEAD, ['dead'])
+    const looks = await profiled(open, async () => {
+      expect((await open.claims().takeOver(500)).taken).toHaveLength(OF_THE_DEAD)
+    })
+    const examined = looks.filter(({ ns }) => ns.endsWith('.events')).map(({ docsExamined = 0 }) => docsExamined)
+    expect(Math.max(...examined)).toBe(OF_THE_DEAD)
+    expect(examined.length).toBeLessThan(8)
   })
 
   it('examines few records of the dead, however many there are, and takes the oldest first', async () => {
