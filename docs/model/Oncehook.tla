@@ -222,13 +222,14 @@ Settled(result) ==
       [] result = "never" -> [state |-> "dead", outcome |-> "none"]
       [] OTHER -> [state |-> "done", outcome |-> result]
 
-(* The write names the owner and the fence. It does nothing if another process has the record by now. If it is rolled    *)
-(* back, the record is taken over like that of a dead process.                                                           *)
+(* The write names the owner and the fence. It does nothing if another process has the record by now, or if the same one *)
+(* has claimed it again since: then only the fence differs. If it is rolled back, the record is taken over like that of  *)
+(* a dead process.                                                                                                       *)
 Settle(g, e) ==
     LET claim == held[g][e]
         record == inbox[e]
         isHolder == record.owner = g /\ record.fence = claim.fence
-        matches == record.state = "processing" /\ (isHolder \/ ~Has("fence"))
+        matches == record.state = "processing" /\ record.owner = g /\ (isHolder \/ ~Has("fence"))
         end == Settled(claim.result) IN
     /\ claim.step = "settle"
     /\ held' = [held EXCEPT ![g][e] = NoClaim]
