@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { copySources } from '../../scripts/contracts/mutations/mutated-copy.ts'
 import { checkTrace, type Trace } from '../../scripts/model/check-trace.ts'
@@ -54,6 +55,28 @@ function isAbout(note: RecordedLine['begun'], ids: ReadonlySet<string>): boolean
   return note?.events.some(({ id }) => ids.has(id)) ?? false
 }
 
+/** A gateway dies when fulfilment has applied its events, before it reads the answer. The other one sends them again. */
+async function killBeforeAnswer({ stack, gateways, makePayments, kill, untilRecorded }: RecordedRun): Promise<void> {
+  const [first, second] = gateways
+  const [before, ...events] = await makePayments(3, 1)
+  if (before === undefined) throw new Error('There is no event')
+  // Before its first call that is answered, a gateway asks for versions, and would be frozen in that question.
+  await deliverUntilAccepted(first.provider, before)
+  await stack.untilSettled()
+  const ids = new Set(events.map(({ id }) => id))
+  stack.fulfilment.pause()
+  await Promise.all(events.map((event) => deliverUntilAccepted(first.provider, event)))
+  await untilRecorded(({ step, begun }) => step === 'call' && isAbout(begun, ids))
+  // The request is written after the step is recorded.
+  await sleep(500)
+  first.service.pause()
+  stack.fulfilment.resume()
+  await untilRecorded(({ step, begun }) => step === 'write' && isAbout(begun, ids))
+  await kill(first)
+  await untilRecorded(({ step, by, begun }) => step === 'call' && by === second.service.pid && isAbout(begun, ids))
+  await first.service.start()
+}
+
 /** The answer to an insert is lost. The record has the name of a gateway that does not know that it holds it. */
 async function loseAnswer({ gateways: [, second], makePayments }: RecordedRun): Promise<void> {
   const events = await makePayments(1, 1, LOST_ANSWER)
@@ -76,7 +99,10 @@ async function refusals(trace: Trace, context: TestContext): Promise<string[]> {
 }
 
 const GUARDS = [
-  { guard: 'index', phases: [loseAnswer, deliverTwice, payAgain, killGateway, killFulfilment, outliveLease] },
+  {
+    guard: 'index',
+    phases: [loseAnswer, deliverTwice, payAgain, killGateway, killBeforeAnswer, killFulfilment, outliveLease],
+  },
   { guard: 'reservation', phases: [deliverTwice, payAgain, killFulfilment] },
 ] as const
 
@@ -149,6 +175,15 @@ describe('a wrong program', () => {
       guard: 'index' as const,
       run: deliverTwice,
       tells: 'begin [kind |-> "reply"',
+    },
+    {
+      breaks: 'a repetition is answered as if it had an effect',
+      file: 'packages/fulfilment/src/payments/decide-order.ts',
+      find: "? marker.outcome : 'duplicate'",
+      replace: '? marker.outcome : marker.outcome',
+      guard: 'index' as const,
+      run: killBeforeAnswer,
+      tells: 'end [kind |-> "call"',
     },
     {
       breaks: 'a reservation asks for no majority',
