@@ -15,13 +15,14 @@ export function createProvider(
   schemes: Schemes,
   prepareExplanation: PrepareExplanation = () => () => [],
 ): Provider | { readonly problems: string[] } {
-  const { name, maxBytes } = source
+  const { name, maxBytes, maxDepth } = source
   const scheme = schemes.get(source.settings.scheme)
   if (scheme === undefined) return { problems: ['the scheme is unknown'] }
   const { secrets, problems } = readSecrets(scheme, source)
   problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))
   if (problems.length > 0) return { problems }
   const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
+  const readerSettings = maxDepth === undefined ? settings : { ...settings, maxDepth }
   const check = scheme.prepare(settings, secrets)
   const answerCheck = scheme.prepareCheck?.(settings, secrets)
   const confirm = scheme.prepareConfirm?.(settings)
@@ -39,7 +40,7 @@ export function createProvider(
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     explain: prepareExplanation(scheme, settings, secrets),
-    readEvents: scheme.prepareReader(settings),
+    readEvents: scheme.prepareReader(readerSettings),
     answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
     verify: verifyWith(check),
     ...(answerCheck === undefined ? {} : { answerCheck }),

@@ -1,3 +1,4 @@
+import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { createProvider } from './create-provider.ts'
@@ -136,7 +137,9 @@ function makeProvider(
   secrets: readonly { readonly value: string }[],
 ): ReturnType<typeof createProvider> {
   const secretTexts = secrets.map(({ value }) => value)
-  return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES }, SCHEMES)
+  // Tasks of Oncehook's gateway are deliveries of this scheme.
+  const depth = settings.scheme === 'standard-webhooks' ? { maxDepth: TASK_DEPTH } : {}
+  return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES, ...depth }, SCHEMES)
 }
 
 function toDelivery({ rawBody, headers, url = '', from }: ReceivedDelivery): Delivery {

@@ -10,6 +10,7 @@ import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vit
 import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
 import { createTrpcCall } from '../../../gateway/src/handlers/calls/trpc-call.ts'
 import { type TaskEvent, writeTaskEvent } from '../../../gateway/src/handlers/events/task-event.ts'
+import { readJsonObject } from '../../../webhooks/src/events/json-object.ts'
 import { createHandler, type Handler, type HandlerOptions, type LogLine, Refusal } from '../create-handler.ts'
 import type { HandlerEvent } from '../handler-event.ts'
 import { type LaterTransaction, StoreUnavailable } from '../store.ts'
@@ -121,6 +122,18 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
     ])
     expect(lines.map(({ message }) => message)).toEqual(['A key came again with another body'])
     expect(await effectsOf(store, 'both_')).toEqual({ both_1: 1, both_2: 1 })
+  })
+
+  it('takes an event of a body that is nested as deeply as the gateway permits, by https and by trpc', async (context) => {
+    const store = under(context)
+    const { call, url } = await start(store)
+    const raw = Buffer.from(`${'{"a":'.repeat(512)}1${'}'.repeat(512)}`)
+    expect(readJsonObject(raw)).toBeTypeOf('object')
+    const { key, json } = taskOf('deep_1', { raw })
+    const answer = await fetch(`${url}/webhooks`, { method: 'POST', headers: signedHeaders(key, json), body: json })
+    expect([answer.status, await answer.json()]).toEqual([200, { outcome: 'done', repeated: false }])
+    expect(await call([taskOf('deep_2', { raw })])).toEqual([DONE])
+    expect(await effectsOf(store, 'deep_')).toEqual({ deep_1: 1, deep_2: 1 })
   })
 
   it('gives its functions the event as by https', async (context) => {

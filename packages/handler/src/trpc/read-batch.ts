@@ -1,3 +1,4 @@
+import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
 import { splitEvents } from './split-events.ts'
@@ -8,8 +9,6 @@ export interface BatchEvent {
   readonly body: Uint8Array
 }
 
-/** An event of the gateway nests no deeper by `https`. */
-const MOST_DEPTH = 512
 const MOST_EVENTS = 500
 // As the gateway writes keys: at most 600 bytes, everything else percent-encoded.
 const KEY = /^[\x21-\x7e]{1,600}$/
@@ -46,7 +45,7 @@ function withoutAttempt(text: string): string {
 
 function parseStrictly(body: Uint8Array): Record<string, unknown> | null {
   try {
-    return toObject(parseStrictJson(body, { maxDepth: MOST_DEPTH }))
+    return toObject(parseStrictJson(body, { maxDepth: TASK_DEPTH }))
   } catch {
     return null
   }

@@ -38,6 +38,8 @@ export interface FoundEvent {
 /** How these values become an event: the settings of the provider, and the types of its scheme. */
 export interface EventRules extends Pick<CommonSettings, 'events' | 'orderReference'>, PermissionSettings {
   readonly types: TypeNames
+  /** How many levels a body may have. Default: as many as the body of a delivery. */
+  readonly maxDepth?: number
 }
 
 /** Prepares a reader of deliveries from the settings of a provider. */
@@ -57,10 +59,11 @@ export function jsonReader(
   types: TypeNames,
   find: (body: JsonObject, at: At, delivery: VerifiedDelivery) => FoundEvent,
 ): PrepareReader {
-  return eventReader(types, (delivery) => {
-    const body = readJsonObject(delivery.rawBody)
-    return { found: find(body, (pointer) => resolvePointer(body, pointer), delivery), document: body }
-  })
+  return (settings) =>
+    eventReader(types, (delivery) => {
+      const body = readJsonObject(delivery.rawBody, settings.maxDepth)
+      return { found: find(body, (pointer) => resolvePointer(body, pointer), delivery), document: body }
+    })(settings)
 }
 
 /** Reads deliveries of one event each, whatever the form of the body. */

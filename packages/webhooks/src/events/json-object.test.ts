@@ -1,19 +1,29 @@
 import { invalidBody } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
 import { describe, expect, it } from 'vitest'
 import { readJsonObject } from './json-object.ts'
 
 const event = JSON.stringify({ id: 'evt_1', type: 'payment.succeeded', data: { object: { id: 'pay_1' } } })
 
-function refusalOf(body: string): unknown {
+function refusalOf(body: string, maxDepth?: number): AppError | null {
   try {
-    readJsonObject(Buffer.from(body))
+    readJsonObject(Buffer.from(body), maxDepth)
     return null
   } catch (error) {
-    return error
+    return error as AppError
   }
 }
 
 describe('readJsonObject', () => {
+  it.each([
+    [512, undefined],
+    [513, 513],
+  ])('reads %i levels, and no more, if the caller permits %s', (most, permitted) => {
+    const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+    expect(refusalOf(nested(most), permitted)).toBeNull()
+    expect(refusalOf(nested(most + 1), permitted)?.code).toBe(invalidBody.code)
+  })
+
   it.each([
     ['an empty body', ''],
     ['blanks only', ' \n'],
@@ -54,7 +64,7 @@ describe('readJsonObject', () => {
   })
 
   it('names no part of the body in its refusal', () => {
-    const error = refusalOf('{"id":"canary-in-the-body"') as Error
-    expect(`${error.message} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain('canary')
+    const error = refusalOf('{"id":"canary-in-the-body"')
+    expect(`${error?.message} ${JSON.stringify(error)} ${String(error?.cause)}`).not.toContain('canary')
   })
 })

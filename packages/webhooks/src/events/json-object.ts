@@ -1,3 +1,4 @@
+import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 
@@ -14,17 +15,16 @@ export function isObject(value: unknown): value is JsonObject {
  * stay exact.
  * @throws invalidBody
  */
-export function readJson(rawBody: Buffer): unknown {
-  // Deeper than any payment, and shallow enough for every later reader.
-  return parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
+export function readJson(rawBody: Buffer, maxDepth = DELIVERY_DEPTH): unknown {
+  return parseStrictJson(rawBody, { maxDepth, bigIntegers: true })
 }
 
 /**
  * The same for a body that must be one object.
  * @throws invalidBody
  */
-export function readJsonObject(rawBody: Buffer): JsonObject {
-  const value = readJson(rawBody)
+export function readJsonObject(rawBody: Buffer, maxDepth = DELIVERY_DEPTH): JsonObject {
+  const value = readJson(rawBody, maxDepth)
   if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })
   return value
 }

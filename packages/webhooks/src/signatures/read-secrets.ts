@@ -8,6 +8,8 @@ export interface ProviderSource {
   readonly settings: ProviderSettings
   readonly secretTexts: readonly string[]
   readonly maxBytes: number
+  /** How many levels a body may have. Default: as many as the body of a delivery. */
+  readonly maxDepth?: number
 }
 
 const MIN_KEY_BYTES = 16

@@ -1,3 +1,4 @@
+import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
@@ -88,7 +89,7 @@ function countSignatures(rawBody: Buffer): number {
 function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   try {
     const maxParts = Math.min(FREE_PARTS + Math.ceil(rawBody.length / LEAST_BYTES_OF_PART), MOST_PARTS)
-    const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true, maxParts })
+    const body = parseStrictJson(rawBody, { maxDepth: DELIVERY_DEPTH, bigIntegers: true, maxParts })
     const notificationItems = isObject(body) ? body.notificationItems : undefined
     if (!Array.isArray(notificationItems) || notificationItems.length === 0) return null
     const items = notificationItems.map((entry: unknown) => (isObject(entry) ? entry.NotificationRequestItem : null))
