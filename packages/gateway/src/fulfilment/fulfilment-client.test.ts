@@ -153,6 +153,10 @@ describe('createPaymentProcedures', () => {
     ['an answer that is no JSON', { status: 200, body: 'OK' }],
     ['an answer of another form', { status: 200, body: '{"ok":true}' }],
     ['a connection that is reset', 'reset'],
+    [
+      'an answer that is longer than any about payments',
+      { status: 200, body: `{"result":{"data":{"results":[],"more":"${'x'.repeat(3_000_000)}"}}}` },
+    ],
   ] as const)('says unavailable for %s', async (_, canned) => {
     served.canned = () => canned
     await expect(open().versions(['a'])).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })

@@ -58,6 +58,43 @@ describe('createTrpcCall', () => {
   })
 
   it.each([
+    ['more results than an answer has room for', 520_000],
+    ['many results for few tasks', 30_000],
+  ])('spends no time on %s', async (_, count) => {
+    const results = Array.from({ length: count }, () => 0)
+    const text = JSON.stringify({ result: { data: { results } } })
+    const { call } = setUp(() => new Response(text))
+    const startedAt = performance.now()
+    const answers = await call('abcdefgh')
+    expect(performance.now() - startedAt).toBeLessThan(500)
+    expect(answers).toHaveLength(8)
+    expect(new Set(answers.map((answer) => 'refused' in answer && answer.refused))).toEqual(new Set(['handler_failed']))
+  })
+
+  it('reads no more of an answer than the results of so many tasks can have', async () => {
+    let bytes = 0
+    const endless = (): ReadableStream => {
+      const chunk = Buffer.alloc(16_384, 'x')
+      const pull = (controller: ReadableStreamDefaultController): void => {
+        bytes += chunk.length
+        controller.enqueue(chunk)
+      }
+      return new ReadableStream({ pull }, { highWaterMark: 0 })
+    }
+    const { call } = setUp(() => new Response(endless()))
+    await call('a')
+    expect(bytes).toBeLessThan(128 * 1024)
+  })
+
+  it('reads the results of a full batch with long messages', async () => {
+    const refusal = { refused: 'r'.repeat(64), retry: 'later', message: 'é'.repeat(900), retryAfter: 86_400 }
+    const { call, calls } = setUp((keys) => Response.json({ result: { data: { results: keys.map(() => refusal) } } }))
+    expect(await call('x'.repeat(500))).toHaveLength(500)
+    expect(await call('x')).toMatchObject([{ refused: refusal.refused }])
+    expect(calls).toHaveLength(2)
+  })
+
+  it.each([
     ['nothing more', {}, { message: 'Refused by the handler: not_yet' }],
     ['why', { message: 'The plan is unknown' }, { message: 'Refused by the handler: not_yet (The plan is unknown)' }],
     ['when to try again', { retryAfter: 7 }, { message: 'Refused by the handler: not_yet', afterMs: 7_000 }],

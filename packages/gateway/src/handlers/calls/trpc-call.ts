@@ -2,10 +2,9 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { readCapped } from '@oncehook/kernel/read-capped'
 import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch'
 import type { ServiceTokens } from '@oncehook/kernel/service-token'
-import { z } from 'zod'
 import type { TaskEvent } from '../events/task-event.ts'
 import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
-import { type TaskResult, taskResultsSchema } from './task-results.ts'
+import { readTaskResults, type TaskResult } from './task-results.ts'
 
 /** Where a handler is, and what its calls need. */
 export interface TrpcCallDeps {
@@ -21,9 +20,10 @@ export interface TrpcCallDeps {
   readonly now: () => number
 }
 
-const answerSchema = z.object({ result: z.object({ data: taskResultsSchema }) })
-
+// Every call in progress may hold an answer.
 const MOST_BYTES = 1024 * 1024
+const FIXED_BYTES = 64 * 1024
+const BYTES_OF_RESULT = 4 * 1024
 
 /**
  * Creates the calls of a handler with a tRPC router: `events.handle` with a batch of tasks. If the handler cannot read a
@@ -117,7 +117,7 @@ async function send(
   let text: string | null
   try {
     response = await call(address, { method: 'POST', headers, body, redirect: 'manual', signal })
-    text = response.ok ? await readText(response) : null
+    text = response.ok ? await readText(response, tasks.length) : null
     if (!response.ok) await response.body?.cancel().catch(() => undefined)
   } catch (cause) {
     throw unavailable({ reason: signal.aborted ? 'timed_out' : 'not_reached' }, { cause })
@@ -140,10 +140,11 @@ function refusalOf(status: number): TaskRefusal {
   throw unavailable({ reason: 'refused', status })
 }
 
-/** The text of an answer. Null if it is too long. */
-async function readText(response: Response): Promise<string | null> {
+/** The text of an answer. Null if it is too long for the results of so many tasks. */
+async function readText(response: Response, count: number): Promise<string | null> {
   try {
-    return (await readCapped(response, MOST_BYTES)).toString('utf8')
+    const most = Math.min(FIXED_BYTES + count * BYTES_OF_RESULT, MOST_BYTES)
+    return (await readCapped(response, most)).toString('utf8')
   } catch (error) {
     if (unavailable.is(error)) return null
     throw error
@@ -152,9 +153,8 @@ async function readText(response: Response): Promise<string | null> {
 
 /** Null if these are not the results of that many tasks. */
 function readResults(text: string | null, count: number): { readonly results: readonly TaskAnswer[] } | null {
-  const results = parse(text)
-  if (results?.length !== count) return null
-  return { results: results.map(toTaskAnswer) }
+  const results = text === null ? null : readTaskResults(text, count)
+  return results && { results: results.map(toTaskAnswer) }
 }
 
 // It is stored with each attempt.
@@ -170,12 +170,4 @@ function toTaskAnswer(result: TaskResult): TaskAnswer {
   const said = reason === '' ? '' : ` (${reason})`
   const wait = retryAfter === undefined ? {} : { afterMs: retryAfter * 1_000 }
   return { refused, retry, message: `Refused by the handler: ${refused}${said}`, ...wait }
-}
-
-function parse(text: string | null): TaskResult[] | null {
-  try {
-    return text === null ? null : answerSchema.parse(JSON.parse(text)).result.data.results
-  } catch {
-    return null
-  }
 }
