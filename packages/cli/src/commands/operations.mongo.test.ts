@@ -166,6 +166,14 @@ describe('overview', () => {
     })
     expect(await runJson(['overview'])).toMatchObject({ states: { dead: 3, pending: 1 } })
   })
+
+  it('shows how many are dead for reasons that are not listed, as doctor does', async () => {
+    const reasons = Array.from({ length: 25 }, (_, index) => `reason_${String(index).padStart(2, '0')}`)
+    await system.events.insertMany(reasons.map((reason) => sampleRecord({ state: 'dead', reason })))
+    expect((await run(['overview'])).stdout).toMatch(/^ {2}reason_17: 1\n {2}other reasons: 7\nClosed/m)
+    expect((await run(['doctor'])).stdout).toContain('1 reason_17, 7 for other reasons\n')
+    await system.events.deleteMany({ reason: { $in: reasons } })
+  })
 })
 
 describe('audit list', () => {

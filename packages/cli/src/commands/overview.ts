@@ -14,6 +14,7 @@ type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
 function describe({
   states,
   deadByReason,
+  deadOfOtherReasons,
   oldestUnsettledSeconds,
   pausedProviders,
   pausedHandlers = [],
@@ -29,6 +30,7 @@ function describe({
     `Unhandled   ${count(states.unhandled)}`,
     `Dead        ${count(states.dead)}`,
     ...reasons,
+    ...(deadOfOtherReasons ? [`  other reasons: ${deadOfOtherReasons}`] : []),
     `Closed      ${count(states.closed)}`,
     `Oldest      ${oldestUnsettledSeconds === 0 ? 'none unsettled' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
     ...(paused.length === 0 ? [] : [`Paused      ${paused.map(toPrintable).join(', ')}`]),

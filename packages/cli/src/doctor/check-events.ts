@@ -6,13 +6,17 @@ const OLD_SECONDS = 300
 
 /** Checks for dead events and for a backlog. */
 export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
-  const { states, deadByReason, oldestUnsettledSeconds: oldest } = await ask(client.overview.query())
-  return [checkDead(states.dead, deadByReason), checkBacklog((states.pending ?? 0) + (states.processing ?? 0), oldest)]
+  const overview = await ask(client.overview.query())
+  const { states, oldestUnsettledSeconds: oldest } = overview
+  return [checkDead(overview), checkBacklog((states.pending ?? 0) + (states.processing ?? 0), oldest)]
 }
 
-function checkDead(dead: number | null, byReason: Readonly<Record<string, number>> | null): Finding {
+type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
+
+function checkDead({ states: { dead }, deadByReason, deadOfOtherReasons }: Overview): Finding {
   if (dead === 0) return ok('dead events', 'No dead events')
-  const reasons = Object.entries(byReason ?? {}).map(([reason, count]) => `${count} ${toPrintable(reason)}`)
+  const listed = Object.entries(deadByReason ?? {}).map(([reason, count]) => `${count} ${toPrintable(reason)}`)
+  const reasons = deadOfOtherReasons ? [...listed, `${deadOfOtherReasons} for other reasons`] : listed
   const message = `${dead ?? 'An unknown number'} dead${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
   return warning(
     'dead events',

@@ -47,16 +47,24 @@ function Answered() {
 function DeadByReason() {
   const { data } = useOverview()
   if (data === undefined) return null
-  const reasons = Object.entries(data.deadByReason ?? {})
+  const { deadByReason, deadOfOtherReasons } = data
+  const reasons = Object.entries(deadByReason ?? {})
+  const others = deadOfOtherReasons ? [[texts.health.otherReasons, texts.number(deadOfOtherReasons)] as const] : []
   if (reasons.length === 0) return <p>{texts.health.noneDead}</p>
   return (
     <Facts
-      items={reasons.map(([reason, count]) => [
-        reason,
-        <Link key={reason} to="/events" search={{ state: 'dead', reason }}>
-          {texts.number(count)}
-        </Link>,
-      ])}
+      items={[
+        ...reasons.map(
+          ([reason, count]) =>
+            [
+              reason,
+              <Link key={reason} to="/events" search={{ state: 'dead', reason }}>
+                {texts.number(count)}
+              </Link>,
+            ] as const,
+        ),
+        ...others,
+      ]}
     />
   )
 }

@@ -31,6 +31,7 @@ describe('overview', () => {
     expect(rest).toEqual({
       states: { pending: 2, processing: 1, dead: 3, closed: 0, unhandled: 1, done: 3 },
       deadByReason: { order_unknown: 2, amount_mismatch: 1 },
+      deadOfOtherReasons: 0,
       pausedProviders: [],
       pausedHandlers: [],
       receivedLastMinute: 1,
@@ -46,6 +47,18 @@ describe('overview', () => {
     expect(ages.acme).toBeLessThan(700)
     await system.events.deleteMany({ state: { $in: ['pending', 'processing'] } })
     expect((await operator.overview.query()).oldestUnsettledSeconds).toBe(0)
+  })
+
+  it('lists the 20 most frequent reasons, however many handlers choose', async () => {
+    const before = await system.events.countDocuments({ state: 'dead' })
+    const dead = (reason: string) => sampleRecord({ state: 'dead', reason })
+    const rare = Array.from({ length: 200 }, (_, index) => dead(`rare_${index}`))
+    const frequent = Array.from({ length: 20 }, (_, index) => `frequent_${index}`)
+    await system.events.insertMany([...rare, ...Array.from({ length: 4 }, () => frequent.map(dead)).flat()])
+    const { deadByReason, deadOfOtherReasons, states } = await operator.overview.query()
+    expect(deadByReason).toEqual(Object.fromEntries(frequent.map((reason) => [reason, 4])))
+    expect([states.dead, deadOfOtherReasons]).toEqual([before + 280, before + 200])
+    await system.events.deleteMany({ reason: /^(rare|frequent)_/ })
   })
 })
 

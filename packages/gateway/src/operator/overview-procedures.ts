@@ -9,13 +9,18 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
 const MINUTE_MS = 60_000
 const COUNTED_AT_MOST = 1_000_000
 
+interface OtherReasons {
+  /** How many dead events have a reason that is not listed. Absent: a gateway of an earlier version, which lists all. */
+  readonly deadOfOtherReasons?: number | null
+}
+
 interface PausedHandlers {
   /** The names of the paused handlers. Absent: a gateway of an earlier version. */
   readonly pausedHandlers?: readonly string[]
 }
 
 /**
- * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event (except for
+ * `overview`: counts by state, dead events by reason (the 20 most frequent, and how many have another), the age in seconds of the oldest unsettled event (except for
  * paused providers and handlers), the paused providers and handlers, and the number of events stored within the last
  * minute. A property is null if the database did not answer in time. `done` is the rest of an estimated total.
  */
@@ -23,7 +28,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
   const { db, clock, pauses } = ctx
   const events = db.collection<EventDocument>(EVENTS)
   const since = ObjectId.createFromTime(Math.floor((clock.now() - MINUTE_MS) / 1_000))
-  const [total, depth, unhandled, deadByReason, receivedLastMinute] = await Promise.all([
+  const [total, depth, unhandled, reasons, receivedLastMinute] = await Promise.all([
     events.estimatedDocumentCount({ maxTimeMS: SEARCH_MS }),
     readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
     countState(db, 'unhandled').catch(() => null),
@@ -31,6 +36,8 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     events.countDocuments({ _id: { $gte: since } }, { maxTimeMS: SEARCH_MS, limit: COUNTED_AT_MOST }).catch(() => null),
   ])
   const { pending, processing, dead, closed } = depth
+  const { deadByReason, deadOfOtherReasons } = reasons ?? { deadByReason: null, deadOfOtherReasons: null }
+  const others: OtherReasons = { deadOfOtherReasons }
   const paused: PausedHandlers = { pausedHandlers: pausedHandlers(ctx.handlers?.(), ctx.handlerPauses.current) }
   return {
     states: {
@@ -40,6 +47,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     deadByReason,
     oldestUnsettledSeconds: oldestUnsettledSeconds(depth, pauses.current),
     pausedProviders: [...pauses.current.keys()],
+    ...others,
     ...paused,
     receivedLastMinute,
   }
@@ -50,13 +58,40 @@ function doneOf(total: number, others: readonly (number | null)[]): number | nul
   return known.length < others.length ? null : known.reduce((rest, count) => Math.max(0, rest - count), total)
 }
 
-async function countDeadByReason(db: Db): Promise<Record<string, number>> {
-  const reasons = await db
+// A handler chooses the reasons of its tasks: there may be as many as tasks.
+const MOST_REASONS = 20
+
+interface DeadReasons {
+  readonly deadByReason: Readonly<Record<string, number>>
+  readonly deadOfOtherReasons: number
+}
+
+interface CountedReasons {
+  readonly frequent: readonly { readonly _id: string; readonly count: number }[]
+  readonly all: readonly { readonly count: number }[]
+}
+
+async function countDeadByReason(db: Db): Promise<DeadReasons> {
+  const [counted] = await db
     .collection<EventDocument>(EVENTS)
-    .aggregate<{ _id: string; count: number }>(
-      [{ $match: { state: 'dead' } }, { $group: { _id: '$reason', count: { $sum: 1 } } }, { $sort: { count: -1 } }],
+    .aggregate<CountedReasons>(
+      [
+        { $match: { state: 'dead' } },
+        { $group: { _id: '$reason', count: { $sum: 1 } } },
+        {
+          $facet: {
+            frequent: [{ $sort: { count: -1, _id: 1 } }, { $limit: MOST_REASONS }],
+            all: [{ $group: { _id: null, count: { $sum: '$count' } } }],
+          },
+        },
+      ],
       { maxTimeMS: SEARCH_MS, hint: 'dead' },
     )
     .toArray()
-  return Object.fromEntries(reasons.map(({ _id, count }) => [_id, count]))
+  const { frequent = [], all = [] } = counted ?? {}
+  const listed = frequent.reduce((sum, { count }) => sum + count, 0)
+  return {
+    deadByReason: Object.fromEntries(frequent.map(({ _id, count }) => [_id, count])),
+    deadOfOtherReasons: (all[0]?.count ?? 0) - listed,
+  }
 }

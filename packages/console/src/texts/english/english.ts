@@ -227,6 +227,7 @@ export const english = {
     byMinute: 'Deliveries by minute',
     noPlot: 'the plot could not be loaded. The table has the same numbers.',
     deadByReason: 'Dead events by reason',
+    otherReasons: 'other reasons',
     noneDead: 'No event is dead.',
     lastDelivery: 'Last delivery',
     lastMinute: 'Received last minute',
