@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import type { CallHandler } from '../../handlers/calls/call-handler.ts'
 import type { Lookup } from '../../handlers/calls/share-lookup.ts'
@@ -6,11 +7,25 @@ import type { HandlerPlace, HandlerSettings } from '../../handlers/settings/read
 import type { GatewayContext } from '../gateway-context.ts'
 
 /** What calls need of the context. */
-type CallContext = Pick<GatewayContext, 'serviceKeys' | 'clock' | 'fetch'>
+interface CallContext extends Pick<GatewayContext, 'clock'> {
+  readonly serviceKeys: Pick<GatewayContext['serviceKeys'], 'current'>
+}
+
+/** Loads the fetch of one handler. */
+type LoadFetch = (place: { readonly mayBePrivate: boolean }) => Promise<CallFetch>
 
 /** Creates the calls of a handler. Deliveries do not need them, so the first call loads their code. */
-export function loadCall(context: CallContext, handler: HandlerSettings): CallHandler {
-  return loadOnce(() => load(context, handler))
+export function loadCall(
+  context: CallContext,
+  handler: HandlerSettings,
+  loadFetch: LoadFetch = loadSharedFetch,
+): CallHandler {
+  const { place } = handler
+  return loadOnce(async () =>
+    place.by === 'https'
+      ? loadHttps(context, { ...handler, place }, await loadFetch(place))
+      : loadTrpc(context, handler, await loadFetch({ mayBePrivate: true })),
+  )
 }
 
 /** Creates calls that the first one loads. If that fails, the next one loads them again. */
@@ -25,33 +40,34 @@ export function loadOnce(load: () => Promise<CallHandler>): CallHandler {
   }
 }
 
-function load(context: CallContext, handler: HandlerSettings): Promise<CallHandler> {
-  const { place } = handler
-  return place.by === 'https' ? loadHttps(context, handler, place) : loadTrpc(context, handler)
-}
+type ByHttps = HandlerSettings & { readonly place: Extract<HandlerPlace, { by: 'https' }> }
 
 async function loadHttps(
   { clock }: CallContext,
-  { timeoutMs }: HandlerSettings,
-  place: Extract<HandlerPlace, { by: 'https' }>,
+  { place, timeoutMs }: ByHttps,
+  fetch: CallFetch,
 ): Promise<CallHandler> {
-  const { createGuardedFetch } = await import('../../handlers/calls/guarded-fetch.ts')
   const { createHttpsCall } = await import('../../handlers/calls/https-call.ts')
-  const fetch = createGuardedFetch({ lookup: await loadLookup(), mayBePrivate: place.mayBePrivate })
   return createHttpsCall({ place, fetch, clock, timeoutMs })
 }
 
 // All handlers of the process share it, with their former settings too: so do the threads that look names up.
 let shared: Lookup | undefined
 
-async function loadLookup(): Promise<Lookup> {
+/** Node's own fetch would take a thread for each of its lookups. */
+const loadSharedFetch: LoadFetch = async ({ mayBePrivate }) => {
   const { lookup } = await import('node:dns/promises')
   const { shareLookup } = await import('../../handlers/calls/share-lookup.ts')
+  const { createGuardedFetch } = await import('../../handlers/calls/guarded-fetch.ts')
   shared ??= shareLookup(lookup)
-  return shared
+  return createGuardedFetch({ lookup: shared, mayBePrivate })
 }
 
-async function loadTrpc({ serviceKeys, clock, fetch }: CallContext, handler: HandlerSettings): Promise<CallHandler> {
+async function loadTrpc(
+  { serviceKeys, clock }: CallContext,
+  handler: HandlerSettings,
+  fetch: CallFetch,
+): Promise<CallHandler> {
   const { createServiceTokens } = await import('@oncehook/kernel/service-token')
   const { createTrpcCall } = await import('../../handlers/calls/trpc-call.ts')
   const { name, place, timeoutMs } = handler
