@@ -4,8 +4,9 @@ import { type Document, type ObjectId, Timestamp } from 'mongodb'
 import { attempted, failed } from './claims/attempt-fields.ts'
 import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
 import { resumedAt } from './claims/failing-time.ts'
+import { countLoss } from './claims/takeover/count-loss.ts'
 import type { EventDocument } from './event-document.ts'
-import { counterOf, listOf, raised } from './record-expressions.ts'
+import { counterOf, raised } from './record-expressions.ts'
 import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
 
 /*
@@ -17,7 +18,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   pending    -> pending                             postpone, while the provider is paused, or an earlier task of its
  *                                                     line is open; wake, when it no longer is
  *   processing -> done | unhandled | dead | pending   settle
- *   processing -> pending                             release, releaseFromHolder
+ *   processing -> pending                             release, releaseFromHolder, releaseFromDead
  *   processing -> dead                                failPoisoned
  *   dead       -> pending                             requeueDead, after a redelivery
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
@@ -37,7 +38,6 @@ const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begu
  */
 const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
 const NEWEST_REPLAYS = 50
-const MOST_LOSSES = 1_000
 
 /** The fields of a new record that depend on its state. */
 export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts' | 'fence'> &
@@ -87,14 +87,10 @@ interface NewClaim {
 
 /** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
 export function claimRecord({ owner, leaseMs, claimId, activeForMs }: NewClaim): Document[] {
-  const counts = countsAsLost(owner)
-  const loss = { owner: '$leaseOwner', at: '$$NOW' }
-  const losses = { $slice: [{ $concatArrays: [listOf('losses'), [loss]] }, -MOST_LOSSES] }
   return [
     {
       $set: {
-        lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
-        losses: { $cond: [counts, losses, '$losses'] },
+        ...countLoss(owner),
         resumedAt: resumedAt(activeForMs),
         starts: raised('starts'),
         fence: raised('fence'),
@@ -107,19 +103,6 @@ export function claimRecord({ owner, leaseMs, claimId, activeForMs }: NewClaim):
     },
     { $unset: ['dueAt', 'claimedAt', 'begun'] },
   ]
-}
-
-// The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending
-// a large batch writes nothing. After that, a loss counts only if it came after `begin`. Otherwise a series of deaths
-// would mark whole backlogs as dead.
-function countsAsLost(owner: string): Document {
-  return {
-    $and: [
-      { $eq: ['$state', 'processing'] },
-      { $ne: ['$leaseOwner', { $literal: owner }] },
-      { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
-    ],
-  }
 }
 
 /**
@@ -141,10 +124,17 @@ export function release(failedCalls: number): Document[] {
   return [{ $set: { state: 'pending', dueAt: '$$NOW', ...suspicion } }, { $unset: HOLD }]
 }
 
-/** Takes a record from its holder. The raised fence drops later writes of the holder. */
+/** Takes a record from its holder, which lives or may live: no loss. The raised fence drops later writes of the holder. */
 export function releaseFromHolder(): Document[] {
-  return [{ $set: { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' } }, { $unset: HOLD }]
+  return [{ $set: FREED }, { $unset: HOLD }]
 }
+
+/** Takes a record from a holder that has died, on behalf of `owner`. That counts as it does when the record is claimed. */
+export function releaseFromDead(owner: string): Document[] {
+  return [{ $set: { ...countLoss(owner), ...FREED } }, { $unset: HOLD }]
+}
+
+const FREED = { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' }
 
 /** How long settled events are kept, and the longest delay that is ever set for a record, in milliseconds. */
 interface SettleRules extends Retention {

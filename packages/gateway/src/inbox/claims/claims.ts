@@ -117,9 +117,10 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
     const oldest = await findOldest(deps, claimable, limit)
     // Only behind the last of the own ones: to find these, the server reads all of them.
     const isTime = unclaimed !== null && oldest.length < limit
-    const released = isTime ? await releaseUnclaimed(deps, unclaimed, limit) : 0
+    const others = isTime ? await releaseUnclaimed(deps, owners, { filter: unclaimed, limit }) : null
     const { claims: taken } = await take(oldest, claimable)
-    return { poisoned, taken, againInMs: released === limit ? 0 : againInMs }
+    const againIn = others?.released === limit ? 0 : againInMs
+    return { poisoned: poisoned + (others?.poisoned ?? 0), taken, againInMs: againIn }
   }
   return {
     async claimDue(limit) {

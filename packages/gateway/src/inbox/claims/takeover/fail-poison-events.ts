@@ -18,7 +18,7 @@ export function mayBePoison({ maxCrashes }: ClaimsDeps): Document {
 }
 
 /** The oldest records of dead holders. */
-interface Abandoned {
+export interface Abandoned {
   /** Matches all of them. */
   readonly filter: Document
   readonly limit: number

@@ -1,29 +1,39 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../../event-document.ts'
 import { splitRecords } from '../../slots/name-records.ts'
-import { releaseFromHolder } from '../../transitions.ts'
+import { releaseFromDead } from '../../transitions.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
 import { BY_ID } from '../take-claims.ts'
+import { type Abandoned, failPoisonEvents, mayBePoison } from './fail-poison-events.ts'
+import type { Owners } from './owners.ts'
 
 type Held = Pick<EventDocument, '_id' | 'slot' | 'fence'>
 
+/** How many tasks were released, and how many were marked as dead. */
+interface Released {
+  readonly released: number
+  readonly poisoned: number
+}
+
 /**
  * Releases up to `limit` tasks of dead processes that no dispatcher would take over. They wait as pending, until their
- * handler is configured again or an operator discards them. `abandoned` matches them. Resolves to their number.
+ * handler is configured again or an operator discards them. Another gateway may have the handler, as during a change of the
+ * setting. So these deaths count, and a task that seems to crash its holders is marked as dead.
  */
-export async function releaseUnclaimed(deps: ClaimsDeps, abandoned: Document, limit: number): Promise<number> {
+export async function releaseUnclaimed(deps: ClaimsDeps, owners: Owners, abandoned: Abandoned): Promise<Released> {
+  const poisoned = await failPoisonEvents(deps, owners, abandoned)
+  const releasable = { ...abandoned.filter, $nor: [mayBePoison(deps)] }
   const found = await deps.db
     .collection<EventDocument>(EVENTS)
-    .find(abandoned, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS })
+    .find(releasable, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS })
     .project<Held>({ slot: 1, fence: 1 })
-    .limit(limit)
+    .limit(abandoned.limit)
     .toArray()
   const updates = [...Map.groupBy(found, ({ fence }) => fence)].flatMap(([fence, records]) =>
     splitRecords(records, deps.isSharded).map((named) => {
-      return { q: { ...named, ...abandoned, fence }, u: releaseFromHolder(), multi: true, hint: BY_ID }
+      return { q: { ...named, ...releasable, fence }, u: releaseFromDead(deps.owner), multi: true, hint: BY_ID }
     }),
   )
-  return bulkUpdate(deps.db, { update: EVENTS, updates })
+  return { poisoned, released: await bulkUpdate(deps.db, { update: EVENTS, updates }) }
 }
