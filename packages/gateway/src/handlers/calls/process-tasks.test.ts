@@ -11,6 +11,8 @@ const limits = {
   ...{ orderUnknownMs: Number.POSITIVE_INFINITY, maxInternalErrors: 8, internalMs: 0 },
 }
 
+const LONG = { ...limits, capMs: 900_000, maxAgeMs: 1_000_000 }
+
 function claimOf(id: string, members: Partial<Claim> = {}): Claim {
   return {
     ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
@@ -75,19 +77,45 @@ describe('processTasks', () => {
     expect(await delayAfter(10_000_000)).toEqual({ state: 'pending', delayMs: 60_000 })
   })
 
-  it('comes back as soon as the handler asks, however often it has failed, but not at once', async () => {
-    const delays = [0, 0.5, 0.999].map(async (random) => {
-      const call: CallHandler = async () => [{ ...later, afterMs: 0 }]
-      const { settled } = await processTasks(depsOf({ call, random: () => random }), [claimOf('a', { failures: 9 })])
-      return settled[0]?.settlement
-    })
-    expect(await Promise.all(delays)).toEqual([500, 750, 999].map((delayMs) => ({ state: 'pending', delayMs })))
+  const tried = async (answer: TaskAnswer, failures: number, random: number) => {
+    const deps = depsOf({ call: async () => [answer], random: () => random })
+    const { settled, failure } = await processTasks({ ...deps, limits: LONG }, [claimOf('a', { failures })])
+    const settlement = [...settled, ...(failure?.putOff ?? [])][0]?.settlement
+    return settlement?.state === 'pending' ? settlement.delayMs : settlement
+  }
+
+  it('comes back almost at once at first, if the handler asks for it', async () => {
+    const at = (random: number) => tried({ ...later, afterMs: 0 }, 0, random)
+    expect([await at(0), await at(0.5), await at(0.999)]).toEqual([500, 750, 999])
+    const now = (failures: number) => tried({ refused: 'race', retry: 'now', message: 'now' }, failures, 0.5)
+    expect([await now(0), await now(1), await now(2)]).toEqual([75, 150, 300])
   })
 
-  it('tries again soon after `now`, and gives up at the end of the longest time', async () => {
+  it.each([
+    ['`now`', { refused: 'race', retry: 'now', message: 'now' } as const],
+    ['`Retry-After: 0`', { ...later, afterMs: 0 }],
+    ['a shorter time', { ...later, afterMs: 5_000 }],
+    ['a shorter time, because it is busy', { ...later, afterMs: 5_000, isBusy: true } as const],
+  ])('waits longer after each failure, up to a minute, even if the handler asks for %s', async (_, answer) => {
+    const waits = async (failures: number) => {
+      const delays = [await tried(answer, failures, 0), await tried(answer, failures, 0.999)]
+      return delays.map((ms) => Math.round(Number(ms) / 1_000))
+    }
+    expect(await waits(8)).toEqual([13, 26])
+    for (const failures of [10, 1_000]) expect(await waits(failures)).toEqual([30, 60])
+  })
+
+  it('keeps a longer time that the handler asks for, and waits for no longer than any task', async () => {
+    expect(await tried({ ...later, afterMs: 100_000 }, 1_000, 0)).toBe(105_000)
+    const short = depsOf({ call: async () => [{ ...later, afterMs: 0 }], random: () => 0.999 })
+    const { settled } = await processTasks({ ...short, limits: { ...LONG, capMs: 2_000 } }, [
+      claimOf('a', { failures: 10 }),
+    ])
+    expect(settled[0]?.settlement).toEqual({ state: 'pending', delayMs: 2_000 })
+  })
+
+  it('gives up on `now` at the end of the longest time', async () => {
     const call: CallHandler = async () => [{ refused: 'race', retry: 'now', message: 'now' }]
-    const soon = await processTasks(depsOf({ call }), [claimOf('a')])
-    expect(soon.settled[0]?.settlement).toEqual({ state: 'pending', delayMs: 50 })
     const old = await processTasks(depsOf({ call }), [claimOf('a', { failures: 9, failedForMs: 100_000 })])
     expect(old.settled[0]?.settlement).toEqual({ state: 'dead', reason: 'retries_exhausted' })
   })

@@ -22,7 +22,8 @@ export interface TaskDeps {
 
 // Bodies wait in memory until their call is answered.
 const MOST_CHARACTERS = 2 * 1024 * 1024
-const NOW = { baseMs: 100, capMs: 5_000 }
+// The least wait that a handler can choose. At first it lets a conflict be tried again almost at once.
+const LEAST = { baseMs: 100, capMs: 60_000 }
 // The tasks that a handler sent away at the same time do not all come back at the same time.
 const SPREAD = 0.1
 const LEAST_SPREAD_MS = 1_000
@@ -163,10 +164,15 @@ function decide({ limits, random }: TaskDeps, claim: Claim, { refused, retry, af
   const tried = { ...claim, code: refused, retry, isFault: false, othersWork: false }
   const settlement = decideRetry(tried, limits, random)
   if (settlement.state !== 'pending') return settlement
-  if (retry === 'now') return { state: 'pending', delayMs: backoffMs(NOW, claim.failures, random) }
-  if (afterMs === undefined) return settlement
+  if (retry !== 'now' && afterMs === undefined) return settlement
+  const asked = retry === 'now' || afterMs === undefined ? 0 : spread(afterMs, random)
   // A later due time than any that is ever set counts as past.
-  return { state: 'pending', delayMs: Math.min(spread(afterMs, random), limits.capMs) }
+  return { state: 'pending', delayMs: Math.min(Math.max(asked, leastWait(claim.failures, random)), limits.capMs) }
+}
+
+/** A wait that grows with each failure. Otherwise a handler that always asks to be called at once would be, for days. */
+function leastWait(failures: number, random: () => number): number {
+  return backoffMs(LEAST, failures, () => (1 + random()) / 2)
 }
 
 /** A time that a handler asked for, and a little more: at least half a second, so that 0 does not mean at once. */
