@@ -2,12 +2,12 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { DispatcherDeps, Lease } from '../dispatch/dispatcher-deps.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import { Heartbeat } from '../dispatch/heartbeat.ts'
-import { logSettled } from '../dispatch/log-settled.ts'
 import { createAllowance } from '../dispatch/pace/allowance.ts'
 import { FreshPauses, type UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { joinPauses } from '../dispatch/pace/joined-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
+import { createSettledLog } from '../dispatch/settled-log.ts'
 import { createProcessTurns } from '../dispatch/turns/process-turns.ts'
 import { FULFILMENT } from '../handlers/settings/read-handlers.ts'
 import { type Claims, createClaims, createProcessClaims } from '../inbox/claims/claims.ts'
@@ -129,6 +129,7 @@ function createDispatcher(
   const processing = { fulfilment: payments, limits, random, recent, appliesTests }
   const process: DispatcherDeps['process'] = async (batch) =>
     reportMismatch(await processBatch(processing, batch), { logger, metrics })
+  const logSettled = createSettledLog(logger)
   return new Dispatcher({
     ...shared,
     process: recording?.calls(process) ?? process,
@@ -141,7 +142,7 @@ function createDispatcher(
     maxCrashes: settings.MAX_CRASHES,
     onSettled: (settled) => {
       metrics.settled(settled.settlement.state, settled.attempt.outcome)
-      logSettled(logger, settled)
+      logSettled(settled)
     },
     onLost: metrics.lostClaims,
   })

@@ -1,8 +1,8 @@
 import { Dispatcher } from '../../dispatch/dispatcher.ts'
 import type { DispatcherDeps, Lease } from '../../dispatch/dispatcher-deps.ts'
-import { logSettled } from '../../dispatch/log-settled.ts'
 import { createAllowance } from '../../dispatch/pace/allowance.ts'
 import type { UsedPauses } from '../../dispatch/pace/fresh-pauses.ts'
+import { createSettledLog } from '../../dispatch/settled-log.ts'
 import type { Turn } from '../../dispatch/turns/process-turns.ts'
 import { createReleaseUnread } from '../../handlers/calls/create-release-unread.ts'
 import { processTasks } from '../../handlers/calls/process-tasks.ts'
@@ -57,6 +57,7 @@ export function createHandlerDispatcher(
   const { mayHaveDue } = shared
   const indexed = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   const claims = settlesShared(databaseErrors.watch({ ...indexed, releaseStrays: async () => 0 }))
+  const logSettled = createSettledLog(logger, name)
   return new Dispatcher({
     ...{ handler: name, clock, random, logger, concurrency, batchSize: batch, claims },
     process: prepareProcess(context, shared, { handler, claims }),
@@ -69,7 +70,7 @@ export function createHandlerDispatcher(
     maxCrashes: settings.MAX_CRASHES,
     onSettled(settled) {
       shared.metrics.taskSettled(name, settled.settlement.state, settled.attempt.outcome)
-      logSettled(logger, settled)
+      logSettled(settled)
     },
     onLost: context.metrics.lostClaims,
   })

@@ -1,0 +1,65 @@
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { ObjectId } from 'mongodb'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SettledClaim, Settlement } from '../inbox/claims/claim.ts'
+import { createSettledLog } from './settled-log.ts'
+
+const deferral: Settlement = { state: 'pending', delayMs: 750 }
+
+function settledOf(settlement: Settlement, code: string | null = 'handler_failed'): SettledClaim {
+  return {
+    claim: {
+      ...{ _id: new ObjectId(), provider: 'acme', handler: 'mail', fence: 1, lost: 0, failedCalls: 0, failures: 0 },
+      ...{ internalErrors: 0, failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+      event: { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts: { orderId: '' } },
+    },
+    settlement,
+    attempt: { ms: 1, outcome: settlement.state === 'pending' ? 'deferred' : settlement.state, code, message: null },
+  }
+}
+
+describe('the log of settled events', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('gives 100 deferred events a line in each second, and counts the others in one line for each code', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog(logger, 'mail')
+    for (let second = 0; second < 2; second += 1) {
+      lines.length = 0
+      for (let n = 0; n < 800; n += 1) log(settledOf(deferral, n % 2 === 0 ? 'busy' : 'conflict'))
+      expect(lines).toHaveLength(100)
+      expect(lines[0]).toMatchObject({ msg: 'event.deferred', handler: 'mail', eventId: 'evt_1', delayMs: 750 })
+      vi.advanceTimersByTime(1_000)
+      expect(lines.slice(100)).toMatchObject([
+        { level: 'warn', msg: 'event.deferred', handler: 'mail', code: 'busy', times: 350 },
+        { level: 'warn', msg: 'event.deferred', handler: 'mail', code: 'conflict', times: 350 },
+      ])
+    }
+  })
+
+  it('has at most 11 such lines, however many codes a handler invents', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog(logger)
+    for (let n = 0; n < 1_100; n += 1) log(settledOf(deferral, `code_${n}`))
+    vi.advanceTimersByTime(1_000)
+    expect(lines).toHaveLength(111)
+    expect(lines.at(-1)).toMatchObject({ code: 'others', times: 990 })
+    expect(lines.at(-1)).not.toHaveProperty('handler')
+  })
+
+  it('is silent after a second without such events', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog(logger)
+    log(settledOf(deferral))
+    vi.advanceTimersByTime(5_000)
+    expect(lines).toHaveLength(1)
+  })
+
+  it('has a line for every event that ends', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog(logger)
+    for (let n = 0; n < 300; n += 1) log(settledOf({ state: 'dead', reason: 'handler_refused' }))
+    expect(lines).toHaveLength(300)
+  })
+})
