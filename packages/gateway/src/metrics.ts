@@ -21,7 +21,7 @@ export interface DeliveryMetrics {
   transmissionReused(provider: string): void
   /** A refused delivery has no record: there were too many, or the database did not store it. */
   refusalNotKept(why: 'too_many' | 'not_stored', times: number): void
-  /** A redelivery of a dead event, by outcome: revived, too_late or too_often. */
+  /** A redelivery of a dead event, by outcome: revived, too_late, too_often or body_missing. */
   redelivered(provider: string, outcome: string): void
 }
 
@@ -69,7 +69,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   )
   const redelivered = counter(
     'oncehook_dead_events_redelivered_total',
-    'Redeliveries of dead events by outcome: revived, too_late or too_often',
+    'Redeliveries of dead events by outcome: revived, too_late, too_often or body_missing',
     ['provider', 'outcome'],
   )
   const attempts = counter(

@@ -22,10 +22,14 @@ export interface Inboxes {
 export function startInbox(context: GatewayContext, { dispatcher, handlers }: Dispatching): Inboxes {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
     context
+  const retention = readRetention(settings)
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
     isSharded: () => mongo.background.isSharded,
     logger,
+    encryption,
+    errors: databaseErrors,
+    ...retention,
     flushMs: COUNT_FLUSH_MS,
     onBodyConflict: metrics.mismatched,
     onRedelivered: metrics.redelivered,
@@ -42,7 +46,7 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
     owner,
     leaseMs: settings.LEASE_MS,
     now: clock.now,
-    ...readRetention(settings),
+    ...retention,
     isHandled,
     counts,
     errors: databaseErrors,

@@ -51,7 +51,7 @@ export interface Bodies {
  * What became of a body. `kept`: a majority holds it, for long enough that records may refer to it. `erased`: it stays
  * removed, for the records that refer to it already.
  */
-type KeptBody = 'kept' | 'erased' | 'not_stored'
+export type KeptBody = 'kept' | 'erased' | 'not_stored'
 
 interface Kept {
   readonly id: string
@@ -125,8 +125,8 @@ export function sealBody(
   return sealed === null ? { raw: new Binary(rawBody) } : { raw: NO_BODY, sealed }
 }
 
-// So is an empty body that was signed. It fits into its records.
-const IS_ERASED = { raw: NO_BODY, sealed: { $exists: false } }
+/** Matches bodies that were erased. So is an empty body that was signed: it fits into its records. */
+export const IS_ERASED = { raw: NO_BODY, sealed: { $exists: false } }
 const IS_NEW = { $eq: [{ $type: '$raw' }, 'missing'] }
 
 function placeOf(id: string): Place {

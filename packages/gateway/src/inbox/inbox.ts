@@ -170,6 +170,6 @@ async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<Writ
 
 function countDuplicate(deps: InboxDeps, arrival: Arrival, body: StoredBody): 'duplicate' {
   const { provider, event, handler, isFurther } = arrival
-  deps.counts.add({ provider, event, bodyHash: body.hash, handler, isFurther })
+  deps.counts.add({ provider, event, bodyHash: body.hash, bodyId: body.id, handler, isFurther, evidence: arrival })
   return 'duplicate'
 }

@@ -31,6 +31,8 @@ export interface OpenInbox extends AsyncDisposable {
   readonly claimedOnInsert: Claim[]
   /** Deliveries with another body but the same id, by provider. */
   readonly mismatched: [provider: string, times: number][]
+  /** What became of redeliveries of dead events. */
+  readonly redelivered: string[]
   /** What was written to the audit log before a revival. */
   readonly revivals: Requeued[]
   /** Claims of this process. Another `owner` means another process. */
@@ -68,11 +70,15 @@ export async function openInbox(
   const onBodyConflict = (provider: string, times: number): void => void mismatched.push([provider, times])
   const revivals: Requeued[] = []
   const onRequeued = async (added: readonly Requeued[]): Promise<void> => void revivals.push(...added)
-  const onRedelivered = (): void => undefined
+  const redelivered: string[] = []
+  const onRedelivered = (_: string, outcome: string): void => void redelivered.push(outcome)
   const limits = { onRedelivered, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
+  const errors = createDatabaseErrors(new Registry())
+  const { encryption = NO_ENCRYPTION, retentionMs = HOUR_MS, bodyRetentionMs = HOUR_MS } = deps
+  const storing = { encryption, errors, retentionMs, bodyRetentionMs }
   const isSharded = (): boolean => connection.isSharded
   const reports = { onBodyConflict, onRequeued, ...limits }
-  const counts = createRedeliveryCounter({ db, isSharded, logger, flushMs: HOUR_MS, ...reports })
+  const counts = createRedeliveryCounter({ db, isSharded, logger, flushMs: HOUR_MS, ...reports, ...storing })
   const owner = randomUUID()
   const claimedOnInsert: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)
@@ -83,11 +89,8 @@ export async function openInbox(
         owner,
         leaseMs: LEASE_MS,
         now: Date.now,
-        retentionMs: HOUR_MS,
-        bodyRetentionMs: HOUR_MS,
+        ...storing,
         counts,
-        errors: createDatabaseErrors(new Registry()),
-        encryption: NO_ENCRYPTION,
         paused: () => NO_PAUSES.current,
       },
       isSharded,
@@ -95,15 +98,14 @@ export async function openInbox(
       dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), ...IDLE },
       ...deps,
     }),
-    ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, revivals },
+    ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, redelivered, revivals },
     claims: (others) =>
       createClaims({
         db,
         isSharded,
         owner,
         leaseMs: LEASE_MS,
-        retentionMs: HOUR_MS,
-        bodyRetentionMs: HOUR_MS,
+        ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
         maxCrashes: 8,
         maxDelayMs: 900_000,
         paused: () => NO_PAUSES.current,

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { EventDocument } from '../event-document.ts'
@@ -20,7 +23,8 @@ const deps = {
     onRequeued: async () => undefined,
     onRedelivered: () => undefined,
   },
-  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
+  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS, retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
+  ...{ encryption: NO_ENCRYPTION, errors: createDatabaseErrors(new Registry()) },
 }
 
 function uniqueId(): string {

@@ -1,15 +1,18 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
-import { type Db, ObjectId } from 'mongodb'
+import { type Document, ObjectId } from 'mongodb'
+import { type BodiesDeps, createBodies } from '../bodies.ts'
 import { EVENTS, type EventDocument } from '../event-document.ts'
-import { counterOf, msSince } from '../record-expressions.ts'
+import { counterOf } from '../record-expressions.ts'
 import { findByKeys, nameByKey, nameOfKey } from '../slots/find-by-keys.ts'
-import { nameRecords } from '../slots/name-records.ts'
 import type { RecordKey } from '../slots/slot.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
+import { type BroughtEvidence, createEvidenceRoom } from './evidence-room.ts'
+import { type DeadRecord, readDead } from './read-dead.ts'
 import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-dead.ts'
+import { type RestoreDeps, restoreBodies } from './restore-bodies.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {
@@ -21,6 +24,9 @@ interface RepeatedDelivery {
   readonly handler?: string | undefined
   /** Whether the same delivery is counted on another task, which reports another body. */
   readonly isFurther?: boolean | undefined
+  /** What the redelivery brings, and the document for its body if it has several events or tasks. Default: nothing. */
+  readonly evidence?: BroughtEvidence | undefined
+  readonly bodyId?: string | undefined
 }
 
 /** A dead event that a redelivery revives. */
@@ -33,8 +39,7 @@ export interface Requeued {
 }
 
 /** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
-export interface RedeliveryCounterDeps extends RequeueLimits {
-  readonly db: Db
+export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps {
   /** Whether a mongos answers. Default: no. */
   readonly isSharded?: () => boolean
   readonly logger: Logger
@@ -52,7 +57,7 @@ export interface RedeliveryCounterDeps extends RequeueLimits {
 export interface RedeliveryCounter {
   /**
    * Counts a delivery. If its event is dead, the event becomes due again, within the limits and only if the body is the
-   * stored one.
+   * stored one. A task of a handler whose body was removed gets it again, or else stays dead.
    */
   add(delivery: RepeatedDelivery): void
   /** Writes all counts so far. */
@@ -63,6 +68,7 @@ export interface RedeliveryCounter {
 
 interface Counted extends RepeatedDelivery {
   times: number
+  evidence: BroughtEvidence | undefined
   /** Stays the same if the entry of the audit log has to be written again. */
   readonly auditId: ObjectId
 }
@@ -74,18 +80,25 @@ const MAX_COUNTED = 10_000
 /** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
   let counted = new Map<string, Counted>()
+  const room = createEvidenceRoom(deps)
+  const restoring = { ...deps, bodies: createBodies(deps) }
   const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
     const key = `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
     const present = counted.get(key)
-    if (present !== undefined) present.times += times
-    else if (counted.size < MAX_COUNTED) counted.set(key, { auditId: new ObjectId(), ...delivery, times })
+    if (present !== undefined) {
+      present.times += times
+      present.evidence ??= room.keep(delivery)
+    } else if (counted.size < MAX_COUNTED) {
+      counted.set(key, { auditId: new ObjectId(), ...delivery, times, evidence: room.keep(delivery) })
+    }
   }
   const flusher = createPeriodicFlush(async () => {
     const open = [...counted.values()]
     counted = new Map()
+    room.clear()
     try {
       while (open.length > 0) {
-        await write(deps, open.slice(0, WRITE_AT_ONCE))
+        await write(restoring, open.slice(0, WRITE_AT_ONCE))
         open.splice(0, WRITE_AT_ONCE)
       }
     } catch (error) {
@@ -99,21 +112,28 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
 
 const WRITE_AT_ONCE = 500
 
+type WriteDeps = RedeliveryCounterDeps & RestoreDeps
+
 interface CheckedDelivery {
   readonly item: Counted
   readonly record: StoredRecord | undefined
+  /** Set if the record is dead. */
+  readonly dead: DeadRecord | undefined
   readonly differs: boolean
   /** Null if there is nothing to revive. */
   readonly requeues: true | NotRequeued | null
+  /** What the update does before it revives the record. */
+  readonly stages?: readonly Document[]
 }
 
-async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
+async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<void> {
   const records = await storedRecords(deps, batch)
-  const ages = await agesOfDead(deps, records.values())
-  const checked = batch.map((item) => {
+  const dead = await readDead({ db: deps.db, isSharded: deps.isSharded }, records.values())
+  const found = batch.map((item) => {
     const record = records.get(nameOfKey(toKey(item)))
-    return checkDelivery(deps, { item, record, ageMs: ages.get(String(record?._id)) })
+    return checkDelivery(deps, { item, record, dead: dead.get(String(record?._id)) })
   })
+  const checked = await withBodies(deps, found)
   const requeued = checked.flatMap(({ item, requeues, record }) =>
     requeues === true && record ? [toRequeued(item, record)] : [],
   )
@@ -124,20 +144,32 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
 
-interface FoundDelivery extends Pick<CheckedDelivery, 'item' | 'record'> {
-  /** Of a dead record only. */
-  readonly ageMs: number | undefined
+function checkDelivery(
+  deps: RedeliveryCounterDeps,
+  { item, record, dead }: Pick<CheckedDelivery, 'item' | 'record' | 'dead'>,
+): CheckedDelivery {
+  const differs = record !== undefined && record.bodyHash !== item.bodyHash
+  const isDead = record !== undefined && dead !== undefined
+  const requeues = isDead && !differs ? checkRequeue({ ...record, ageMs: dead.ageMs }, deps) : null
+  return { item, record, dead, differs, requeues }
 }
 
-function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: FoundDelivery): CheckedDelivery {
-  const differs = record !== undefined && record.bodyHash !== item.bodyHash
-  const isDead = record !== undefined && ageMs !== undefined
-  const requeues = isDead && !differs ? checkRequeue({ ...record, ageMs }, deps) : null
-  return { item, record, differs, requeues }
+/** Adds the removed bodies to what is revived. What would have no body stays dead. */
+async function withBodies(deps: RestoreDeps, checked: readonly CheckedDelivery[]): Promise<readonly CheckedDelivery[]> {
+  const revivals = checked.flatMap(({ item: { evidence, bodyId }, record, dead, requeues }) =>
+    requeues === true && record && dead ? [{ dead, record, evidence, bodyId }] : [],
+  )
+  if (revivals.length === 0) return checked
+  const restored = await restoreBodies(deps, revivals)
+  return checked.map((one) => {
+    const stages = one.requeues === true ? restored.get(String(one.record?._id)) : undefined
+    return stages === null ? { ...one, requeues: 'body_missing' } : { ...one, stages: stages ?? [] }
+  })
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
-function toUpdate({ isSharded }: RedeliveryCounterDeps, { item, record, differs, requeues }: CheckedDelivery): object {
+function toUpdate({ isSharded }: RedeliveryCounterDeps, checked: CheckedDelivery): object {
+  const { item, record, differs, requeues, stages = [] } = checked
   const key = toKey(item)
   const q = isSharded?.() === true ? nameBehindMongos(key, record) : { ...key, handler: key.handler ?? null }
   const mismatches = differs ? item.times : 0
@@ -145,7 +177,7 @@ function toUpdate({ isSharded }: RedeliveryCounterDeps, { item, record, differs,
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  return { q, u: [{ $set: counted }, requeueDead(item.event)] }
+  return { q, u: [{ $set: counted }, ...stages, requeueDead(item.event)] }
 }
 
 function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
@@ -209,19 +241,4 @@ async function storedRecords(
 ): Promise<Map<string, StoredRecord>> {
   const stored = await findByKeys<StoredRecord>({ db, isSharded }, batch.map(toKey), { projection: STORED_MEMBERS })
   return new Map(stored.map((record) => [nameOfKey(record), record]))
-}
-
-/** Milliseconds since the first delivery of each dead record, by the clock of the database. */
-async function agesOfDead(
-  { db, isSharded }: RedeliveryCounterDeps,
-  records: Iterable<StoredRecord>,
-): Promise<Map<string, number>> {
-  const dead = [...records].filter(({ state }) => state === 'dead')
-  if (dead.length === 0) return new Map()
-  const aged = await db
-    .collection(EVENTS)
-    .find(nameRecords(dead, isSharded))
-    .project<{ _id: ObjectId; ageMs: number }>({ ageMs: msSince('receivedAt') })
-    .toArray()
-  return new Map(aged.map(({ _id, ageMs }) => [String(_id), ageMs]))
 }

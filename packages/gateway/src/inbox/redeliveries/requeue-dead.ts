@@ -7,8 +7,8 @@ export interface RequeueLimits {
   redeliveryMs(provider: string): number
 }
 
-/** Why a redelivery did not revive a dead event. */
-export type NotRequeued = 'too_late' | 'too_often'
+/** Why a redelivery did not revive a dead event. `body_missing`: its handler needs the body, which was removed. */
+export type NotRequeued = 'too_late' | 'too_often' | 'body_missing'
 
 /** The values that the limits apply to. `ageMs` is the time since the first delivery, by the database's clock. */
 export interface DeadEvent extends Pick<EventDocument, 'provider' | 'revivals'> {
