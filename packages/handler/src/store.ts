@@ -56,7 +56,7 @@ export interface ClaimedMessage {
 }
 
 /** Which messages a worker takes. */
-interface MessageClaim {
+export interface MessageClaim {
   readonly handler: string
   readonly names: readonly string[]
   readonly most: number

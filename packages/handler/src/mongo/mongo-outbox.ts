@@ -1,6 +1,13 @@
 import type { ClientSession, Db, ObjectId } from 'mongodb'
 import { messageKey } from '../message-key.ts'
-import { type ClaimedMessage, MOST_COUNTED, type NewMessage, type Outbox, type Task } from '../store.ts'
+import {
+  type ClaimedMessage,
+  type MessageClaim,
+  MOST_COUNTED,
+  type NewMessage,
+  type Outbox,
+  type Task,
+} from '../store.ts'
 import { COLLECTIONS, type MessageDocument, messagesOf } from './mongo-documents.ts'
 
 /** The messages of a transaction. */
@@ -33,19 +40,29 @@ export async function storeMessages(
 export function createMongoOutbox(db: Db, now: () => number): Outbox {
   const messages = messagesOf(db)
   const mine = ({ id, attempt }: ClaimedMessage) => ({ _id: id as ObjectId, attempt })
+  const claimOne = async ({ handler, names, leaseMs }: MessageClaim): Promise<ClaimedMessage | null> => {
+    const at = now()
+    const found = await messages.findOneAndUpdate(
+      { handler, dead: false, dueAt: { $lte: new Date(at) }, name: { $in: [...names] } },
+      { $set: { dueAt: new Date(at + leaseMs) }, $inc: { attempt: 1 } },
+      { sort: { dueAt: 1 }, returnDocument: 'after' },
+    )
+    if (found === null) return null
+    const { _id, name, key, payload, attempt } = found
+    return { id: _id, name, key, payload: JSON.parse(payload), attempt }
+  }
   return {
-    async claim({ handler, names, most, leaseMs }) {
+    async claim(wanted) {
       const claimed: ClaimedMessage[] = []
-      while (claimed.length < most) {
-        const at = now()
-        const found = await messages.findOneAndUpdate(
-          { handler, dead: false, dueAt: { $lte: new Date(at) }, name: { $in: [...names] } },
-          { $set: { dueAt: new Date(at + leaseMs) }, $inc: { attempt: 1 } },
-          { sort: { dueAt: 1 }, returnDocument: 'after' },
-        )
-        if (found === null) break
-        const { _id, name, key, payload, attempt } = found
-        claimed.push({ id: _id, name, key, payload: JSON.parse(payload), attempt })
+      try {
+        while (claimed.length < wanted.most) {
+          const message = await claimOne(wanted)
+          if (message === null) break
+          claimed.push(message)
+        }
+      } catch (error) {
+        // Only the caller can send what was claimed. The next claim reports what fails.
+        if (claimed.length === 0) throw error
       }
       return claimed
     },

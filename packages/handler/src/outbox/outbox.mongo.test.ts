@@ -43,7 +43,6 @@ describe.each(STORES)('messages on %s', (_, storeOrNull) => {
         { key: `${name}:sent_1:2`, payload: null, attempt: 1 },
       ])
     await expect.poll(() => messagesOf(store, 'sent_1')).toEqual([])
-    // It is counted after it was removed.
     await expect
       .poll(() => handler.metrics())
       .toContain(`messages_total{handler="${name}",name="mail",result="sent"} 2`)

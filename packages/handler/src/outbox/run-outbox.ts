@@ -5,6 +5,7 @@ import { describeError, type WriteLog } from '../handler-log.ts'
 import type { LaterFunction, LaterLimits } from '../handler-options.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ClaimedMessage, Outbox } from '../store.ts'
+import { createSentMessages, type SentMessages } from './sent-messages.ts'
 
 /** What a worker needs. */
 export interface OutboxParts {
@@ -35,13 +36,14 @@ export function runOutbox(parts: OutboxParts): OutboxWorker {
   const { outbox, handler, functions, limits, log, random } = parts
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
+  const sent = createSentMessages({ outbox, log, random })
   const names = Object.keys(functions)
   const claimDue = async (stopping: AbortSignal): Promise<void> => {
     const most = limits.concurrency - running.size
     if (most === 0) return
     const claimed = await outbox.claim({ handler, names, most, leaseMs: limits.timeoutMs + MARGIN_MS })
     for (const message of claimed) {
-      const sending = sendOne(parts, message, closing.signal).finally(() => {
+      const sending = sendOne({ ...parts, sent }, message, closing.signal).finally(() => {
         running.delete(sending)
         // There may be more, or another one was waiting for this slot.
         if (!stopping.aborted) poll.wake()
@@ -64,23 +66,36 @@ export function runOutbox(parts: OutboxParts): OutboxWorker {
   }
 }
 
-async function sendOne(parts: OutboxParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
-  const { outbox, limits, metrics, log } = parts
-  const { name, key, attempt } = message
-  try {
-    await callFunction(parts, message, closing)
-    await outbox.remove(message)
-    metrics.countMessage(name, 'sent')
-  } catch (error) {
-    const isDead = attempt >= limits.attempts && !closing.aborted
-    metrics.countMessage(name, isDead ? 'dead' : 'failed')
-    const text = isDead ? 'A message is dead' : 'A message failed'
-    log({ level: isDead ? 'error' : 'warn', message: text, name, key, attempt, error })
-    await settleFailure(parts, message, { error, isDead, isClosing: closing.aborted }).catch((cause: unknown) => {
-      // Its lease ends, and it is claimed again.
-      log({ level: 'error', message: 'The failure of a message cannot be stored', name, key, attempt, error: cause })
-    })
+type SendParts = OutboxParts & { readonly sent: SentMessages }
+
+async function sendOne(parts: SendParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
+  const { metrics, sent } = parts
+  if (!sent.has(message)) {
+    try {
+      await callFunction(parts, message, closing)
+    } catch (error) {
+      return failOne(parts, message, { error, isClosing: closing.aborted })
+    }
+    metrics.countMessage(message.name, 'sent')
   }
+  await sent.remove(message, closing)
+}
+
+async function failOne(
+  parts: OutboxParts,
+  message: ClaimedMessage,
+  { error, isClosing }: Pick<Failure, 'error' | 'isClosing'>,
+): Promise<void> {
+  const { limits, metrics, log } = parts
+  const { name, key, attempt } = message
+  const isDead = attempt >= limits.attempts && !isClosing
+  metrics.countMessage(name, isDead ? 'dead' : 'failed')
+  const text = isDead ? 'A message is dead' : 'A message failed'
+  log({ level: isDead ? 'error' : 'warn', message: text, name, key, attempt, error })
+  await settleFailure(parts, message, { error, isDead, isClosing }).catch((cause: unknown) => {
+    // Its lease ends, and it is claimed again.
+    log({ level: 'error', message: 'The failure of a message cannot be stored', name, key, attempt, error: cause })
+  })
 }
 
 interface Failure {

@@ -22,6 +22,8 @@ export interface StoreUnderTest<Tx extends LaterTransaction = LaterTransaction> 
   keys(field: 'outcome' | 'conflicts'): Promise<Record<string, unknown>>
   /** The stored messages: name, attempt, whether it is dead, and why it failed. */
   messages(): Promise<readonly { key: string; attempt: number; dead: boolean; reason: string | null }[]>
+  /** Makes all messages due that are not dead. */
+  makeDue(): Promise<void>
   /** Makes all keys expire. */
   expireKeys(): Promise<void>
 }
@@ -50,6 +52,9 @@ export async function openPostgres(
     async messages() {
       const text = 'select key, attempt, dead_at is not null as dead, reason from oncehook_outbox order by key'
       return (await pool.query(text)).rows
+    },
+    async makeDue() {
+      await pool.query('update oncehook_outbox set due_at = now() where dead_at is null')
     },
     async expireKeys() {
       await pool.query('update oncehook_keys set expires_at = now()')
@@ -86,6 +91,9 @@ export async function openMongo(env: NodeJS.ProcessEnv): Promise<StoreUnderTest<
     async messages() {
       const found = await db.collection('oncehook_outbox').find().sort({ key: 1 }).toArray()
       return found.map(({ key, attempt, dead, reason = null }) => ({ key, attempt, dead, reason }))
+    },
+    async makeDue() {
+      await db.collection('oncehook_outbox').updateMany({ dead: false }, { $set: { dueAt: new Date() } })
     },
     async expireKeys() {
       await db.collection('oncehook_keys').updateMany({}, { $set: { expiresAt: new Date() } })

@@ -12,6 +12,8 @@ export interface FailPointSpec {
   readonly appName: string
   /** Default: once. */
   readonly times?: number
+  /** Instead, let this many succeed first. All others fail. */
+  readonly after?: number
   readonly how: Readonly<Document>
 }
 
@@ -31,7 +33,7 @@ export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<As
     return Number(reply.count)
   }
   await lock(client)
-  const before = await configure({ times: spec.times ?? 1 })
+  const before = await configure(spec.after === undefined ? { times: spec.times ?? 1 } : { skip: spec.after })
   return {
     async [Symbol.asyncDispose]() {
       const after = await configure('off')
