@@ -9,6 +9,7 @@ import { createBodyMemory } from './http/body-memory.ts'
 import { createRequests } from './http/create-requests.ts'
 import { type Listening, listen } from './http/listen.ts'
 import { createResponder, type Responder } from './http/respond.ts'
+import { writeToStream } from './log/write-to-stream.ts'
 import { createMetrics } from './metrics.ts'
 import { createProcessing } from './process-event.ts'
 import { createSlots } from './slots.ts'
@@ -68,7 +69,7 @@ export interface HandlerDeps {
  */
 export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps = {}): Handler {
   const { store, on, later = {} } = options
-  const log = createGuardedLog(options.log ?? createJsonLog((text) => process.stderr.write(text)))
+  const log = createGuardedLog(options.log ?? createJsonLog((line) => writeToStream(process.stderr, line)))
   const { random = Math.random, now = Date.now } = deps
   const { name, path, limits, later: laterLimits, trpc } = checkOptions(options as HandlerOptions<never>, now)
   const [metrics, slots] = [createMetrics(name), createSlots(limits.concurrency, limits.mostWaiting)]
