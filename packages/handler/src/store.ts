@@ -81,8 +81,8 @@ export interface Outbox {
   /** Removes a message that was sent. */
   remove(message: ClaimedMessage): Promise<void>
   retry(message: ClaimedMessage, afterMs: number, reason: string): Promise<void>
-  /** Returns a message that was not sent because its worker ends. The attempt does not count. */
-  giveBack(message: ClaimedMessage, reason: string): Promise<void>
+  /** Releases a message that was not sent because its worker ends. The attempt does not count. */
+  release(message: ClaimedMessage, reason: string): Promise<void>
   /** Keeps a message that failed permanently, with the reason. */
   markDead(message: ClaimedMessage, reason: string): Promise<void>
   count(handler: string): Promise<MessageCounts>

@@ -72,7 +72,7 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     async retry(message, afterMs, reason) {
       await messages.updateOne(mine(message), { $set: { dueAt: new Date(now() + afterMs), reason } })
     },
-    async giveBack(message, reason) {
+    async release(message, reason) {
       await messages.updateOne(mine(message), { $set: { dueAt: new Date(now()), reason }, $inc: { attempt: -1 } })
     },
     async markDead(message, reason) {

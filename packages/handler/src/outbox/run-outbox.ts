@@ -110,7 +110,7 @@ async function settleFailure(
   { error, isDead, isClosing }: Failure,
 ): Promise<void> {
   const reason = describeError(error)
-  if (isClosing) return outbox.giveBack(message, reason)
+  if (isClosing) return outbox.release(message, reason)
   if (isDead) return outbox.markDead(message, reason)
   const backoff = { baseMs: limits.retryBaseMs, capMs: limits.retryCapMs }
   await outbox.retry(message, backoffMs(backoff, message.attempt - 1, random), reason)

@@ -36,7 +36,7 @@ export function createPostgresOutbox(pool: PostgresPool<PostgresClient>): Outbox
     async retry({ id, attempt }, afterMs, reason) {
       await queryOnce(pool, RETRY, [id, attempt, afterMs / 1_000, reason])
     },
-    async giveBack({ id, attempt }, reason) {
+    async release({ id, attempt }, reason) {
       await queryOnce(pool, GIVE_BACK, [id, attempt, reason])
     },
     async markDead({ id, attempt }, reason) {
