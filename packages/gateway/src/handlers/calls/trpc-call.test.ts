@@ -71,7 +71,7 @@ describe('createTrpcCall', () => {
     expect(new Set(answers.map((answer) => 'refused' in answer && answer.refused))).toEqual(new Set(['handler_failed']))
   })
 
-  it('reads no more of an answer than the results of so many tasks can have', async () => {
+  it('reads no more of an answer than the results of its tasks can have', async () => {
     let bytes = 0
     const endless = (): ReadableStream => {
       const chunk = Buffer.alloc(16_384, 'x')

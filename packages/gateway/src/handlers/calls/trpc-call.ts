@@ -140,7 +140,7 @@ function refusalOf(status: number): TaskRefusal {
   throw unavailable({ reason: 'refused', status })
 }
 
-/** The text of an answer. Null if it is too long for the results of so many tasks. */
+/** The text of an answer. Null if it is too long for the results of `count` tasks. */
 async function readText(response: Response, count: number): Promise<string | null> {
   try {
     const most = Math.min(FIXED_BYTES + count * BYTES_OF_RESULT, MOST_BYTES)
