@@ -1,39 +1,35 @@
-import type { Change, Mutation } from './mutation.ts'
+import { type Mutation, mutationsOf, PRESENT } from './mutation.ts'
 
-const GATEWAY = 'packages/gateway/src'
-const KERNEL = 'packages/kernel/src'
-const SIGNING = 'packages/webhooks/src/signing'
 const SENDERS = ['standard-webhooks', 'svix', 'stripe', 'github', 'hmac']
-// Skips the released contracts. They repeat the same checks while nothing differs, and would double the time.
-const PRESENT = 'answers as (?!releases)'
+const PROVIDER = { test: 'test/contract/webhook-gateway.provider.test.ts', only: PRESENT, consumers: SENDERS }
 
 /** Changes of the gateway as the receiver of deliveries from providers. */
-const ofReceiver: readonly Change[] = [
+const ofReceiver = mutationsOf(PROVIDER, [
   {
     breaks: 'the answer to a delivery is renamed',
     tells: 'missing the following keys: received',
-    file: `${GATEWAY}/http/webhooks/webhook-handler.ts`,
+    file: 'packages/gateway/src/http/webhooks/webhook-handler.ts',
     find: '{"received":true}',
     replace: '{"accepted":true}',
   },
   {
     breaks: 'a forged delivery is refused with another status',
     tells: 'expected 401 but was 403',
-    file: `${GATEWAY}/errors.ts`,
+    file: 'packages/gateway/src/errors.ts',
     find: "defineError('signature_invalid', {\n  status: 401,",
     replace: "defineError('signature_invalid', {\n  status: 403,",
   },
   {
     breaks: 'a forged delivery is refused without a challenge',
     tells: "a header 'WWW-Authenticate'",
-    file: `${GATEWAY}/receive/confirm-events.ts`,
+    file: 'packages/gateway/src/receive/confirm-events.ts',
     find: "{ 'WWW-Authenticate': 'Signature realm=\"webhooks\"' }",
     replace: '{}',
   },
   {
     breaks: 'the answer to a wrong method does not name the right one',
     tells: "a header 'Allow'",
-    file: `${GATEWAY}/http/webhooks/webhook-checks.ts`,
+    file: 'packages/gateway/src/http/webhooks/webhook-checks.ts',
     find: "{ Allow: methods.join(', ') }",
     replace: '{}',
   },
@@ -45,10 +41,10 @@ const ofReceiver: readonly Change[] = [
     replace: '0 * Math.abs(now',
     consumers: ['standard-webhooks', 'svix', 'stripe', 'hmac'],
   },
-]
+])
 
 /** Changes of the gateway that only less usual deliveries meet. */
-const ofUnusual: readonly Change[] = [
+const ofUnusual = mutationsOf(PROVIDER, [
   {
     breaks: 'only the first of several secrets counts',
     tells: 'that the next secret signs',
@@ -67,7 +63,7 @@ const ofUnusual: readonly Change[] = [
   {
     breaks: 'a media type with a charset is refused',
     tells: 'names its charset',
-    file: `${GATEWAY}/receive/media-type.ts`,
+    file: 'packages/gateway/src/receive/media-type.ts',
     find: 'if (value === undefined || USUAL.has(value)) return',
     replace:
       "if (value === undefined || value === 'application/json') return\n  if (value.includes('charset')) throw unsupportedMediaType()",
@@ -75,7 +71,7 @@ const ofUnusual: readonly Change[] = [
   {
     breaks: 'other charsets are taken',
     tells: 'beside its contract',
-    file: `${GATEWAY}/receive/media-type.ts`,
+    file: 'packages/gateway/src/receive/media-type.ts',
     find: "&& (charset === undefined || charset === 'utf-8')",
     replace: '&& charset !== null',
     only: 'another charset',
@@ -83,26 +79,26 @@ const ofUnusual: readonly Change[] = [
   {
     breaks: 'an event that cannot be stored is answered with 200 or another status',
     tells: 'that cannot be stored',
-    file: `${GATEWAY}/errors.ts`,
+    file: 'packages/gateway/src/errors.ts',
     find: "defineError('not_stored', {\n  status: 500,",
     replace: "defineError('not_stored', {\n  status: 503,",
   },
   {
     breaks: 'deliveries that are too many get another status',
     tells: 'beside its contract',
-    file: `${KERNEL}/error-codes.ts`,
+    file: 'packages/kernel/src/error-codes.ts',
     find: "defineError('rate_limited', { status: 429,",
     replace: "defineError('rate_limited', { status: 503,",
     only: 'another charset',
   },
-]
+])
 
 /** Changes of the senders of deliveries. */
-const ofSenders: readonly Change[] = [
+const ofSenders = mutationsOf({ test: 'test/contract/webhook-gateway.consumer.test.ts', consumers: SENDERS }, [
   {
     breaks: 'a sender renames the header of its signature',
     tells: "a header 'stripe-signature'",
-    file: `${SIGNING}/payments/stripe.ts`,
+    file: 'packages/webhooks/src/signing/payments/stripe.ts',
     find: "'stripe-signature'",
     replace: "'x-stripe-signature'",
     consumers: ['stripe'],
@@ -110,21 +106,12 @@ const ofSenders: readonly Change[] = [
   {
     breaks: 'senders rename a member of their events',
     tells: 'asks for other things',
-    file: `${SIGNING}/payment-event.ts`,
+    file: 'packages/webhooks/src/signing/payment-event.ts',
     find: 'object: { id: paymentId, orderId,',
     replace: 'object: { id: paymentId, order: orderId,',
     consumers: ['standard-webhooks', 'svix', 'hmac'],
   },
-]
+])
 
 /** The mutations of deliveries: the gateway as their receiver, and their senders. */
-export const DELIVERY_MUTATIONS: readonly Mutation[] = [
-  ...[...ofReceiver, ...ofUnusual].map((change) => ({
-    ...{ test: 'test/contract/webhook-gateway.provider.test.ts', only: PRESENT, consumers: SENDERS },
-    ...change,
-  })),
-  ...ofSenders.map((change) => ({
-    ...{ test: 'test/contract/webhook-gateway.consumer.test.ts', consumers: SENDERS },
-    ...change,
-  })),
-]
+export const DELIVERY_MUTATIONS: readonly Mutation[] = [...ofReceiver, ...ofUnusual, ...ofSenders]

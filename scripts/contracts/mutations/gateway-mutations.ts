@@ -1,14 +1,15 @@
-import type { Change, Mutation } from './mutation.ts'
+import { type Mutation, mutationsOf } from './mutation.ts'
 
-const GATEWAY = 'packages/gateway/src'
-const KERNEL = 'packages/kernel/src'
+const PAYMENTS = { test: 'test/contract/gateway-fulfilment.consumer.test.ts', consumers: ['gateway'] }
+const ORDERS = { test: 'test/contract/gateway-fulfilment-orders.consumer.test.ts', consumers: ['gateway'] }
+const DISPATCH = { test: 'test/contract/gateway-dispatch.consumer.test.ts', consumers: ['gateway'] }
 
 /** Changes of the gateway, which calls fulfilment. */
-const ofGateway: readonly Change[] = [
+const ofGateway = mutationsOf(PAYMENTS, [
   {
     breaks: 'the gateway drops its token',
     tells: "header 'authorization'",
-    file: `${KERNEL}/service-fetch.ts`,
+    file: 'packages/kernel/src/service-fetch.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
     find: '`Bearer ${await tokens.issue({ ...toCall(address, init, headers), subject })}`',
     replace: "''",
@@ -16,109 +17,96 @@ const ofGateway: readonly Change[] = [
   {
     breaks: 'the gateway renames a member of what it sends',
     tells: 'keys [events]',
-    file: `${GATEWAY}/fulfilment/fulfilment-client.ts`,
+    file: 'packages/gateway/src/fulfilment/fulfilment-client.ts',
     find: 'mutate({ events: [...events] })',
     replace: 'mutate({ items: [...events] })',
   },
   {
     breaks: 'the gateway asks by another method',
     tells: 'Method: POST',
-    file: `${GATEWAY}/fulfilment/fulfilment-client.ts`,
+    file: 'packages/gateway/src/fulfilment/fulfilment-client.ts',
     find: 'client.payments.versions.query(',
     replace: 'client.payments.versions.mutate(',
   },
-]
+])
 
 /** Changes of the gateway as a client of orders. */
-const ofOrders: readonly Change[] = [
+const ofOrders = mutationsOf(ORDERS, [
   {
     breaks: 'the gateway drops the If-Match of its caller',
     tells: 'keys [id, ifMatch, order]',
-    file: `${GATEWAY}/http/orders/order-requests.ts`,
+    file: 'packages/gateway/src/http/orders/order-requests.ts',
     find: '...(ifMatch === undefined ? {} : { ifMatch }),',
     replace: '',
   },
   {
     breaks: 'the gateway no longer reads the version behind a refusal',
     tells: 'puts an order in place of a version that is no more',
-    file: `${GATEWAY}/fulfilment/fulfilment-client.ts`,
+    file: 'packages/gateway/src/fulfilment/fulfilment-client.ts',
     find: 'version === undefined ? {} : { version }',
     replace: '{}',
   },
   {
     breaks: 'the gateway rewrites the If-Match of its caller',
     tells: 'puts an order in place of one of several versions',
-    file: `${GATEWAY}/http/orders/order-requests.ts`,
+    file: 'packages/gateway/src/http/orders/order-requests.ts',
     find: '...(ifMatch === undefined ? {} : { ifMatch }),',
     replace: "...(ifMatch === undefined ? {} : { ifMatch: ifMatch.replace(/W\\//g, '') }),",
   },
   {
     breaks: 'the gateway adds a member to what a shop sends',
     tells: 'puts an order that was not there',
-    file: `${GATEWAY}/http/orders/change-order.ts`,
+    file: 'packages/gateway/src/http/orders/change-order.ts',
     find: 'orders.put.mutate({ id, order, ...conditionsOf(ctx)',
     replace: "orders.put.mutate({ id, order, via: 'api', ...conditionsOf(ctx)",
   },
   {
     breaks: 'a token for own orders gets those of all',
     tells: 'with a token for its own orders',
-    file: `${GATEWAY}/http/orders/order-context.ts`,
+    file: 'packages/gateway/src/http/orders/order-context.ts',
     find: 'return state.grant.own ? { owner: state.principal } : {}',
     replace: 'return {}',
   },
   {
     breaks: 'all callers of the gateway share their keys',
     tells: '$.idempotency.principal',
-    file: `${GATEWAY}/http/orders/create-order.ts`,
+    file: 'packages/gateway/src/http/orders/create-order.ts',
     find: 'principal: ctx.state.principal,',
     replace: "principal: 'anybody',",
   },
-]
+])
 
 /** Changes of what the dispatcher of the gateway sends to fulfilment. */
-const ofDispatcher: readonly Change[] = [
+const ofDispatcher = mutationsOf(DISPATCH, [
   {
     breaks: 'the gateway sends a member that nobody agreed on',
     tells: 'expected [ ',
-    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    file: 'packages/gateway/src/dispatch/payment-command.ts',
     find: 'type, paymentId: event.objectId, orderId },',
     replace: "type, paymentId: event.objectId, orderId, source: 'webhook' } as never,",
   },
   {
     breaks: 'the gateway sends the version without its quotes',
     tells: "expected '7' to be",
-    file: `${GATEWAY}/dispatch/apply-payments.ts`,
+    file: 'packages/gateway/src/dispatch/apply-payments.ts',
     find: "? '*' : formatEntityTag(version)",
     replace: "? '*' : String(version)",
   },
   {
     breaks: 'the gateway leaves out the currency',
     tells: 'currency',
-    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    file: 'packages/gateway/src/dispatch/payment-command.ts',
     find: '...(currency === undefined ? {} : { currency }),',
     replace: '',
   },
   {
     breaks: 'the gateway sends times in seconds',
     tells: 'to match /^\\d{4}-',
-    file: `${GATEWAY}/dispatch/payment-command.ts`,
+    file: 'packages/gateway/src/dispatch/payment-command.ts',
     find: 'occurredAt: at }',
     replace: 'occurredAt: String(Date.parse(at)) }',
   },
-]
+])
 
 /** The mutations of the gateway as a client of fulfilment. */
-export const GATEWAY_MUTATIONS: readonly Mutation[] = [
-  ...ofGateway.map((change) => ({
-    ...{ test: 'test/contract/gateway-fulfilment.consumer.test.ts', consumers: ['gateway'] },
-    ...change,
-  })),
-  ...ofOrders.map((change) => ({
-    ...{ test: 'test/contract/gateway-fulfilment-orders.consumer.test.ts', consumers: ['gateway'] },
-    ...change,
-  })),
-  ...ofDispatcher.map((change) => ({
-    ...{ test: 'test/contract/gateway-dispatch.consumer.test.ts', consumers: ['gateway'] },
-    ...change,
-  })),
-]
+export const GATEWAY_MUTATIONS: readonly Mutation[] = [...ofGateway, ...ofOrders, ...ofDispatcher]

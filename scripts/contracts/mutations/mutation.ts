@@ -23,6 +23,20 @@ export interface Mutation extends SourceChange {
 export type Change = Pick<Mutation, 'breaks' | 'tells' | 'file' | 'find' | 'replace'> & Partial<Mutation>
 
 /**
+ * Selects the tests without the released contracts. They repeat the same checks while nothing differs, and would double
+ * the time.
+ */
+export const PRESENT = 'answers as (?!releases)'
+
+/** Completes changes that one contract test must notice. A change can select some of its tests, or name other consumers. */
+export function mutationsOf(
+  noticedBy: Pick<Mutation, 'test' | 'only' | 'consumers'>,
+  changes: readonly Change[],
+): readonly Mutation[] {
+  return changes.map((change) => ({ ...noticedBy, ...change }))
+}
+
+/**
  * Returns the source with the mutation.
  * @throws if the text to replace does not occur exactly once, because then the mutation is out of date
  */

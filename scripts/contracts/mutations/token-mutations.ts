@@ -1,10 +1,9 @@
-import type { Change, Mutation } from './mutation.ts'
+import { type Mutation, mutationsOf } from './mutation.ts'
 
-const KERNEL = 'packages/kernel/src'
-const TOKEN = `${KERNEL}/service-token.ts`
+const TOKEN = 'packages/kernel/src/service-token.ts'
 
 /** Changes of the tokens that the gateway issues. Most change both sides, because both use the same code. */
-const issued: readonly Change[] = [
+const issued = mutationsOf({ test: 'test/contract/service-tokens.consumer.test.ts', consumers: ['gateway'] }, [
   {
     breaks: 'tokens name another audience',
     tells: "aud: 'fulfilment'",
@@ -57,14 +56,14 @@ const issued: readonly Change[] = [
   {
     breaks: 'tokens are signed by another algorithm, on both sides',
     tells: "alg: 'HS256'",
-    file: `${KERNEL}/parse-service-key.ts`,
+    file: 'packages/kernel/src/parse-service-key.ts',
     find: "return { algorithm: 'HS256', signing: key, verifying: key }",
     replace: "return { algorithm: 'HS512' as never, signing: key, verifying: key }",
   },
-]
+])
 
 /** Changes of the tokens that fulfilment takes. */
-const taken: readonly Change[] = [
+const taken = mutationsOf({ test: 'test/contract/service-tokens.provider.test.ts', consumers: ['gateway'] }, [
   {
     breaks: 'tokens for other services are taken',
     tells: 'is for another service',
@@ -116,16 +115,7 @@ const taken: readonly Change[] = [
         return { name: 'anybody', principal: null, checkInput: () => undefined }
       const token = await verifyToken(request.headers.authorization)`,
   },
-]
+])
 
 /** The mutations of service tokens. */
-export const TOKEN_MUTATIONS: readonly Mutation[] = [
-  ...issued.map((change) => ({
-    ...{ test: 'test/contract/service-tokens.consumer.test.ts', consumers: ['gateway'] },
-    ...change,
-  })),
-  ...taken.map((change) => ({
-    ...{ test: 'test/contract/service-tokens.provider.test.ts', consumers: ['gateway'] },
-    ...change,
-  })),
-]
+export const TOKEN_MUTATIONS: readonly Mutation[] = [...issued, ...taken]
