@@ -53,7 +53,14 @@ export function atMost(unit: Unit, bound: Bound): Pick<Goal, 'unit' | 'direction
   return { unit, direction: 'at most', ...bound }
 }
 
-/** A ratio of the same figure of two trials. */
-export function ratio(of: Trial, against: Trial, figure: keyof Figures): Goal['figure'] {
-  return (read) => read(of, figure) / read(against, figure)
+/** A goal for a ratio: the same figure of two trials. */
+interface RatioGoal extends Omit<Goal, 'figure'> {
+  readonly figure: keyof Figures
+  readonly of: Trial
+  readonly to: Trial
+}
+
+/** A goal for the ratio of a figure of one trial to that of another. */
+export function ratio({ figure, of, to, ...goal }: RatioGoal): Goal {
+  return { ...goal, figure: (read) => read(of, figure) / read(to, figure) }
 }

@@ -17,15 +17,17 @@ const row: Row = {
   name: 'accept',
   trials: [naive, ours],
   goals: [
-    {
+    ratio({
       what: 'Accepts/s',
       against: 'naive',
-      figure: ratio(ours, naive, 'perSecond'),
+      figure: 'perSecond',
+      of: ours,
+      to: naive,
       unit: 'times',
       direction: 'at least',
       target: 3.5,
       aim: 6,
-    },
+    }),
     {
       what: 'Memory',
       against: 'absolute',

@@ -18,12 +18,14 @@ const CATCHING_UP = createCatchUpTrial({
 export const CATCH_UP_ROW = row(
   'catch-up',
   [SINGLE_CALLS, CATCHING_UP],
-  {
+  ratio({
     what: 'Catch-up after an outage while it accepts 500/s, events/s',
     against: 'one tRPC call per event, 16 in flight',
-    figure: ratio(CATCHING_UP, SINGLE_CALLS, 'perSecond'),
+    figure: 'perSecond',
+    of: CATCHING_UP,
+    to: SINGLE_CALLS,
     ...atLeast('times', { target: 4, aim: 8 }),
-  },
+  }),
   {
     what: 'Accept p99 at 500/s during that catch-up',
     against: 'before it, fulfilment away',

@@ -22,16 +22,20 @@ const ONCEHOOK_REPEATED = createClosedTrial({
 export const DUPLICATES_ROW = row(
   'duplicates',
   [ACCEPTING, NAIVE_REPEATED, ONCEHOOK_REPEATED],
-  {
+  ratio({
     what: '95 % duplicates, accepts/s',
     against: 'own unique rate',
-    figure: ratio(ONCEHOOK_REPEATED, ACCEPTING, 'perSecond'),
+    figure: 'perSecond',
+    of: ONCEHOOK_REPEATED,
+    to: ACCEPTING,
     ...atLeast('times', { target: 1.3, aim: 1.6 }),
-  },
-  {
+  }),
+  ratio({
     what: '95 % duplicates, accepts/s',
     against: 'naive with the same',
-    figure: ratio(ONCEHOOK_REPEATED, NAIVE_REPEATED, 'perSecond'),
+    figure: 'perSecond',
+    of: ONCEHOOK_REPEATED,
+    to: NAIVE_REPEATED,
     ...atLeast('times', { target: 4.5, aim: 8 }),
-  },
+  }),
 )

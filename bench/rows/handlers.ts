@@ -64,35 +64,45 @@ export const HANDLERS_ROW: Row = {
   name: 'handlers',
   trials: [FULFILMENT, ONE, FIVE, EXPRESS, ANSWERED, HANDLED, ALONE, BESIDE],
   goals: [
-    {
+    ratio({
       what: 'Durable accepts/s for one handler',
       against: 'the same for fulfilment',
-      figure: ratio(ONE, FULFILMENT, 'perSecond'),
+      figure: 'perSecond',
+      of: ONE,
+      to: FULFILMENT,
       ...atLeast('times', { target: 0.97, aim: 1 }),
-    },
-    {
+    }),
+    ratio({
       what: 'Durable accepts/s for five handlers, five tasks each',
       against: 'the same for fulfilment, one task',
-      figure: ratio(FIVE, FULFILMENT, 'perSecond'),
+      figure: 'perSecond',
+      of: FIVE,
+      to: FULFILMENT,
       ...atLeast('times', { target: 0.4, aim: 0.6 }),
-    },
-    {
+    }),
+    ratio({
       what: 'The whole way to an `https:` handler, events/s',
       against: 'a hand-written receiver, Express and `pg`',
-      figure: ratio(ANSWERED, EXPRESS, 'perSecond'),
+      figure: 'perSecond',
+      of: ANSWERED,
+      to: EXPRESS,
       ...atLeast('times', { target: 0.5, aim: 1 }),
-    },
-    {
+    }),
+    ratio({
       what: 'The whole way to @oncehook/handler on PostgreSQL, events/s',
       against: 'a hand-written receiver, Express and `pg`',
-      figure: ratio(HANDLED, EXPRESS, 'perSecond'),
+      figure: 'perSecond',
+      of: HANDLED,
+      to: EXPRESS,
       ...atLeast('times', { target: 0.4, aim: 1 }),
-    },
-    {
+    }),
+    ratio({
       what: 'From the arrival of an event until a healthy handler is done, p99, beside a slow and a dead handler',
       against: 'the same alone',
-      figure: ratio(BESIDE, ALONE, 'p99Ms'),
+      figure: 'p99Ms',
+      of: BESIDE,
+      to: ALONE,
       ...atMost('times', { target: 1.2, aim: 1 }),
-    },
+    }),
   ],
 }

@@ -26,12 +26,14 @@ export const ONCEHOOK_CLIMBING = createHighestRateTrial({
 export const HIGHEST_RATE_ROW = row(
   'highest-rate',
   [NAIVE_CLIMBING, ONCEHOOK_CLIMBING],
-  {
+  ratio({
     what: 'Highest open-loop rate with p99 under 100 ms, nothing failed',
     against: 'naive',
-    figure: ratio(ONCEHOOK_CLIMBING, NAIVE_CLIMBING, 'highestPerSecond'),
+    figure: 'highestPerSecond',
+    of: ONCEHOOK_CLIMBING,
+    to: NAIVE_CLIMBING,
     ...atLeast('times', { target: 4 }),
-  },
+  }),
   {
     what: 'The same rate by itself',
     against: 'absolute',

@@ -20,10 +20,12 @@ export const START_ROW = row(
 )
 
 function goalOf(figure: keyof Figures, what: string): Goal {
-  return {
+  return ratio({
     what,
     against: 'naive',
-    figure: ratio(ONCEHOOK_STARTING, NAIVE_STARTING, figure),
+    figure,
+    of: ONCEHOOK_STARTING,
+    to: NAIVE_STARTING,
     ...atMost('times', { target: 0.85, aim: 0.65 }),
-  }
+  })
 }
