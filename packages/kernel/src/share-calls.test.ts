@@ -2,21 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { shareCalls } from './share-calls.ts'
 
-/** A call that ends when the test says so, and what it was called with. */
-function heldCall() {
+/** Callers that share a call, which ends when the test says so, and what it was called with. */
+function openShared({ most = 100, patienceMs = 60_000 } = {}) {
   const calls: { readonly items: readonly number[]; readonly end: (error?: Error) => void }[] = []
   const call = (items: readonly number[]): Promise<number[]> =>
     new Promise((resolve, reject) => {
       const end = (error?: Error): void => (error ? reject(error) : resolve(items.map((item) => item * 10)))
       calls.push({ items, end })
     })
-  return { call, calls, itemsOf: () => calls.map(({ items }) => items) }
+  return { share: shareCalls(call, { most, patienceMs }), calls, itemsOf: () => calls.map(({ items }) => items) }
 }
 
 describe('callers that share calls', () => {
   it('share the first one if they come at the same time, and each gets its own results', async () => {
-    const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
+    const { share, calls, itemsOf } = openShared()
     const all = Promise.all([share([1, 2]), share([]), share([3])])
     await expect.poll(itemsOf).toEqual([[1, 2, 3]])
     calls[0]?.end()
@@ -24,8 +23,7 @@ describe('callers that share calls', () => {
   })
 
   it('share the next one if they come during a call', async () => {
-    const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
+    const { share, calls, itemsOf } = openShared()
     const first = share([1])
     await expect.poll(itemsOf).toEqual([[1]])
     const others = Promise.all([share([2]), share([3])])
@@ -37,8 +35,7 @@ describe('callers that share calls', () => {
   })
 
   it('share no more items than permitted, unless one caller has more', async () => {
-    const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, { most: 3, patienceMs: 60_000 })
+    const { share, calls, itemsOf } = openShared({ most: 3 })
     const all = Promise.all([share([1, 2]), share([3, 4]), share([5, 6, 7, 8])])
     for (const [index] of [0, 1, 2].entries()) {
       await expect.poll(() => calls.length).toBe(index + 1)
@@ -57,8 +54,7 @@ describe('callers that share calls', () => {
   })
 
   it('share its failure, which later callers do not see', async () => {
-    const { call, calls } = heldCall()
-    const share = shareCalls(call, { most: 100, patienceMs: 60_000 })
+    const { share, calls } = openShared()
     const all = Promise.allSettled([share([1]), share([2])])
     await expect.poll(() => calls.length).toBe(1)
     calls[0]?.end(new Error('The database is away'))
@@ -70,8 +66,7 @@ describe('callers that share calls', () => {
   })
 
   it('do not wait for a call that hangs, and share the next one beside it', async () => {
-    const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, { most: 100, patienceMs: 50 })
+    const { share, calls, itemsOf } = openShared({ patienceMs: 50 })
     const hung = share([1])
     await expect.poll(itemsOf).toEqual([[1]])
     const others = Promise.all([share([2]), share([3])])
@@ -87,8 +82,7 @@ describe('callers that share calls', () => {
   })
 
   it('are at most two at a time, however slow all of them are', async () => {
-    const { call, calls, itemsOf } = heldCall()
-    const share = shareCalls(call, { most: 100, patienceMs: 20 })
+    const { share, calls, itemsOf } = openShared({ patienceMs: 20 })
     const first = share([1])
     await expect.poll(itemsOf).toEqual([[1]])
     const second = share([2])

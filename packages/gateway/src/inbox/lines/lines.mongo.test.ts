@@ -9,6 +9,7 @@ import {
   REPLAY,
   replayTask,
   settleAll,
+  settleExactly,
 } from '../../testing/handlers/open-lines.ts'
 import { changeRecord, endLeases, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
 import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
@@ -25,9 +26,7 @@ describe('tasks of a line', () => {
     expect(idsOf(first)).toEqual(['a-1', 'b-1'])
     expect(await claims.claimDue(10)).toEqual([])
     await settleAll(claims, first)
-    const second = await claims.claimDue(10)
-    expect(idsOf(second)).toEqual(['a-2'])
-    await settleAll(claims, second)
+    await settleExactly(claims, await claims.claimDue(10), ['a-2'])
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-3'])
   })
 
@@ -39,9 +38,7 @@ describe('tasks of a line', () => {
     await system.storeBy(ahead, 'a-3')
     const claims = system.claims('one')
     for (const id of ['a-1', 'a-2', 'a-3']) {
-      const held = await claims.claimDue(10)
-      expect(idsOf(held)).toEqual([id])
-      await settleAll(claims, held)
+      await settleExactly(claims, await claims.claimDue(10), [id])
     }
   })
 
@@ -89,9 +86,7 @@ describe('tasks of a line', () => {
     await replayTask(system.open, 'a-1')
     expect(await claims.claimDue(10), 'while another one of the line is processed').toEqual([])
     await settleAll(claims, [running!])
-    const again = await claims.claimDue(10)
-    expect(idsOf(again)).toEqual(['a-1'])
-    await settleAll(claims, again)
+    await settleExactly(claims, await claims.claimDue(10), ['a-1'])
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-3'])
   })
 
@@ -109,9 +104,7 @@ describe('tasks of a line', () => {
     await endLeases(system.open)
     await claims.beat()
     expect(await claims.claimDue(10)).toEqual([])
-    const { taken } = await claims.takeOver(10)
-    expect(idsOf(taken)).toEqual(['a-1'])
-    await settleAll(claims, taken)
+    await settleExactly(claims, (await claims.takeOver(10)).taken, ['a-1'])
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 

@@ -6,7 +6,7 @@ import type { Claim, Settlement } from '../../inbox/claims/claim.ts'
 import type { Claims } from '../../inbox/claims/claims.ts'
 import type { InboxDeps } from '../../inbox/inbox.ts'
 import { makeDueAgain } from '../../inbox/transitions.ts'
-import { applied, done, failed } from '../open-fresh-inbox.ts'
+import { applied, done, failed, idsOf } from '../open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../open-inbox.ts'
 
 /** The handler whose tasks are in lines. */
@@ -71,6 +71,12 @@ async function store({ inbox }: OpenInbox, ids: readonly string[]): Promise<void
 export async function settleAll(claims: Claims, held: readonly Claim[], settlement = done): Promise<void> {
   const attempt = settlement.state === 'done' ? applied : failed
   expect(await claims.settle(held.map((claim) => ({ claim, settlement, attempt })))).toEqual([])
+}
+
+/** Settles what a process holds, which must be these events. */
+export async function settleExactly(claims: Claims, held: readonly Claim[], ids: readonly string[]): Promise<void> {
+  expect(idsOf(held)).toEqual(ids)
+  await settleAll(claims, held)
 }
 
 /** Makes a task due again. */

@@ -6,6 +6,7 @@ import {
   claimOne,
   done,
   endLeases,
+  type FreshInbox,
   failed,
   fromNow,
   idsOf,
@@ -40,6 +41,14 @@ async function lookInLastSecond(
   await setClaimedAt(open, eventId, second - 30)
   const { taken } = await other.takeOver(10)
   return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
+}
+
+/** Claims of an inbox whose one event was being tried when its process died. */
+async function claimsAfterTry(open: FreshInbox, how: 'alone' | 'together'): Promise<Claims> {
+  await open.inbox.record(sampleArrival('a'))
+  const claims = open.claims({ maxCrashes: 3 })
+  await claims.begin([await takeOverOne(open, claims, 'a')], how)
+  return claims
 }
 
 describe('takeOver of records whose holder does not say how long it lives, as in release 0.1.0', () => {
@@ -116,18 +125,14 @@ describe('takeOver of records whose holder does not say how long it lives, as in
 
   it('counts a death for an event that was being tried, but not for its next holder, which never tried it', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxCrashes: 3 })
-    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
+    const claims = await claimsAfterTry(open, 'alone')
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
   })
 
   it('counts no death for one that was tried together with others: it makes each of them a suspect', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxCrashes: 3 })
-    await claims.begin([await takeOverOne(open, claims, 'a')], 'together')
+    const claims = await claimsAfterTry(open, 'together')
     const suspect = await takeOverOne(open, claims, 'a')
     expect(suspect.lost).toBe(2)
     await claims.begin([suspect], 'together')
@@ -136,9 +141,7 @@ describe('takeOver of records whose holder does not say how long it lives, as in
 
   it('marks nothing as dead that had a result in between', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxCrashes: 3 })
-    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
+    const claims = await claimsAfterTry(open, 'alone')
     const claim = await takeOverOne(open, claims, 'a')
     await claims.begin([claim], 'alone')
     await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
