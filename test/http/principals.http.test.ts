@@ -1,22 +1,22 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { fingerprintOf } from '@oncehook/gateway/http/orders/idempotency-key'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { HttpAnswer } from '../support/http/http-answer.ts'
 import { ORDERS, orderContent, unusedPath } from '../support/http/http-orders.ts'
 import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
-const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
 const tokens = {
-  all: makeToken(),
-  reader: makeToken(),
-  writer: makeToken(),
-  ended: makeToken(),
-  ownOne: makeToken(),
-  ownOneNext: makeToken(),
-  ownTwo: makeToken(),
-  field: makeToken(),
-  path: makeToken(),
+  all: canaryToken(),
+  reader: canaryToken(),
+  writer: canaryToken(),
+  ended: canaryToken(),
+  ownOne: canaryToken(),
+  ownOneNext: canaryToken(),
+  ownTwo: canaryToken(),
+  field: canaryToken(),
+  path: canaryToken(),
 }
 const ALL = ['orders:read', 'orders:write', 'orders:delete']
 const entry = (value: string, rest: object) => ({ tokens: [{ value }], scopes: ALL, ...rest })
@@ -97,7 +97,7 @@ describe('a scope', () => {
 describe('a token', () => {
   it('that has expired is refused like an unknown one; only the log shows the reason', async () => {
     const ended = await callAs('ended', { target: ORDERS })
-    const unknown = await system.call({ target: ORDERS, headers: { authorization: `Bearer ${makeToken()}` } })
+    const unknown = await system.call({ target: ORDERS, headers: { authorization: `Bearer ${canaryToken()}` } })
     expect([ended.status, ended.json.code, ended.json.error]).toEqual([401, unknown.json.code, unknown.json.error])
     const reasons = [ended, unknown].map(({ json }) => {
       const [line, ...more] = system.lines.filter(({ requestId }) => requestId === json.requestId)

@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { hmacProvider } from '../../testing/hmac-provider.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 
-const token = `canary-${randomBytes(24).toString('hex')}`
+const token = canaryToken()
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))

@@ -1,17 +1,17 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import { operatorRouter } from '../operator-router.ts'
 
-const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
 const tokens = {
-  reader: makeToken(),
-  operator: makeToken(),
-  auditor: makeToken(),
-  nobody: makeToken(),
-  ended: makeToken(),
+  reader: canaryToken(),
+  operator: canaryToken(),
+  auditor: canaryToken(),
+  nobody: canaryToken(),
+  ended: canaryToken(),
 }
 const entry = (value: string, roles: readonly string[], more: object = {}) => ({ tokens: [{ value, ...more }], roles })
 

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
@@ -10,8 +11,7 @@ import { createOperatorClient, startOperatedSystem } from '../../testing/start-o
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
-const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
-const tokens = { auditor: makeToken(), operator: makeToken(), alice: makeToken() }
+const tokens = { auditor: canaryToken(), operator: canaryToken(), alice: canaryToken() }
 const OPERATOR_TOKENS = JSON.stringify({
   alice: tokens.alice,
   auditor: { tokens: [{ value: tokens.auditor }], roles: ['bodies'] },

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
-const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
 const tokens = {
-  ...{ reader: makeToken(), nobody: makeToken(), leaving: makeToken(), soon: makeToken() },
+  ...{ reader: canaryToken(), nobody: canaryToken(), leaving: canaryToken(), soon: canaryToken() },
   /** It looks like that of a session. */
   odd: `ohs_${randomBytes(32).toString('base64url')}`,
 }
@@ -208,7 +208,7 @@ describe('a session', () => {
   it('ends when its operator is no longer in OPERATOR_TOKENS, and so does an unused code', async () => {
     const { token } = await signIn('leaving')
     const code = await codeOf('leaving')
-    const left = { OPERATOR_TOKENS: JSON.stringify({ leaving: makeToken() }) }
+    const left = { OPERATOR_TOKENS: JSON.stringify({ leaving: canaryToken() }) }
     await using later = await startGateway({ database, clock, settings: left })
     expect(await refusalOf(createOperatorClient(later.adminUrl, token).me.query())).toMatchObject({
       ...{ reason: 'unauthenticated' },
