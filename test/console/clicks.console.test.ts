@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changePause } from '../support/console/change-pause.ts'
 import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
+import { giveReason } from '../support/console/give-reason.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 import { pay } from '../support/console/pay.ts'
 
@@ -29,16 +32,18 @@ async function open(path: string): Promise<Visit & { readonly count: ClickCount 
   return Object.assign(visit, { count })
 }
 
+/** Changes what a page gets from a procedure of the operator API. */
+function changeAnswers(page: Page, procedure: string, change: (data: Record<string, unknown>) => object) {
+  return page.route(`**/operator/${procedure}*`, async (route) => {
+    const response = await route.fetch()
+    const { result } = await response.json()
+    await route.fulfill({ response, json: { result: { data: change(result.data) } } })
+  })
+}
+
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 const cellLink = ({ page }: Visit, name: string) => page.getByRole('cell').getByRole('link', { name }).first()
 const button = ({ page }: Visit, name: string) => page.getByRole('button', { name })
-
-/** Types a reason. The field has the focus already. */
-async function giveReason({ page }: Visit, reason: string): Promise<void> {
-  await page.getByRole('dialog').waitFor()
-  await page.keyboard.type(reason)
-  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe(reason)
-}
 
 describe('clicks for each task', () => {
   it('0: the newest events, live', async () => {
@@ -102,11 +107,8 @@ describe('clicks for each task', () => {
     await using visit = await console.open()
     const { page } = visit
     const count = await countClicks(page)
-    await page.route('**/operator/events.list*', async (route) => {
-      const response = await route.fetch()
-      const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
-      await route.fulfill({ response, json: { result: { data: { items: [], next: 'f'.repeat(24), cut } } } })
-    })
+    const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
+    await changeAnswers(page, 'events.list', () => ({ items: [], next: 'f'.repeat(24), cut }))
     await visit.signIn('/events?text=canary')
     await count.take()
     await page.getByText('The search took too long and stopped. It has searched back to').waitFor()
@@ -240,13 +242,9 @@ describe('clicks for each task', () => {
   it('2: pause a provider, and 2: resume it', async () => {
     await using visit = await open('/providers')
     const part = visit.page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
-    for (const name of ['Pause', 'Resume']) {
-      await part.getByRole('button', { name: `${name}…` }).click()
-      await giveReason(visit, 'a new price list')
-      await button(visit, `${name} shop`).click()
-      await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
-      await part.getByRole('button', { name: name === 'Pause' ? 'Resume…' : 'Pause…' }).waitFor()
-      expect([name, await visit.count.take()]).toEqual([name, 2])
+    for (const does of ['Pause', 'Resume'] as const) {
+      await changePause(visit, part, { does, name: 'shop', reason: 'a new price list' })
+      expect([does, await visit.count.take()]).toEqual([does, 2])
     }
     expect(visit.problems).toEqual([])
   })
@@ -311,14 +309,11 @@ describe('clicks for each task', () => {
     await using visit = await console.open()
     const { page } = visit
     const count = await countClicks(page)
-    await page.route('**/operator/providers.health*', async (route) => {
-      const response = await route.fetch()
-      const answer = await response.json()
-      const { providers } = answer.result.data
-      const at = new Date().toISOString()
-      Object.assign(providers[0], { secretsEnding: [{ id: 'older', notAfter: at, lastMatchedAt: null }] })
-      Object.assign(providers[1], { silentSince: at, usualGapSeconds: 60 })
-      await route.fulfill({ response, json: answer })
+    const at = new Date().toISOString()
+    await changeAnswers(page, 'providers.health', (health) => {
+      const [first, second, ...others] = health.providers as object[]
+      const ending = { ...first, secretsEnding: [{ id: 'older', notAfter: at, lastMatchedAt: null }] }
+      return { ...health, providers: [ending, { ...second, silentSince: at, usualGapSeconds: 60 }, ...others] }
     })
     await visit.signIn('/')
     await count.take()

@@ -1,27 +1,25 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { Timestamp } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changePause } from '../support/console/change-pause.ts'
 import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
+import { giveReason } from '../support/console/give-reason.ts'
 import { startConsole, type Visit } from '../support/console/open-console.ts'
+import { ALICE, OPERATORS_WITH_READER, READER } from '../support/console/operators-with-reader.ts'
 import { type HandledConsole, startHandledConsole } from '../support/console/start-handled-console.ts'
 
-const READER = 'the-token-of-somebody-who-may-only-read'
 const WHY = 'Your token does not have the role “operate”.'
 
 let console: HandledConsole
 beforeAll(async () => {
-  const operators = {
-    alice: 'the-token-of-somebody-who-may-do-all',
-    reader: { tokens: [{ value: READER }], roles: ['read'] },
-  }
-  console = await startHandledConsole({ OPERATOR_TOKENS: JSON.stringify(operators) })
+  console = await startHandledConsole(OPERATORS_WITH_READER)
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
 /** Opens a window, signs in with a token at an address, and counts the clicks from then on. */
 async function open(
   path: string,
-  { width = 1280, token = 'the-token-of-somebody-who-may-do-all' } = {},
+  { width = 1280, token = ALICE } = {},
 ): Promise<Visit & { readonly count: ClickCount }> {
   const visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit
@@ -38,12 +36,6 @@ const row = ({ page }: Visit, name: string) => page.getByRole('link', { name, ex
 const button = ({ page }: Visit, name: string) => page.getByRole('button', { name, exact: true })
 const part = ({ page }: Visit, handler: string) =>
   page.locator('section', { has: page.getByRole('heading', { name: handler, exact: true }) })
-
-async function giveReason({ page }: Visit, reason: string): Promise<void> {
-  await page.getByRole('dialog').waitFor()
-  await page.keyboard.type(reason)
-  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe(reason)
-}
 
 /** Lets one handler answer with another status while something is done. */
 async function whileAnswering<T>(path: string, status: number, act: () => Promise<T>): Promise<T> {
@@ -180,14 +172,10 @@ describe('the page of handlers', () => {
   it('2: pauses a handler, and 2: resumes it; the first page says which are paused', async () => {
     await using visit = await open('/handlers')
     const search = part(visit, 'search')
-    for (const name of ['Pause', 'Resume']) {
-      await search.getByRole('button', { name: `${name}…` }).click()
-      await giveReason(visit, 'its index is being built')
-      await button(visit, `${name} search`).click()
-      await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
-      await search.getByRole('button', { name: name === 'Pause' ? 'Resume…' : 'Pause…' }).waitFor()
-      expect([name, await visit.count.take()]).toEqual([name, 2])
-      if (name === 'Resume') break
+    for (const does of ['Pause', 'Resume'] as const) {
+      await changePause(visit, search, { does, name: 'search', reason: 'its index is being built' })
+      expect([does, await visit.count.take()]).toEqual([does, 2])
+      if (does === 'Resume') break
       await search.getByText('its index is being built').waitFor()
       await visit.go('/events')
       await visit.page.getByRole('link', { name: 'Paused handlers: search' }).waitFor()

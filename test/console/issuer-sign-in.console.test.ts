@@ -21,6 +21,12 @@ const stored = (page: Page) =>
 const finishing = (page: Page) =>
   page.waitForRequest((request) => new URL(request.url()).pathname === '/sign-in/issuer/finish')
 
+/** Goes from an address of the page to the issuer. */
+async function goToIssuer(page: Page, path: string): Promise<void> {
+  await page.goto(`${console.url}${path}`)
+  await button(page).click()
+}
+
 /** Signs in at the issuer as somebody, with a link there. */
 async function signInAs(page: Page, name: string): Promise<void> {
   await button(page).click()
@@ -79,8 +85,7 @@ it('a session that ends leads to the sign-in, and the address stays; signing out
 it('a refusal at the issuer is shown, and another attempt is offered', async () => {
   await using visit = await console.open()
   const { page } = visit
-  await page.goto(`${console.url}/health`)
-  await button(page).click()
+  await goToIssuer(page, '/health')
   await page.getByRole('link', { name: 'Refuse' }).click()
   const alert = page.getByRole('alert')
   await alert.waitFor()
@@ -98,8 +103,7 @@ it('a code that has ended and a state of another window open no session', async 
     await issuer.expireCode(new URLSearchParams(answer).get('code') ?? '')
     await route.continue()
   })
-  await page.goto(`${console.url}/events`)
-  await button(page).click()
+  await goToIssuer(page, '/events')
   await page.getByRole('link', { name: 'I am carol' }).click()
   const alert = page.getByRole('alert').filter({ hasText: 'sign_in_answer_invalid' })
   await alert.waitFor()
@@ -138,8 +142,7 @@ it('an answer that the window did not ask for goes nowhere', async () => {
 it('after the back button another sign-in begins, and two windows do not disturb each other', async () => {
   await using visit = await console.open()
   const { page } = visit
-  await page.goto(`${console.url}/audit`)
-  await button(page).click()
+  await goToIssuer(page, '/audit')
   await page.getByRole('link', { name: 'I am carol' }).waitFor()
   await page.goBack()
   await button(page).click()
@@ -171,8 +174,7 @@ it('a browser that stores nothing shows the page, and says why it cannot sign in
   await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
     Object.defineProperty(window, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })
   }`)
-  await page.goto(`${console.url}/events`)
-  await button(page).click()
+  await goToIssuer(page, '/events')
   await page.getByRole('alert').getByText('stores nothing').waitFor()
   expect(page.url()).toBe(`${console.url}/events`)
   await visit.signIn('/events')

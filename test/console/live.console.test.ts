@@ -34,22 +34,14 @@ function openMany(token: string): Promise<Response>[] {
 }
 
 // This is the first test, so nobody else follows the events of this gateway.
-it('says when too many pages are live already, and becomes live when they have closed', async () => {
-  const readers = await Promise.all(Object.values(CROWD).flatMap(openMany))
+it.each([
+  ['too many pages are live already', 'alice', () => Object.values(CROWD)],
+  ['you follow events 20 times already', 'bob', ({ system }: ConsoleUnderTest) => [system.tokens.operators.bob]],
+] as const)('says when %s, and becomes live when others have left', async (text, operator, tokensOf) => {
+  const readers = await Promise.all(tokensOf(console).flatMap(openMany))
   await using visit = await console.open()
-  await visit.signIn('/')
-  await status(visit, 'too many pages are live already').waitFor()
-  await row(visit, `evt_${STORED - 1}`).waitFor()
-  await Promise.all(readers.map(({ body }) => body?.cancel()))
-  await status(visit, 'Live').waitFor()
-  expect(visit.problems).toEqual([])
-})
-
-it('says when its operator follows the events as often as one may, and is live when others of them have left', async () => {
-  const readers = await Promise.all(openMany(console.system.tokens.operators.bob))
-  await using visit = await console.open()
-  await visit.signIn('/', 'bob')
-  await status(visit, 'you follow events 20 times already').waitFor()
+  await visit.signIn('/', operator)
+  await status(visit, text).waitFor()
   await row(visit, `evt_${STORED - 1}`).waitFor()
   await Promise.all(readers.map(({ body }) => body?.cancel()))
   await status(visit, 'Live').waitFor()

@@ -1,16 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+import { OPERATORS_WITH_READER, READER } from '../support/console/operators-with-reader.ts'
 import { pay } from '../support/console/pay.ts'
-
-const READER = 'the-token-of-somebody-who-may-only-read'
 
 let console: ConsoleUnderTest
 beforeAll(async () => {
-  const operators = {
-    alice: 'the-token-of-somebody-who-may-do-all',
-    reader: { tokens: [{ value: READER }], roles: ['read'] },
-  }
-  console = await startConsole({ OPERATOR_TOKENS: JSON.stringify(operators) })
+  console = await startConsole(OPERATORS_WITH_READER)
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
