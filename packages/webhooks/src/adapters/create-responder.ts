@@ -34,6 +34,16 @@ export interface AdapterOptions<Incoming> {
   readonly from?: (request: Incoming) => string | null | undefined
 }
 
+/**
+ * Creates what a framework mounts. `Incoming` is what the framework passes for a request.
+ * @throws RangeError if `maxBytes` is not a positive integer
+ */
+export type Adapter<Incoming, Mounted> = (
+  verifier: Verifier,
+  onVerified: OnVerified,
+  options?: AdapterOptions<Incoming>,
+) => Mounted
+
 /** A request, whatever the server. */
 export interface WebhookRequest {
   readonly method: string

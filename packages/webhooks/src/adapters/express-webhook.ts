@@ -1,5 +1,4 @@
-import type { Verifier } from '../create-verifier.ts'
-import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { type Adapter, createResponder } from './create-responder.ts'
 import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 
 /** What the adapter needs of a request of Express. */
@@ -16,15 +15,18 @@ export interface ExpressResponse {
   end(body: string | undefined): unknown
 }
 
+/** A handler of Express. */
+export type ExpressHandler = (
+  request: ExpressRequest,
+  response: ExpressResponse,
+  next: (error: unknown) => void,
+) => Promise<void>
+
 /**
  * Creates a handler for Express, and for every server with the same handler signature. It answers 200, 204, 400, 401, 405,
  * 413 or 503, and passes the error to `next` if `onVerified` fails or a body parser has read the body.
  */
-export function expressWebhook(
-  verifier: Verifier,
-  onVerified: OnVerified,
-  options?: AdapterOptions<ExpressRequest>,
-): (request: ExpressRequest, response: ExpressResponse, next: (error: unknown) => void) => Promise<void> {
+export const expressWebhook: Adapter<ExpressRequest, ExpressHandler> = (verifier, onVerified, options) => {
   const respond = createResponder(verifier, onVerified, options)
   return async (request, response, next) => {
     try {

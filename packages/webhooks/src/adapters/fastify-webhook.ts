@@ -1,5 +1,4 @@
-import type { Verifier } from '../create-verifier.ts'
-import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { type Adapter, createResponder } from './create-responder.ts'
 import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 
 /** What the adapter needs of a request of Fastify. */
@@ -29,16 +28,15 @@ export interface FastifyScope {
 
 type ContentTypeParser = (request: unknown, payload: unknown, done: (error: null, body?: unknown) => void) => void
 
+/** A plugin of Fastify. */
+export type FastifyPlugin = (scope: FastifyScope) => Promise<void>
+
 /**
  * Creates a plugin for Fastify. Register it with the path as its `prefix`. It answers 200, 204, 400, 401, 405, 413 or
  * 503; an error of `onVerified` goes to Fastify's error handler. The content type parsers of other routes stay as they
  * are.
  */
-export function fastifyWebhook(
-  verifier: Verifier,
-  onVerified: OnVerified,
-  options?: AdapterOptions<FastifyRequest>,
-): (scope: FastifyScope) => Promise<void> {
+export const fastifyWebhook: Adapter<FastifyRequest, FastifyPlugin> = (verifier, onVerified, options) => {
   const respond = createResponder(verifier, onVerified, options)
   return async (scope) => {
     // Fastify would parse the body before anything is verified. In a plugin this is for its own routes only.

@@ -1,17 +1,15 @@
-import type { Verifier } from '../create-verifier.ts'
-import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { type Adapter, createResponder } from './create-responder.ts'
 import { BODY_READ } from './from-node-request.ts'
 import type { BodyChunks } from './read-raw-body.ts'
+
+/** A handler of the fetch standard. */
+export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
  * Creates a handler of the fetch standard: Next.js, Hono and others. It answers 200, 204, 400, 401, 405, 413 or 503,
  * and rejects if `onVerified` does.
  */
-export function fetchWebhook(
-  verifier: Verifier,
-  onVerified: OnVerified,
-  options?: AdapterOptions<Request>,
-): (request: Request) => Promise<Response> {
+export const fetchWebhook: Adapter<Request, FetchHandler> = (verifier, onVerified, options) => {
   const respond = createResponder(verifier, onVerified, options)
   return async (request) => {
     const { method, url, headers } = request

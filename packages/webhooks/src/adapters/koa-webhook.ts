@@ -1,5 +1,4 @@
-import type { Verifier } from '../create-verifier.ts'
-import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { type Adapter, createResponder } from './create-responder.ts'
 import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 
 /** What the adapter needs of a context of Koa. */
@@ -12,15 +11,14 @@ export interface KoaContext {
   set(headers: Record<string, string>): void
 }
 
+/** A middleware of Koa. */
+export type KoaMiddleware = (ctx: KoaContext) => Promise<void>
+
 /**
  * Creates a middleware for Koa. It answers 200, 204, 400, 401, 405, 413 or 503, and rejects if `onVerified` fails or a
  * body parser has read the body.
  */
-export function koaWebhook(
-  verifier: Verifier,
-  onVerified: OnVerified,
-  options?: AdapterOptions<KoaContext>,
-): (ctx: KoaContext) => Promise<void> {
+export const koaWebhook: Adapter<KoaContext, KoaMiddleware> = (verifier, onVerified, options) => {
   const respond = createResponder(verifier, onVerified, options)
   return async (ctx) => {
     const { status, headers, body } = await respond(fromNodeRequest(ctx.req, { readFrom: () => options?.from?.(ctx) }))
