@@ -85,10 +85,10 @@ export const gatewaySchema = z.object({
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
   RATE_LIMIT_WINDOW_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 10 }),
-  RATE_LIMIT_FAILED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100 }),
-  RATE_LIMIT_ASKED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 20 }),
-  RATE_LIMIT_PROVIDER: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100_000 }),
-  RATE_LIMIT_API: integerSetting({ min: 0, max: 1_000_000_000, fallback: 1_000 }),
+  RATE_LIMIT_FAILED: rateSetting(100),
+  RATE_LIMIT_ASKED: rateSetting(20),
+  RATE_LIMIT_PROVIDER: rateSetting(100_000),
+  RATE_LIMIT_API: rateSetting(1_000),
   MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: MAX_RECORD_BYTES, fallback: 1_048_576 }),
   MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
   SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
@@ -251,6 +251,11 @@ function readText(name: TextName, env: NodeJS.ProcessEnv): string {
 function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {
   const readEnv = (variable: string): string | undefined => env[variable]
   return { name, json: readText(name, env), sources: { readEnv, readFile: (path) => readFileSync(path, 'utf8') } }
+}
+
+/** How many requests a rate limit allows in its window. */
+function rateSetting(fallback: number) {
+  return integerSetting({ min: 0, max: 1_000_000_000, fallback })
 }
 
 /** Origins whose scripts may use the orders API, separated by commas; `*` allows any origin. */

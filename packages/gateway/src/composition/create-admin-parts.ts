@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import type { Db } from 'mongodb'
-import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
-import type { Handlers } from '../handlers/settings/read-handlers.ts'
 import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { CheckBudget } from '../http/webhooks/check-budget.ts'
@@ -16,6 +13,7 @@ import { type AnswerOperators, answerOperators } from '../operator/answer-operat
 import type { ConsoleFiles } from '../operator/console/read-console.ts'
 import type { AnswerHistory } from '../operator/health/answer-history.ts'
 import { createOperatorApi } from '../operator/operator-api.ts'
+import type { OperatorParts } from '../operator/operator-trpc.ts'
 import { createReplays } from '../operator/replays/replays.ts'
 import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
 import { createIssuerMetadata } from '../operator/sign-in/issuer-metadata.ts'
@@ -27,22 +25,15 @@ import {
 } from '../operator/sign-in/sign-in-at-issuer.ts'
 import type { SignInLimits } from '../operator/sign-in/sign-in-limits.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
-import type { EventTail } from '../operator/tail/event-tail.ts'
 import { createTestEvents, type TestEvents, type TestInboxes } from '../operator/test-events/test-events.ts'
 import type { ReceiveDeps } from '../receive/receive-webhook.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 /** Dependencies of the operator's parts besides the context. */
-export interface AdminServices {
+export interface AdminServices
+  extends Pick<OperatorParts, 'keyRegister' | 'fulfilment' | 'handlers' | 'isHandlerUp' | 'tail'> {
   /** A database whose reads show what a majority holds. */
   readonly db: Db
-  readonly keyRegister: KeyRegister
-  readonly fulfilment: FulfilmentClient
-  /** The current handlers. Null: the setting is not set. */
-  readonly handlers: (() => Handlers) | null
-  /** Whether a handler answers the calls of this process. Null: the process does not call it. */
-  readonly isHandlerUp: (handler: string) => boolean | null
-  readonly tail: EventTail
   readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
