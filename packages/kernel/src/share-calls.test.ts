@@ -10,7 +10,15 @@ function openShared({ most = 100, patienceMs = 60_000 } = {}) {
       const end = (error?: Error): void => (error ? reject(error) : resolve(items.map((item) => item * 10)))
       calls.push({ items, end })
     })
-  return { share: shareCalls(call, { most, patienceMs }), calls, itemsOf: () => calls.map(({ items }) => items) }
+  const share = shareCalls(call, { most, patienceMs })
+  const itemsOf = () => calls.map(({ items }) => items)
+  /** Begins the first call, with one item. */
+  const begin = async () => {
+    const result = share([1])
+    await expect.poll(itemsOf).toEqual([[1]])
+    return { result }
+  }
+  return { share, calls, itemsOf, begin }
 }
 
 describe('callers that share calls', () => {
@@ -23,9 +31,8 @@ describe('callers that share calls', () => {
   })
 
   it('share the next one if they come during a call', async () => {
-    const { share, calls, itemsOf } = openShared()
-    const first = share([1])
-    await expect.poll(itemsOf).toEqual([[1]])
+    const { share, calls, itemsOf, begin } = openShared()
+    const { result: first } = await begin()
     const others = Promise.all([share([2]), share([3])])
     calls[0]?.end()
     expect(await first).toEqual([10])
@@ -66,9 +73,8 @@ describe('callers that share calls', () => {
   })
 
   it('do not wait for a call that hangs, and share the next one beside it', async () => {
-    const { share, calls, itemsOf } = openShared({ patienceMs: 50 })
-    const hung = share([1])
-    await expect.poll(itemsOf).toEqual([[1]])
+    const { share, calls, itemsOf, begin } = openShared({ patienceMs: 50 })
+    const { result: hung } = await begin()
     const others = Promise.all([share([2]), share([3])])
     await expect.poll(itemsOf).toEqual([[1], [2, 3]])
     calls[1]?.end()
@@ -82,9 +88,8 @@ describe('callers that share calls', () => {
   })
 
   it('are at most two at a time, however slow all of them are', async () => {
-    const { share, calls, itemsOf } = openShared({ patienceMs: 20 })
-    const first = share([1])
-    await expect.poll(itemsOf).toEqual([[1]])
+    const { share, calls, itemsOf, begin } = openShared({ patienceMs: 20 })
+    const { result: first } = await begin()
     const second = share([2])
     await expect.poll(itemsOf).toEqual([[1], [2]])
     const others = [share([3])]

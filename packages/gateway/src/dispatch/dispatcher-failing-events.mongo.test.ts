@@ -3,6 +3,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import { failWith } from '../testing/fake-fulfilment.ts'
 import {
+  beginOutage,
   connectionReset,
   limits,
   many,
@@ -75,9 +76,7 @@ describe.concurrent('Dispatcher', () => {
       await until(async () => expect((await open.record('a')).failures).toBeGreaterThan(4))
       expect(await open.record('a')).not.toHaveProperty('failedCalls')
       for (let outages = 0; outages < 5; outages += 1) {
-        failWith(fake, unavailable())
-        await running.record(...many(20).map((id) => `${id} of ${outages}`))
-        await until(() => expect(running.dispatcher.admits()).toBe(false))
+        await beginOutage(running, ...many(20).map((id) => `${id} of ${outages}`))
         failWith(fake, null)
         await untilState(running, 'done', 1 + 20 * (outages + 1))
       }

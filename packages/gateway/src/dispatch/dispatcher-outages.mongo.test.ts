@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unavailable } from '@oncehook/kernel/error-codes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import { failWith } from '../testing/fake-fulfilment.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import { arrivalOf, many, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
+import { arrivalOf, beginOutage, many, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 120_000 })
@@ -19,9 +18,7 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 10, concurrency: 2 })
       const { fake, dispatcher } = running
-      failWith(fake, unavailable())
-      await running.record(...many(80))
-      await until(() => expect(dispatcher.admits()).toBe(false))
+      await beginOutage(running, ...many(80))
       await until(async () =>
         expect(await running.open.events.countDocuments({ state: 'processing' })).toBeLessThanOrEqual(1),
       )
@@ -42,9 +39,7 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 5 })
       const { fake } = running
-      failWith(fake, unavailable())
-      await running.record(...many(20))
-      await until(() => expect(running.dispatcher.admits()).toBe(false))
+      await beginOutage(running, ...many(20))
       const { promise, resolve } = Promise.withResolvers<void>()
       fake.onCall = () => promise
       const before = fake.calls.length
@@ -60,9 +55,7 @@ describe.concurrent('Dispatcher', () => {
       let now = 0
       await using running = await startDispatcher(database, { batchSize: 1, concurrency: 2, clock: { now: () => now } })
       const { fake, dispatcher } = running
-      failWith(fake, unavailable())
-      await running.record('first')
-      await until(() => expect(dispatcher.admits()).toBe(false))
+      await beginOutage(running, 'first')
       // Claimed on insert while all was well, but given to the dispatcher only afterwards.
       await using slow = await openInbox(database)
       for (const id of ['second', 'third']) {
@@ -90,9 +83,7 @@ describe.concurrent('Dispatcher', () => {
         let offset = 0
         await using running = await startDispatcher(database, { clock: { now: () => Date.now() + offset } })
         const { fake } = running
-        failWith(fake, unavailable())
-        await running.record(...many(5))
-        await until(() => expect(running.dispatcher.admits()).toBe(false))
+        await beginOutage(running, ...many(5))
         offset = step
         failWith(fake, null)
         await running.record('meanwhile')
@@ -107,9 +98,7 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 5 })
       const { fake, open } = running
-      failWith(fake, unavailable())
-      await running.record('a')
-      await until(() => expect(running.dispatcher.admits()).toBe(false))
+      await beginOutage(running, 'a')
       const { event } = arrivalOf('unreadable')
       const facts = { ...event.facts, unreadable: 'amount_mismatch' } as const
       await open.inbox.record(sampleArrival('unreadable', { event: { ...event, facts } }))

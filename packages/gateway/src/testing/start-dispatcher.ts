@@ -12,7 +12,7 @@ import { processBatch } from '../dispatch/process-batch.ts'
 import type { Turn } from '../dispatch/turns/process-turns.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
-import { createFakeFulfilment, type FakeFulfilment } from './fake-fulfilment.ts'
+import { createFakeFulfilment, type FakeFulfilment, failWith } from './fake-fulfilment.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
@@ -30,6 +30,13 @@ export const limits = {
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
 export function until(look: () => Promise<void> | void): Promise<void> {
   return vi.waitFor(look, { timeout: 60_000, interval: 20 })
+}
+
+/** Makes fulfilment unavailable, and waits until the dispatcher has noticed it by these events. */
+export async function beginOutage({ fake, dispatcher, record }: RunningDispatcher, ...ids: string[]): Promise<void> {
+  failWith(fake, unavailable())
+  await record(...ids)
+  await until(() => expect(dispatcher.admits()).toBe(false))
 }
 
 /** One gateway's inbox and dispatcher in front of a fake fulfilment. */
