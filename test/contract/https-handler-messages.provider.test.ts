@@ -1,16 +1,14 @@
 import { systemClock } from '@oncehook/kernel/clock'
 import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
-import { describe, expect, it } from 'vitest'
+import { describe } from 'vitest'
 import { createHttpsCall } from '../../packages/gateway/src/handlers/calls/https-call.ts'
 import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
 import { sampleTask } from './sample-task.ts'
-import { messageContractsOf, type SentMessage, verifyMessages } from './verify-messages.ts'
-
-const CONTRACTS = messageContractsOf('gateway')
+import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
 
 /** What the gateway posts for a task. */
 async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
-  const sent: SentMessage[] = []
+  const { fetch, message } = recordMessage()
   const keys = Array.from({ length: secrets }, (_, index) => {
     const key = readWebhookKey(`whsec_${Buffer.alloc(32, index).toString('base64')}`)
     if (key === null) throw new Error('The secret of a test is invalid')
@@ -18,31 +16,19 @@ async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
   })
   const call = createHttpsCall({
     place: { by: 'https', url: new URL('https://billing.test/webhooks'), keys, mayBePrivate: false },
-    ...{ clock: systemClock, timeoutMs: 10_000 },
-    async fetch(_, { body, headers }) {
-      sent.push({ body: String(body), headers: new Headers(headers) })
-      return new Response(null, { status: 204 })
-    },
+    ...{ clock: systemClock, timeoutMs: 10_000, fetch },
   })
   await call([task])
-  const [message] = sent
-  if (message === undefined) throw new Error('The gateway posted nothing')
-  return message
+  return message()
 }
 
 describe('the gateway as a sender of tasks', () => {
-  it('has a contract with handlers', () => {
-    expect(CONTRACTS.map(({ name }) => name)).toContain('messages/https-handler-gateway.json')
-  })
-
-  it.each(CONTRACTS)('sends what $name says', async (contract) => {
-    await verifyMessages(contract, {
-      'a task': () => post(sampleTask({ eventId: 'new' })),
-      'a task for the second time': () => post(sampleTask({ eventId: 'second', attempt: 2 })),
-      'a task while the secrets change': () => post(sampleTask({ eventId: 'rotation' }), 2),
-      'a task of a delivery with several events': () =>
-        post(sampleTask({ eventId: 'several', raw: Buffer.from('{"events":[{"id":"EV1"}]}'), pointer: '/events/0' })),
-      'a task whose delivery is not JSON': () => post(sampleTask({ eventId: 'form', raw: Buffer.from('type=paid') })),
-    })
+  testMessages('gateway', 'https-handler-gateway', {
+    'a task': () => post(sampleTask({ eventId: 'new' })),
+    'a task for the second time': () => post(sampleTask({ eventId: 'second', attempt: 2 })),
+    'a task while the secrets change': () => post(sampleTask({ eventId: 'rotation' }), 2),
+    'a task of a delivery with several events': () =>
+      post(sampleTask({ eventId: 'several', raw: Buffer.from('{"events":[{"id":"EV1"}]}'), pointer: '/events/0' })),
+    'a task whose delivery is not JSON': () => post(sampleTask({ eventId: 'form', raw: Buffer.from('type=paid') })),
   })
 })

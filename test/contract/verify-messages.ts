@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { MessageProviderPact, providerWithMetadata } from '@pact-foundation/pact'
+import { expect, it } from 'vitest'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { CONTRACTS, type ContractFile, readPact } from './pact-files.ts'
 import { recordResult } from './record-result.ts'
@@ -9,6 +10,37 @@ import { recordResult } from './record-result.ts'
 export interface SentMessage {
   readonly body: string
   readonly headers: Headers
+}
+
+/** A `fetch` that answers 204, and the only message that it was given. */
+export function recordMessage() {
+  const sent: SentMessage[] = []
+  const record = async (_: unknown, init?: RequestInit): Promise<Response> => {
+    sent.push({ body: String(init?.body), headers: new Headers(init?.headers) })
+    return new Response(null, { status: 204 })
+  }
+  const message = (): SentMessage => {
+    const [first] = sent
+    if (first === undefined) throw new Error('Nothing was posted')
+    return first
+  }
+  return { fetch: record, message }
+}
+
+/** How to send each message of a contract, by its description. */
+type Senders = Readonly<Record<string, () => Promise<SentMessage>>>
+
+/** The tests of a sender: it has a contract of this name, and sends what all of its contracts say. */
+export function testMessages(provider: string, name: string, senders: Senders): void {
+  const contracts = messageContractsOf(provider)
+
+  it(`has a contract ${name}`, () => {
+    expect(contracts.map((contract) => contract.name)).toContain(`messages/${name}.json`)
+  })
+
+  it.each(contracts)('sends what $name says', async (contract) => {
+    await verifyMessages(contract, senders)
+  })
 }
 
 /** The contracts of all receivers of a sender's messages, those of earlier releases included. */
@@ -22,10 +54,7 @@ export function messageContractsOf(provider: string): ContractFile[] {
  * Makes the sender send every message of a contract, and compares what it sends.
  * @throws with the receiver and every message that is another one
  */
-export async function verifyMessages(
-  contract: ContractFile,
-  senders: Readonly<Record<string, () => Promise<SentMessage>>>,
-): Promise<void> {
+async function verifyMessages(contract: ContractFile, senders: Senders): Promise<void> {
   const { consumer, provider, interactions } = await readPact(contract.file)
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
   const unsent = interactions.filter(({ description }) => senders[description] === undefined)

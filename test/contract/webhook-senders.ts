@@ -78,35 +78,34 @@ const HMAC_SETTINGS = {
   ...{ timestampHeader: 'x-timestamp', signedText: '{timestamp}.{body}' },
 }
 
+/** What all senders of Standard Webhooks have in common, whatever their header lines begin with. */
+function asStandardWebhooks(prefix: 'webhook' | 'svix'): Omit<WebhookSender, 'name' | 'signer' | 'secret'> {
+  return {
+    settings: {},
+    provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
+    signsTime: true,
+    headers: ({ id }) => ({
+      [`${prefix}-id`]: regex(/^[^.]{1,255}$/, id),
+      [`${prefix}-timestamp`]: regex(/^\d{10}$/, '1760000000'),
+      [`${prefix}-signature`]: regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
+    }),
+    unhandled: 'payment.refunded',
+  }
+}
+
 /** The kinds of provider whose contracts with the gateway are kept. */
 export const SENDERS: readonly WebhookSender[] = [
   {
     name: 'standard-webhooks',
     signer: signerOf('standard-webhooks'),
     secret: `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`,
-    settings: {},
-    provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
-    signsTime: true,
-    headers: ({ id }) => ({
-      'webhook-id': regex(/^[^.]{1,255}$/, id),
-      'webhook-timestamp': regex(/^\d{10}$/, '1760000000'),
-      'webhook-signature': regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
-    }),
-    unhandled: 'payment.refunded',
+    ...asStandardWebhooks('webhook'),
   },
   {
     name: 'svix',
     signer: svix,
     secret: `whsec_${Buffer.from('the secret of a customer of svix').toString('base64')}`,
-    settings: {},
-    provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
-    signsTime: true,
-    headers: ({ id }) => ({
-      'svix-id': regex(/^[^.]{1,255}$/, id),
-      'svix-timestamp': regex(/^\d{10}$/, '1760000000'),
-      'svix-signature': regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
-    }),
-    unhandled: 'payment.refunded',
+    ...asStandardWebhooks('svix'),
   },
   {
     name: 'stripe',
