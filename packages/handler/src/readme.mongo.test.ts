@@ -64,13 +64,18 @@ async function start<T extends { readonly handler: Handler }>(
 const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
 const DELETED = { key: 'msg_1', type: 'customer.subscription.deleted', data: { id: 'sub_1' } }
 
-it('ends a subscription in PostgreSQL once', async (context) => {
+/** Stores a subscription that has not ended in PostgreSQL. */
+async function storeSubscription(context: TestContext, id: string) {
   const { url } = underPostgres(context)
   const pool = new pg.Pool({ connectionString: url })
   stack.defer(() => pool.end())
-  await pool.query(
-    "create table if not exists subscriptions (id text, ended_at timestamptz); insert into subscriptions values ('sub_1')",
-  )
+  await pool.query('create table if not exists subscriptions (id text, ended_at timestamptz)')
+  await pool.query('insert into subscriptions values ($1)', [id])
+  return { url, pool }
+}
+
+it('ends a subscription in PostgreSQL once', async (context) => {
+  const { url, pool } = await storeSubscription(context, 'sub_1')
   const handler = await startHandler('PostgreSQL', { DATABASE_URL: url })
   for (const repeated of [false, true]) {
     expect(await (await handler.fetch(signedRequest(DELETED))).json()).toEqual({ outcome: 'done', repeated })
@@ -82,12 +87,7 @@ it('ends a subscription in PostgreSQL once', async (context) => {
 })
 
 it('ends a subscription on a port beside that of a server with Express', async (context) => {
-  const { url } = underPostgres(context)
-  const pool = new pg.Pool({ connectionString: url })
-  stack.defer(() => pool.end())
-  await pool.query(
-    "create table if not exists subscriptions (id text, ended_at timestamptz); insert into subscriptions values ('sub_5')",
-  )
+  const { url } = await storeSubscription(context, 'sub_5')
   const env = { DATABASE_URL: url }
   const { handler, server } = await start<{ readonly handler: Handler; readonly server: Server }>(
     'In an existing server',

@@ -62,6 +62,21 @@ const BEHIND = {
   },
 }
 
+/** Sends an event while the reply to one command is held back. The answer must be 503. */
+async function failWhileHeld(
+  context: TestContext,
+  database: keyof typeof BEHIND,
+  { held, key, withinMs }: { readonly held: string; readonly key: string; readonly withinMs: number },
+) {
+  const { under, proxy, handler } = await BEHIND[database](context)
+  const { arrived, release } = proxy.holdReply(held)
+  const answer = await Promise.race([send(handler, key), sleep(withinMs, 'no answer', { ref: false })])
+  await arrived
+  release()
+  context.expect(answer).toEqual(UNAVAILABLE)
+  return { under, handler }
+}
+
 async function proxyTo(address: string) {
   const proxy = stack.use(await startFaultProxy())
   const url = new URL(address)
@@ -93,24 +108,14 @@ describe.concurrent.each([
 ] as const)('a handler on a %s that no longer answers', (name, begin, commit) => {
   it('answers 503 when it cannot claim the key', async (context) => {
     const { expect } = context
-    const { under, proxy, handler } = await BEHIND[name](context)
-    const { arrived, release } = proxy.holdReply(begin)
-    const answer = await Promise.race([send(handler, 'held_1'), sleep(6_000, 'no answer', { ref: false })])
-    await arrived
-    release()
-    expect(answer).toEqual(UNAVAILABLE)
+    const { under, handler } = await failWhileHeld(context, name, { held: begin, key: 'held_1', withinMs: 6_000 })
     expect((await under.effects()).held_1).toBeUndefined()
     await expect.poll(() => send(handler, 'held_1')).toEqual({ status: 200, error: undefined, repeated: false })
   })
 
   it('answers 503 when it does not know whether it committed', { timeout: 60_000 }, async (context) => {
     const { expect } = context
-    const { under, proxy, handler } = await BEHIND[name](context)
-    const { arrived, release } = proxy.holdReply(commit)
-    const answer = await Promise.race([send(handler, 'unknown_1'), sleep(20_000, 'no answer', { ref: false })])
-    await arrived
-    release()
-    expect(answer).toEqual(UNAVAILABLE)
+    const { under, handler } = await failWhileHeld(context, name, { held: commit, key: 'unknown_1', withinMs: 20_000 })
     expect(await send(handler, 'unknown_1')).toEqual({ status: 200, error: undefined, repeated: true })
     expect((await under.effects()).unknown_1).toBe(1)
   })
