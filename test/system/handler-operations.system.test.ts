@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
+import { openHandlersFile } from '@oncehook/gateway/testing/handlers/handlers-file'
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -14,15 +12,13 @@ const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
 const database = resources.use(await testDatabase(process.env))
 const server = resources.use(await startHandlerServer())
-const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
-resources.defer(() => rm(folder, { recursive: true }))
-const HANDLERS_FILE = join(folder, 'handlers.json')
+const { folder, path: HANDLERS_FILE, write } = resources.use(await openHandlersFile())
 const secrets = [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }]
 
 /** Writes the setting: these handlers, each of which wants every payment. */
 function configure(...names: string[]): Promise<void> {
   const handler = (name: string) => ({ https: `${server.url}/${name}`, secrets, events: [{ types: ['payment.*'] }] })
-  return writeFile(HANDLERS_FILE, JSON.stringify(Object.fromEntries(names.map((name) => [name, handler(name)]))))
+  return write(Object.fromEntries(names.map((name) => [name, handler(name)])))
 }
 
 await configure('billing', 'search')

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { readUntilReady } from '../support/stack/read-until-ready.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
 
@@ -23,11 +23,7 @@ async function npmStart(data: string) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exit = once(child, 'exit').then(([code]) => code as number | null)
-  const lines: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line)
-    if (line.startsWith('Ready')) break
-  }
+  const lines = await readUntilReady(child.stdout)
   child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(text))
   const paste = lines.find((line) => line.startsWith('npm run oncehook -- send'))
   if (paste === undefined) throw new Error(`It did not start:\n${lines.join('\n')}`)

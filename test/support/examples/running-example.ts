@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { readUntilReady } from '../stack/read-until-ready.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
 
@@ -30,11 +30,7 @@ export async function startExample(name: string, data: string): Promise<RunningE
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exit = once(child, 'exit').then(([code]) => code as number | null)
-  const lines: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line)
-    if (line.startsWith('Ready')) break
-  }
+  const lines = await readUntilReady(child.stdout)
   child.stdout.resume()
   if (!lines.at(-1)?.startsWith('Ready')) throw new Error(`It did not start:\n${lines.join('\n')}`)
   const json = async (file: string) => JSON.parse(await readFile(join(data, file), 'utf8'))

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
+import { openHandlersFile } from '@oncehook/gateway/testing/handlers/handlers-file'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -16,9 +14,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const server = stack.use(await startHandlerServer())
-const settingFolder = await mkdtemp(join(tmpdir(), 'oncehook-doctor-'))
-stack.defer(() => rm(settingFolder, { recursive: true }))
-const file = join(settingFolder, 'handlers.json')
+const { path: HANDLERS_FILE, write } = stack.use(await openHandlersFile())
 
 /** A handler with a secret that ends at this time. */
 function handler(notAfter?: number): object {
@@ -27,9 +23,8 @@ function handler(notAfter?: number): object {
   return { https: `${server.url}/hook`, secrets: [{ id: '1', value, ...ends }], events: [{ types: ['payment.*'] }] }
 }
 
-const write = (handlers: Readonly<Record<string, object>>) => writeFile(file, JSON.stringify(handlers))
 await write({ billing: handler() })
-const system = stack.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE: file } }))
+const system = stack.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE } }))
 const { url, adminUrl } = system.gateway
 const { alice: operatorToken } = system.tokens.operators
 const folder = stack.use(await makeDataFolder(url, { adminUrl, apiToken: system.tokens.api, operatorToken }))
