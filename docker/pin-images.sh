@@ -19,7 +19,7 @@ for name in $(printf '%s\n' "${!tags[@]}" | sort); do
   tag=${tags[$name]}
   digest=$(digest_of "$tag") || digest=
   if [ -z "$digest" ]; then
-    echo "No registry tells the digest of $tag: nothing is changed" >&2
+    echo "No registry gives the digest of $tag: nothing is changed" >&2
     exit 1
   fi
   pinned=$tag@$digest

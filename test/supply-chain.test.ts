@@ -87,7 +87,7 @@ describe('docker/pin-images.sh', () => {
     writeFileSync(digests, 'b'.repeat(64))
     await expect(pin('--check')).rejects.toThrow(`MONGO_IMAGE is not mongo:8.0@sha256:${'b'.repeat(64)}`)
     writeFileSync(digests, '')
-    await expect(pin()).rejects.toThrow('No registry tells the digest')
+    await expect(pin()).rejects.toThrow('No registry gives the digest')
     expect(readFileSync(file, 'utf8')).toBe(pinned)
   })
 })

@@ -44,7 +44,7 @@ VARIABLES
     payments,     \* payment -> the order and the version that it is reserved for, as the primary has it
     paymentsM,    \* the same, as a majority has it
     lag,          \* the collections whose new writes reach no majority at present
-    insert,       \* gateway -> its insert command, of which one is in progress at a time
+    insert,       \* gateway -> its insert command; one is in progress at a time
     known,        \* gateway -> the events that it remembers as durable
     held,         \* gateway -> event -> the claim in its memory
     alive,        \* gateway -> whether the database says that its process lease runs
@@ -338,7 +338,7 @@ Write(c) ==
                  IF result = "applied" THEN PaidBy(e, order) ELSE [order EXCEPT !.applied = @ \cup {e}]])
     /\ NoFault /\ UNCHANGED <<inboxes, payments, paymentsM, lag, accepting, held, alive, acked, trespass>>
 
-(* The calls of `ended` end with a result for whoever still waits for it. *)
+(* The calls of `ended` end. Each gateway that still waits for one gets its result. *)
 EndCalls(ended, result(_)) ==
     /\ call' = [c \in Calls |-> IF c \in ended THEN NoCall ELSE call[c]]
     /\ held' = [g \in Gateways |-> [e \in Events |->
@@ -364,7 +364,7 @@ Release(e) ==
     /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
     /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
 
-(* A customer changes or deletes an order, or makes it again under its id. What has paid it stays noted for ever. *)
+(* A customer changes or deletes an order, or creates it again under its id. Its payments stay recorded forever. *)
 ChangeOrder(o) ==
     /\ Ask
     /\ \E deleted \in BOOLEAN :
@@ -425,7 +425,7 @@ CallTimesOut(c) ==
     /\ held' = [held EXCEPT ![from][call[c].event] = [@ EXCEPT !.step = "settle", !.result = "later"]]
     /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
 
-(* A gateway gives back what it holds, without an attempt: it stops, or fulfilment is away. *)
+(* A gateway stops, or fulfilment is unavailable: the gateway releases its events without an attempt. *)
 GiveBack(g, e) ==
     /\ Fault /\ held[g][e].step = "ready"
     /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "settle", !.result = "later"]]

@@ -1,4 +1,4 @@
-"""Tells schemathesis what JSON Schema cannot say of an order, and signs deliveries (Standard Webhooks)."""
+"""Describes to schemathesis what JSON Schema cannot express about an order, and signs deliveries (Standard Webhooks)."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ def is_line_text(char):
 
 @schemathesis.hook
 def filter_case(context, case):
-    """Passes over what only looks valid: a total beyond 2^53 - 1, a text beyond its bytes, a customer of two lines."""
+    """Skips orders that only look valid: their total exceeds 2^53 - 1, a text has too many bytes, or the customer has two lines."""
     if case.meta is None or not case.meta.generation.mode.is_positive or not isinstance(case.body, dict):
         return True
     total = sum(item["quantity"] * item["unitAmount"] for item in case.body.get("items", []))

@@ -39,7 +39,7 @@ Insert(s) ==
        ELSE /\ InsertGroup(s.g)
             /\ insert'[s.g].group = group /\ insert'[s.g].new = s.new /\ insert'[s.g].claimed = s.claimed
 
-(* Nobody has told the gateway what became of its insert. *)
+(* The gateway does not know whether its insert succeeded. *)
 Cut(s) ==
     /\ s.concern = "majority"
     /\ CutInsert(s.g)
@@ -194,7 +194,7 @@ TraceSpec == TraceInit /\ [][TraceNext]_<<vars, traced>>
 (* How often something went wrong makes no difference here. *)
 TraceView == <<inboxes, books, lag, accepting, dispatching, acked, trespass, traced>>
 
-(* Tells how far each order was explained. The register of an order has the furthest line. *)
+(* Reports the last explained line of each order. The register of an order has this line. *)
 ASSUME \A one \in DOMAIN Recorded : TLCSet(one, 0)
 Progress == IF at > TLCGet(order) THEN TLCSet(order, at) /\ PrintT(<<"reached", order, at>>) ELSE TRUE
 
