@@ -122,7 +122,7 @@ export default defineConfig({
       },
     ],
     // `npm run coverage` measures it for the unit tests alone: tests of whole processes may cover what they leave out.
-    // The operators' page is measured in Chromium: `npm run coverage:console`.
+    // The operator's page is measured in Chromium: `npm run coverage:console`.
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],

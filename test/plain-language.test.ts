@@ -50,6 +50,7 @@ describe('the banned phrases', () => {
     '- **Events.** What cannot succeed is kept.',
     'The gateway goes\n  on with the next event.',
     'It has a port of its own.',
+    "It is on the operators' page.",
   ])('are found in "%s"', (text) => {
     expect(findBannedPhrases(text)).toHaveLength(1)
   })
@@ -88,7 +89,7 @@ function commentsOf(source: string): string {
 
 /** The titles of tests, on their lines. */
 function titlesOf(source: string): string {
-  const lines = source.split('\n').map((line) => /^\s*(?:it\b|describe\b|\]).*?\((['`])(.*)\1,/.exec(line)?.[2] ?? '')
+  const lines = source.split('\n').map((line) => /^\s*(?:it\b|describe\b|\]).*?\((['"`])(.*)\1,/.exec(line)?.[2] ?? '')
   return lines.join('\n')
 }
 

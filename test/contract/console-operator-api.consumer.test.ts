@@ -301,7 +301,7 @@ const CALLS: readonly PageCall[] = [
 /** The procedures that the page calls without a contract, and why. `console-tail.provider.test.ts` is about them. */
 const WITHOUT_CONTRACT = { 'events.tail': 'a stream has no end, and Pact waits for the end of an answer' }
 
-describe("the operators' page", () => {
+describe("the operator's page", () => {
   it.each(CALLS)('$does', async ({ act, refused, ...call }) => {
     const real = globalThis.fetch
     await (await contract).expectExchange(operatorExchange(call), async (url) => {

@@ -65,6 +65,7 @@ export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\bof which one\b/, instead: 'one of which, or a second sentence' },
   { phrase: /\balso (?:where|when|if)\b/, instead: 'even if' },
   { phrase: /\bbe it\b/, instead: 'even' },
+  { phrase: /\boperators' page\b|\boperator page\b/, instead: "the operator's page" },
   { phrase: /\bto the letter\b/, instead: 'exactly' },
   { phrase: /\bone (?:user|unit|image|file|line|writer|test) an? \w+/, instead: 'one X per Y' },
 ]
