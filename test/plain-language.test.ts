@@ -28,7 +28,7 @@ const QUOTED = [
 
 /** The prose of a document, with the same number of lines. */
 function proseOf(text: string): string {
-  return QUOTED.reduce((prose, quoted) => prose.replaceAll(quoted, (found) => found.replaceAll(/[^\n]+/g, '`')), text)
+  return QUOTED.reduce((prose, quoted) => prose.replaceAll(quoted, (found) => found.replaceAll(/[^\n]+/g, '…')), text)
 }
 
 /** Where a text uses a banned phrase: its line, the phrase and what to write instead. */
@@ -48,6 +48,9 @@ describe('the banned phrases', () => {
   it.each([
     'Whoever names the type gets it.',
     '- **Events.** What cannot succeed is kept.',
+    'What depends on both is checked last.',
+    'What a dead process held is taken over.',
+    'Another. What the gateway does if a handler fails is described above.',
     'The gateway goes\n  on with the next event.',
     'It has a port of its own.',
     "It is on the operators' page.",
@@ -59,6 +62,19 @@ describe('the banned phrases', () => {
     expect(findBannedPhrases('One.\n\nTwo.\nThe log tells why.')).toEqual([
       '4: "tells": write says, shows, reports, or distinguishes',
     ])
+  })
+
+  it.each([
+    '| what it does | what is next |',
+    'What is needed to verify tokens, and what was known when a call was sent.',
+    'What happens if the process dies on this line, or the database is unavailable?',
+    'It says what needs to be done.',
+  ])('are not in "%s"', (text) => {
+    expect(findBannedPhrases(text)).toEqual([])
+  })
+
+  it('are found behind a block of code with an odd number of lines', () => {
+    expect(findBannedPhrases('```\nx\n```\nIt tells `x`.\n')).toHaveLength(1)
   })
 
   it('are not looked for in code', () => {
@@ -83,7 +99,8 @@ function commentsOf(source: string): string {
   const comment = /^\s*(?:\/\*\*|\{?\/\*|\*|\/\/)(?! @property)(.*)$|\s\/\/ (.*)$/
   return source.replaceAll(/.+/g, (line) => {
     const [, whole, trailing] = comment.exec(line) ?? []
-    return whole ?? trailing ?? ''
+    // A full stop: comments that code separates are not one sentence.
+    return whole ?? trailing ?? '.'
   })
 }
 

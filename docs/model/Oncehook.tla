@@ -279,7 +279,7 @@ Reserve(c) ==
             /\ call' = [call EXCEPT ![c].step = "decide"]
     /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
 
-(* What a reservation that is there means, by what a majority has. After a crash, the retry finds its own. That of       *)
+(* The meaning of an existing reservation, by what a majority has. After a crash, the retry finds its own. That of       *)
 (* another order may be moved if that order was never paid with it and has a later version: then no update that was      *)
 (* allowed by the reservation can match any more. Otherwise the other order may still be paid: decide again.             *)
 Decide(c) ==
@@ -401,7 +401,7 @@ CutInsert(g) ==
          /\ WriteInbox([e \in Events |-> IF e \in new THEN Record(g, claims) ELSE inbox[e]])
     /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
 
-(* No majority confirms an insert in time. What it has written stays, for now. *)
+(* No majority confirms an insert in time. Its records stay, for now. *)
 InsertTimesOut(g) ==
     /\ Fault /\ insert[g].phase = "waits"
     /\ insert' = [insert EXCEPT ![g].phase = "failed"]
@@ -503,7 +503,7 @@ Next ==
     \/ \E x \in Collections : Lag(x) \/ Replicate(x) \/ RollBack(x)
     \/ FulfilmentCrash
 
-(* What is not a fault happens in the end, if it stays possible. *)
+(* Each step that is no fault happens in the end, if it stays possible. *)
 Fairness ==
     /\ \A g \in Gateways : WF_vars(AnswerStored(g)) /\ WF_vars(AnswerNotStored(g)) /\ WF_vars(HeartBeat(g))
     /\ \A g \in Gateways, e \in Events : WF_vars(Send(g, e)) /\ WF_vars(Settle(g, e))

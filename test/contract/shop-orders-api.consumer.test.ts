@@ -110,7 +110,7 @@ const CALLS: readonly ShopCall[] = [
   },
 ]
 
-// A shop has its own client, in any language: what it sends is written down here.
+// A shop has its own client, in any language. Its requests are written down here.
 describe('a shop', () => {
   it.each(CALLS)('$does', async ({ does, states, method, path, query, headers, body, answer }) => {
     const type: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }

@@ -4,10 +4,30 @@ export interface BannedPhrase {
   readonly instead: string
 }
 
+// Words between "what" and the verb of its sentence. After one of the others, the verb may be that of another clause.
+const WORDS =
+  '(?:(?!(?:that|which|who|whose|whether|because|if|when|while|until|as|where|and|or|but|so|unless|before|after|than|how|why|cannot|comes|came) )[^\\s.?!:;,|]+ )'
+const VERB = '(?:is|are|was|were|needs?|stays?|happens?|belongs?|continues?|(?:does|do|must) not|cannot)'
+const LAST_OF_A_CLAUSE =
+  '(?:\\w+ed|for|to|with|from|about|does|has|held|sends|says|finds|reads|writes|needs?|gets|knows)'
+const WHAT_AS_SUBJECT = [
+  `(?:is|are|was|were|has|have|do|does) ${WORDS}{0,6}?${VERB}`,
+  `(?:needs|depends|remains|begins|waits|follows|changes|fails) ${WORDS}{0,6}?${VERB}`,
+  `${WORDS}{1,5}?${LAST_OF_A_CLAUSE} ${VERB}`,
+  '[^.?!:;|]+ (?:is|are) (?:named|described|explained|listed|defined|documented)',
+]
+
 /** Words and phrases that documents, comments and messages do not use, in lower case. A space also matches the end of a line. */
 export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\bwhoever\b/, instead: 'anyone who, or the person: "an operator"' },
-  { phrase: /(?:^|[.;:*|] )(?:what|whatever) (?:cannot|comes|came) /, instead: 'the thing: "failed events are kept"' },
+  {
+    phrase: /(?:^|[.;:*|] )(?:what|whatever) (?:cannot|comes|came) (?!back)/,
+    instead: 'the thing: "failed events are kept"',
+  },
+  {
+    phrase: new RegExp(`(?:^|[.;:*|] )what (?:${WHAT_AS_SUBJECT.join('|')}) `),
+    instead: 'the noun: "a check of several options runs last"',
+  },
   { phrase: /\bof (?:its|their|his|her|our) own\b/, instead: 'its own X, or a separate X' },
   { phrase: /\bso (?:many|often)\b/, instead: 'the number' },
   { phrase: /\b(?:go|goes|going|went) on\b/, instead: 'continue' },

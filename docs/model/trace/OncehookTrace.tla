@@ -125,7 +125,7 @@ Result(s) ==
        \/ IsStale(s)
     /\ UNCHANGED vars
 
-(* Fulfilment answers a call. It has waited for the ends of the writes before. What is refused for now is sent again. *)
+(* Fulfilment answers a call. It has waited for the ends of the writes before. An event that is refused for now is sent again. *)
 Answered(s) ==
     /\ s.result \in {"again", "later"} \/ HasEnded(s, {"write"})
     /\ \E c \in CallsOf(s) :

@@ -21,7 +21,7 @@ function onError(error: Error): void {
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
-  // What is shown is refreshed anyway, so one failed call is shown at once.
+  // The page refreshes its contents anyway, so one failed call is shown at once.
   defaultOptions: { queries: { retry: false } },
 })
 

@@ -22,7 +22,7 @@ function optionsOf(scheme: string, { settings, secret, notAfter }: Vector): Veri
   } as VerifierOptions
 }
 
-/** Nobody answers: what would be asked cannot be decided. */
+/** Nobody answers: a scheme that must ask its provider cannot decide. */
 const offline = (): Promise<never> => Promise.reject(new Error('offline'))
 
 const files = readVectorFiles()

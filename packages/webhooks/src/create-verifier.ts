@@ -75,7 +75,7 @@ export interface VerifierDeps {
 
 /**
  * Creates the verifier of one provider.
- * @throws VerifierSettingsError with every problem of the options. What depends on several of them is checked once each is right
+ * @throws VerifierSettingsError with every problem of the options. A check of several options runs only if each of them is valid
  */
 export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}): Verifier {
   const { now = Date.now, fetch = globalThis.fetch } = deps

@@ -50,7 +50,7 @@ const ROLES = {
   config: { set: 'config', node: 'config', flags: ['--configsvr'], config: { configsvr: true } },
 } as const
 
-/** Starts a replica set; it has a primary when this resolves. What it started belongs to `resources`. */
+/** Starts a replica set; it has a primary when this resolves. The nodes belong to `resources`. */
 export async function startMongoNodes(
   resources: AsyncDisposableStack,
   { image, network, count, role = 'alone' }: MongoNodesOptions,

@@ -108,7 +108,7 @@ describe('oncehook shard', () => {
     const unique = (await events.indexes()).filter((index) => index.unique === true).map(({ name }) => name)
     expect(unique).toEqual(['slot_provider_event'])
     expect(await events.indexExists('provider_event')).toBe(true)
-    // The services still start: what they need is there.
+    // The services still start: their indexes exist.
     await ensureIndexes(gateway.db, [EVENT_INDEXES])
     const again = await shown('--apply')
     expect(again.exitCode).toBe(0)

@@ -15,7 +15,7 @@ interface Options {
 const notes = `
 Reads MONGODB_URI, the URI of a mongos with an administrator, and GATEWAY_DB and FULFILMENT_DB if they are not the
 defaults. The services may run meanwhile, except for gateways of release 0.1.0. After an interruption, run the same
-command again: what is done is not repeated.`
+command again: it does not repeat finished steps.`
 
 /** `oncehook shard`: spreads events and orders over the shards of a cluster. */
 export const addShardCommand: AddCommand = (program, { context, finish }) => {

@@ -44,7 +44,7 @@ export class EventStream extends EventTarget {
   async #run(url: string, options: EventStreamOptions): Promise<void> {
     const { signal } = this.#ending
     while (!signal.aborted) {
-      // What is broken is tried again, whatever the cause.
+      // A broken stream is tried again, whatever the cause.
       const waitMs = await this.#connect(url, options).catch(() => RETRY_MS)
       if (signal.aborted) return
       this.readyState = this.CONNECTING

@@ -37,7 +37,7 @@ function setUp() {
 }
 
 describe('HandlerDispatchers', () => {
-  it('follow the settings: what has not changed continues', async () => {
+  it('follow the settings: dispatchers without a change continue', async () => {
     const { dispatchers, told } = setUp()
     dispatchers.apply(settingsOf({ a: '1', b: '1' }))
     expect(told).toEqual([])

@@ -88,7 +88,7 @@ describe(`${DELIVERIES} random deliveries over all schemes, FUZZ_SEED=${SEED}`, 
       if (index === Math.floor(DELIVERIES / 4)) warmHeap = usedHeap()
       const one = fuzzer.next()
       const status = await statusOf(judge(one), one.name)
-      // What is changed is hardly ever still signed: the reader gets it as if it were.
+      // A changed delivery is hardly ever still signed. The reader gets it as if it were.
       const verified = { ...one.delivery, secretId: 's1' } as VerifiedDelivery
       const reading = await statusOf(read(one.provider, verified), one.name)
       if (![200, 400, 401].includes(status) || ![200, 400, 401].includes(reading)) {

@@ -154,7 +154,7 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
     })
   })
 
-  it('finds its end in order: what has begun is answered, and what comes then is sent away', async (context) => {
+  it('ends in order: it answers the calls that have begun, and refuses later ones', async (context) => {
     const store = under(context)
     const begun = Promise.withResolvers<void>()
     const { call, handler } = await start(store, {

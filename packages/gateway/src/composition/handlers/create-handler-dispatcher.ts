@@ -33,7 +33,7 @@ export interface SharedWork {
   readonly metrics: HandlerMetrics
 }
 
-// Fewer and larger claims cost the database less. What is claimed is not available to other processes.
+// Fewer and larger claims cost the database less. Other processes cannot get claimed tasks.
 const CALLS_AHEAD = 4
 
 /** Creates the dispatcher of one handler. The dispatcher of fulfilment keeps the lease, and finds stray records. */

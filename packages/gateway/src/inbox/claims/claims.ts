@@ -128,7 +128,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
       try {
         await fill(claims, limit)
       } catch (error) {
-        // What was claimed is held from now on, and only the caller can know. The next search reports what fails.
+        // This process holds the claims from now on, and only the caller can know. The next search reports what fails.
         if (claims.length === 0) throw error
       }
       return claims

@@ -79,7 +79,7 @@ describe('the time for which an event fails', () => {
     await failOnce(open, claims, { movedMs: -HOUR_MS, delayMs: 30_000 })
     const second = await claimOne(claims)
     for (const ms of [second.failedForMs, second.orderUnknownForMs]) expectAbout(ms, 30_000)
-    // Fulfilment is still unavailable: what is left of the batch is released, and claimed again.
+    // Fulfilment is still unavailable: the rest of the batch is released, and claimed again.
     await claims.release([second])
     await changeRecord(open, 'a', { $set: { dueAt: fromNow(-20_000), resumedAt: { $add: ['$resumedAt', -20_000] } } })
     const third = await claimOne(claims)

@@ -97,7 +97,7 @@ export async function rotationPart(context: OperatorContext, reason: string): Pr
     altered: (progress.altered ?? 0) + part.altered,
   }
   const isLast = part.next === null
-  // If a key was unknown, none is retired: what the unknown key has encrypted is not rotated.
+  // If a key was unknown, none is retired: the values under the unknown key are not rotated.
   const { retired, inUse } = isLast && sum.unknown === 0 ? await retireKeys(ctx) : NO_KEYS
   const end = isLast ? { finishedAt: new Date(ctx.clock.now()) } : { position: part.next }
   // Another call may have run the same part. Then it is counted once, and the rotation is finished once.

@@ -52,7 +52,7 @@ export function createFill({ deps, search, lines, take }: FillDeps): (claims: Cl
     // Another process may have taken the records found here. Then search again, or one process would starve the other.
     for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
       const outcome = await addFound(claims, limit - claims.length)
-      // What was claimed is not held up by looking further along the lines. Its end starts the next search.
+      // A search further along the lines would hold up these claims. Their end starts the next search.
       if (outcome === 'last' || (outcome === 'in line' && claims.some(isInLine))) return
       if (outcome === 'more') tries += 1
       else aside += 1
