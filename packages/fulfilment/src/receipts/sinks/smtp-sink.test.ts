@@ -1,5 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { SERVER_CERTIFICATE, TEST_CA } from '@oncehook/kernel/testing/test-certificates'
+import { SERVER_CERTIFICATE, TEST_CA } from '@oncehook/kernel/testing/certificates/test-certificates'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MailFaults, startMailServer } from '../../testing/mail-server.ts'
 import { type Receipt, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'

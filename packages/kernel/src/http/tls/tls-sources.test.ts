@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SettingsError } from '../../settings.ts'
-import { createTestAuthority } from '../../testing/issue-certificate.ts'
+import { createTestAuthority } from '../../testing/certificates/issue-certificate.ts'
 import { createClientTlsSource, createServerTlsSource } from './tls-sources.ts'
 
 const authority = await createTestAuthority('authority')
