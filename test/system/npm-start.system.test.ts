@@ -24,7 +24,10 @@ async function npmStart(data: string) {
   })
   const exit = once(child, 'exit').then(([code]) => code as number | null)
   const lines = await readUntilReady(child.stdout)
-  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(text))
+  child.stdout
+    .setEncoding('utf8')
+    .on('data', (text: string) => lines.push(text))
+    .resume()
   const paste = lines.find((line) => line.startsWith('npm run oncehook -- send'))
   if (paste === undefined) throw new Error(`It did not start:\n${lines.join('\n')}`)
   const ctrlC = async () => {
