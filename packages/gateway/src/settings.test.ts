@@ -66,6 +66,22 @@ describe('readGatewaySettings', () => {
     expect(problemsOf({ ...needed, MAX_STARTS: '1' })).toEqual(['MAX_CRASHES must be a whole number from 2 to 1000'])
   })
 
+  it('takes a setting under its former name from a file too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'oncehook-'))
+    const file = join(folder, 'crashes')
+    writeFileSync(file, '5\n')
+    const settings = [
+      { MAX_STARTS_FILE: file },
+      { MAX_STARTS_FILE: file, MAX_CRASHES: '5' },
+      { MAX_STARTS: '5', MAX_CRASHES_FILE: file },
+      { MAX_STARTS: '5', MAX_CRASHES_FILE: '' },
+      { MAX_STARTS_FILE: '', MAX_CRASHES: '5' },
+    ]
+    const read = settings.map((one) => readGatewaySettings({ ...needed, ...one }, SCHEMES).MAX_CRASHES)
+    rmSync(folder, { recursive: true })
+    expect(read).toEqual(settings.map(() => 5))
+  })
+
   it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {
     expect(problemsOf({ ...needed, WORKERS })).toEqual(['WORKERS must be a whole number from 1 to 64, or auto'])
   })

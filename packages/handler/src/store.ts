@@ -78,8 +78,8 @@ export interface MessageCounts {
 /** The stored messages of `tx.later`. A message whose lease has ended and was claimed again cannot be settled by its old worker. */
 export interface Outbox {
   claim(claim: MessageClaim): Promise<readonly ClaimedMessage[]>
-  /** Removes a message that was sent. */
-  remove(message: ClaimedMessage): Promise<void>
+  /** Removes a message that was sent. False if it is not there any more, or was claimed again. */
+  remove(message: ClaimedMessage): Promise<boolean>
   retry(message: ClaimedMessage, afterMs: number, reason: string): Promise<void>
   /** Releases a message that was not sent because its worker ends. The attempt does not count. */
   release(message: ClaimedMessage, reason: string): Promise<void>

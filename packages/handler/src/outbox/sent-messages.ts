@@ -12,16 +12,15 @@ interface RemovalParts {
 
 /** The messages that this worker has sent. */
 export interface SentMessages {
-  /** Whether a message was sent and could not be removed. It must neither be sent again nor be dead. */
+  /** Whether a message was sent and is perhaps not removed. It must neither be sent again nor be dead. */
   has(message: ClaimedMessage): boolean
   /**
-   * Removes a message that was sent. Tries again a few times; if that fails, its lease ends and it is claimed again. Never
-   * rejects.
+   * Removes a message that was sent. Tries again a few times; if that fails, or takes too long, its lease ends and it is claimed
+   * again. Never rejects.
    */
   remove(message: ClaimedMessage, closing: AbortSignal): Promise<void>
 }
 
-// Together shorter than the part of a lease that is left after an attempt.
 const PAUSE = { baseMs: 250, capMs: 2_000 }
 const MOST_TRIES = 4
 // Another worker may remove one of them, which this one does not learn.
@@ -35,24 +34,27 @@ export function createSentMessages({ outbox, log, random }: RemovalParts): SentM
     const [oldest] = unremoved
     if (unremoved.size > MOST_REMEMBERED && oldest !== undefined) unremoved.delete(oldest)
   }
+  const tryRemoving = async (message: ClaimedMessage, closing: AbortSignal): Promise<boolean> => {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await outbox.remove(message)
+      } catch (error) {
+        if (failures + 1 >= MOST_TRIES || closing.aborted) throw error
+        await sleep(backoffMs(PAUSE, failures, random), undefined, { signal: closing }).catch(() => undefined)
+      }
+    }
+  }
   return {
     has: (message) => unremoved.has(nameOf(message)),
     async remove(message, closing) {
       const { name, key, attempt } = message
-      for (let tries = 1; ; tries += 1) {
-        try {
-          await outbox.remove(message)
-          unremoved.delete(nameOf(message))
-          return
-        } catch (error) {
-          if (tries < MOST_TRIES && !closing.aborted) {
-            await sleep(backoffMs(PAUSE, tries - 1, random), undefined, { signal: closing }).catch(() => undefined)
-            continue
-          }
-          remember(nameOf(message))
-          log({ level: 'error', message: 'A sent message cannot be removed', name, key, attempt, error })
-          return
-        }
+      // Before the first try: it may take longer than the lease.
+      remember(nameOf(message))
+      try {
+        // If not, its lease has ended: it may be on its way to this worker as a new claim.
+        if (await tryRemoving(message, closing)) unremoved.delete(nameOf(message))
+      } catch (error) {
+        log({ level: 'error', message: 'A sent message cannot be removed', name, key, attempt, error })
       }
     },
   }

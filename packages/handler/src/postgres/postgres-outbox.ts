@@ -31,7 +31,8 @@ export function createPostgresOutbox(pool: PostgresPool<PostgresClient>): Outbox
       return (await queryOnce<ClaimedMessage>(pool, CLAIM, values)).rows
     },
     async remove({ id, attempt }) {
-      await queryOnce(pool, `delete from oncehook_outbox ${MINE}`, [id, attempt])
+      const { rows } = await queryOnce(pool, `delete from oncehook_outbox ${MINE} returning 1`, [id, attempt])
+      return rows.length > 0
     },
     async retry({ id, attempt }, afterMs, reason) {
       await queryOnce(pool, RETRY, [id, attempt, afterMs / 1_000, reason])

@@ -21,7 +21,7 @@ export interface EvidenceRoom {
   clear(): void
 }
 
-// Each second. Redeliveries beyond it are only counted: a dead task whose body is gone stays dead until its next one.
+// Each second, or while the database does not answer. Redeliveries beyond it are only counted: a dead task whose body is gone stays dead until its next one.
 const MOST_BYTES = 8 * 1024 * 1024
 
 /**
@@ -40,7 +40,8 @@ export function createEvidenceRoom({
       if (handler === undefined || evidence === undefined || redeliveryMs(provider) <= bodyRetentionMs) return undefined
       const { rawBody, query, headers, secretId, requestId } = evidence
       const size = OVERHEAD_BYTES + (bodies.has(rawBody) ? 0 : rawBody.length)
-      if (bytes + size > MOST_BYTES) return undefined
+      // The largest body has room if it is alone.
+      if (bytes > 0 && bytes + size > MOST_BYTES) return undefined
       bodies.add(rawBody)
       bytes += size
       return { rawBody, query, headers, secretId, requestId }
