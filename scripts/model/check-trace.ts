@@ -5,8 +5,8 @@ import { checkModel } from './check-model.ts'
 export interface Trace {
   /** The module `Recorded`, which `docs/model/trace/OncehookTrace.tla` extends. */
   readonly module: string
-  /** For each order its lines, to say which of them the model does not explain. */
-  readonly orders: readonly (readonly string[])[]
+  /** For each payment its lines, to say which of them the model does not explain. */
+  readonly payments: readonly (readonly string[])[]
 }
 
 /** A recording, and what it is compared with. */
@@ -19,7 +19,7 @@ export interface TraceRun {
 }
 
 /**
- * Compares a recording with the model. Resolves to what the model does not explain, one text for each order: the line at
+ * Compares a recording with the model. Resolves to what the model does not explain, one text for each payment: the line at
  * which every history of the model ends, and the lines before it. An invariant that breaks on the way is one more text.
  * @throws Error with the end of the output if TLC could not compare them
  */
@@ -30,8 +30,9 @@ export async function checkTrace({ jar, folder, trace }: TraceRun): Promise<stri
   })
   if (violated !== null) return [`${violated} is broken:\n${output.slice(-8_000)}`]
   const reached = new Map<number, number>()
-  for (const [, order, at] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) reached.set(Number(order), Number(at))
-  return trace.orders.flatMap((lines, index) => {
+  for (const [, payment, at] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g))
+    reached.set(Number(payment), Number(at))
+  return trace.payments.flatMap((lines, index) => {
     const at = reached.get(index + 1) ?? 1
     if (at > lines.length) return []
     const before = lines.slice(0, at - 1).map((line) => `  ${line}`)

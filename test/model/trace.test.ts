@@ -35,6 +35,23 @@ async function payAgain({ gateways, makePayments }: RecordedRun): Promise<void> 
   )
 }
 
+/** Two orders that one payment is for, at the same time and through both gateways. Then an operator replays what was refused. */
+async function payTwoOrders({ gateways, makeSharedPayments, replay, stack }: RecordedRun): Promise<void> {
+  const events = await makeSharedPayments(4)
+  await Promise.all(events.map((event, index) => deliverUntilAccepted(gateways[index % 2 ? 1 : 0].provider, event)))
+  await stack.untilSettled()
+  for (const event of events.slice(0, 4)) await replay(event)
+}
+
+/** An operator replays events that have had their effect, while the provider repeats them. */
+async function replayApplied({ gateways, makePayments, replay, stack }: RecordedRun): Promise<void> {
+  const [first, second] = gateways
+  const events = await makePayments(3, 1)
+  await Promise.all(events.map((event) => deliverUntilAccepted(first.provider, event)))
+  await stack.untilSettled()
+  await Promise.all(events.flatMap((event) => [replay(event), deliverUntilAccepted(second.provider, event)]))
+}
+
 /** A gateway dies while it accepts, with calls in progress. The provider delivers everything again, to the other gateway. */
 async function killGateway({ stack, gateways, makePayments, kill, untilRecorded }: RecordedRun): Promise<void> {
   const [first, second] = gateways
@@ -101,9 +118,12 @@ async function refusals(trace: Trace, context: TestContext): Promise<string[]> {
 const GUARDS = [
   {
     guard: 'index',
-    phases: [loseAnswer, deliverTwice, payAgain, killGateway, killBeforeAnswer, killFulfilment, outliveLease],
+    phases: [
+      ...[loseAnswer, deliverTwice, payAgain, payTwoOrders, replayApplied],
+      ...[killGateway, killBeforeAnswer, killFulfilment, outliveLease],
+    ],
   },
-  { guard: 'reservation', phases: [deliverTwice, payAgain, killFulfilment] },
+  { guard: 'reservation', phases: [deliverTwice, payAgain, payTwoOrders, replayApplied, killFulfilment] },
 ] as const
 
 describe('a recorded run with faults', () => {
@@ -116,7 +136,9 @@ describe('a recorded run with faults', () => {
     const { lines, trace } = await run.finish()
     const steps = new Set(lines.flatMap(({ step = [] }) => step))
     expect(steps.has('reserve')).toBe(guard === 'reservation')
-    expect(trace.orders.flat().length).toBeGreaterThan(100)
+    expect(steps.has('look')).toBe(guard === 'reservation')
+    expect(steps.has('replay')).toBe(true)
+    expect(trace.payments.flat().length).toBeGreaterThan(100)
     if (guard === 'index') {
       const { fromDead, fromSleeper, strays } = countTakeovers(lines)
       expect(fromDead).toBeGreaterThan(0)
@@ -184,6 +206,24 @@ describe('a wrong program', () => {
       guard: 'index' as const,
       run: killBeforeAnswer,
       tells: 'end [kind |-> "call"',
+    },
+    {
+      breaks: 'a payment may pay two orders',
+      file: 'packages/fulfilment/src/orders/stored/order-document.ts',
+      find: '      unique: true,\n',
+      replace: '',
+      guard: 'index' as const,
+      run: payTwoOrders,
+      tells: 'end [kind |-> "write"',
+    },
+    {
+      breaks: 'a reservation of another order counts as its own',
+      file: 'packages/fulfilment/src/payments/guard/reserve-payments.ts',
+      find: 'if (found.orderId === one.orderId) return',
+      replace: 'if (found.orderId !== "") return',
+      guard: 'reservation' as const,
+      run: payTwoOrders,
+      tells: 'end [kind |-> "write"',
     },
     {
       breaks: 'a reservation asks for no majority',

@@ -1,6 +1,6 @@
 ---------------------------- MODULE OncehookTrace ----------------------------
 (* Compares a recording of real processes with the model. The module Recorded  *)
-(* is made from a recording: for each order, what its processes did in what     *)
+(* is made from a recording: for each payment, what its processes did in what   *)
 (* order. TLC looks for a history of the model that explains all of it.         *)
 (*                                                                              *)
 (* A step of a process takes effect at some point between its beginning and its *)
@@ -10,22 +10,25 @@
 EXTENDS Oncehook, Recorded, Integers, Sequences
 
 VARIABLES
-    order,   \* which order's steps are compared
+    payment, \* which payment's steps are compared
     at,      \* the next line of them
     open     \* the steps that have begun and not yet taken effect
 
-traced == <<order, at, open>>
+traced == <<payment, at, open>>
 
-RecordedSteps == Recorded[order].steps
+(* Two events are about the first order of the payment, and one about the second. *)
+RecordedOrder == [e \in Events |-> IF e = "e3" THEN "o2" ELSE "o1"]
+
+RecordedSteps == Recorded[payment].steps
 (* 3: the third step begins. -3: it ends. *)
-Lines == Recorded[order].lines
+Lines == Recorded[payment].lines
 HasLine == at <= Len(Lines)
 Line == Lines[at]
 Step == RecordedSteps[IF Line > 0 THEN Line ELSE -Line]
 Begins(kind) == HasLine /\ Line > 0 /\ Step.kind = kind
 Ends(kind) == HasLine /\ Line < 0 /\ Step.kind = kind
 
-TraceInit == Init /\ order \in DOMAIN Recorded /\ at = 1 /\ open = {}
+TraceInit == Init /\ payment \in DOMAIN Recorded /\ at = 1 /\ open = {}
 
 -----------------------------------------------------------------------------
 (* The effect of a step that has begun. *)
@@ -92,9 +95,10 @@ Take(s) ==
               /\ Settle(s.g, s.e)
            \/ IsStale(s) /\ UNCHANGED vars
       [] s.kind = "crash" -> Crash(s.g)
+      [] s.kind = "replay" -> Replay(s.e)
       [] OTHER -> \E c \in CallsOf(s) : TakeCall(s, c)
 
-TakeEffect == \E i \in open : Take(RecordedSteps[i]) /\ open' = open \ {i} /\ UNCHANGED <<order, at>>
+TakeEffect == \E i \in open : Take(RecordedSteps[i]) /\ open' = open \ {i} /\ UNCHANGED <<payment, at>>
 
 -----------------------------------------------------------------------------
 (* Lines that are more than a beginning or an end. *)
@@ -185,7 +189,7 @@ Unrecorded ==
          \/ s.kind \in {"claim", "takeover"} /\ LoseClaim(s.g, s.e)
 
 TraceNext ==
-    \/ (Begin \/ End) /\ at' = at + 1 /\ UNCHANGED order
+    \/ (Begin \/ End) /\ at' = at + 1 /\ UNCHANGED payment
     \/ TakeEffect
     \/ Unrecorded /\ UNCHANGED traced
 
@@ -194,8 +198,8 @@ TraceSpec == TraceInit /\ [][TraceNext]_<<vars, traced>>
 (* How often something went wrong makes no difference here. *)
 TraceView == <<inboxes, books, lag, accepting, dispatching, acked, trespass, traced>>
 
-(* Reports the last explained line of each order. The register of an order has this line. *)
+(* Reports the last explained line of each payment. The register of a payment has this line. *)
 ASSUME \A one \in DOMAIN Recorded : TLCSet(one, 0)
-Progress == IF at > TLCGet(order) THEN TLCSet(order, at) /\ PrintT(<<"reached", order, at>>) ELSE TRUE
+Progress == IF at > TLCGet(payment) THEN TLCSet(payment, at) /\ PrintT(<<"reached", payment, at>>) ELSE TRUE
 
 =============================================================================

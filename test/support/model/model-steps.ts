@@ -1,4 +1,4 @@
-import { CALL_STEPS } from './call-steps.ts'
+import { CALL_STEPS, joinLooks } from './call-steps.ts'
 import type { RecordedEvent, RecordedLine } from './recorded-line.ts'
 import { named, type Pair, type TimedStep, timed } from './step-pair.ts'
 
@@ -16,7 +16,7 @@ export function modelSteps(lines: readonly RecordedLine[], { gateways, events }:
     const pair = { begin, end: ends.get(`${begin.by} ${begin.id}`), g: gateways.get(begin.by) ?? '', names: events }
     return STEPS[begin.step](pair)
   })
-  return joinTries(steps)
+  return joinTries(joinLooks(steps))
 }
 
 const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => TimedStep[]>> = {
@@ -61,6 +61,7 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
   release: (pair) =>
     named(pair, pair.begin.begun).map(({ id, fence = 0 }) => timed({ kind: 'release', g: pair.g, e: id, fence }, pair)),
   crash: (pair) => [timed({ kind: 'crash', g: pair.g }, pair)],
+  replay: (pair) => named(pair, pair.begin.begun).map(({ id }) => timed({ kind: 'replay', e: id }, pair)),
 }
 
 function claimed(pair: Pair, kind: string): TimedStep[] {

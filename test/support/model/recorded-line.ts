@@ -21,7 +21,7 @@ export interface RecordedLine {
   /** The number of the step. Its beginning and its end have the same. */
   readonly id: number
   /** What begins. An end has none. */
-  readonly step?: StepName | CallStepName | 'crash'
+  readonly step?: StepName | CallStepName | 'crash' | 'replay'
   readonly begun?: RecordedNote
   readonly ended?: RecordedNote
 }

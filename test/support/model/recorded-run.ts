@@ -6,12 +6,13 @@ import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
 import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import type { Trace } from '../../../scripts/model/check-trace.ts'
 import { createOrders } from '../load/mixed-load.ts'
+import { callOperator } from '../stack/operator-call.ts'
 import { startSecondGateway } from '../stack/second-gateway.ts'
 import type { ServiceUnderTest } from '../stack/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../stack/stack.ts'
 import { until } from '../until.ts'
 import { type RecordedLine, readRecording, toLine } from './recorded-line.ts'
-import { type RecordedOrder, writeTrace } from './write-trace.ts'
+import { type EventName, type RecordedPayment, writeTrace } from './write-trace.ts'
 
 // Long enough that no process of a busy machine sleeps through it by chance.
 const LEASE_MS = 8_000
@@ -26,8 +27,12 @@ interface RecordedGateway {
 export interface RecordedRun extends AsyncDisposable {
   readonly stack: Stack
   readonly gateways: readonly [RecordedGateway, RecordedGateway]
-  /** Makes orders, and for each of them as many events that say it is paid. Their ids begin with `prefix`. */
-  makePayments(orders: number, eventsEach: number, prefix?: string): Promise<PaymentEvent[]>
+  /** Makes orders, and for each of them one or two events that say it is paid. Their ids begin with `prefix`. */
+  makePayments(orders: number, eventsEach: 1 | 2, prefix?: string): Promise<PaymentEvent[]>
+  /** Makes payments that each are for two orders: an event about either order. */
+  makeSharedPayments(count: number): Promise<PaymentEvent[]>
+  /** An operator replays an event, whatever its state. */
+  replay(event: PaymentEvent): Promise<void>
   /** Kills a gateway and records its death. */
   kill(gateway: RecordedGateway): Promise<void>
   /** Waits for a line of the recording, and returns the first. */
@@ -59,7 +64,8 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
     await startStack({ gateway: settings, gatewayScript: script, fulfilment, fulfilmentScript }),
   )
   const second = resources.use(await startSecondGateway(stack, settings, script))
-  const payments: PaymentEvent[][] = []
+  const payments: NamedEvent[][] = []
+  let replays = 0
   const owned = resources.move()
   return {
     stack,
@@ -72,8 +78,29 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
       const events = made.map((order) =>
         Array.from({ length: eventsEach }, () => paymentOf(order, { id: `${prefix}${randomUUID()}` })),
       )
-      payments.push(...events)
+      payments.push(...events.map(([first, second]) => namedEvents({ e1: first, e2: second })))
       return events.flat()
+    },
+    async makeSharedPayments(count) {
+      const made = await createOrders(stack, 2 * count)
+      const events = made.map((order, index) => paymentOf(order, { paymentId: `pay_${made[index - (index % 2)]?.id}` }))
+      for (let place = 0; place < events.length; place += 2) {
+        payments.push(namedEvents({ e1: events[place], e3: events[place + 1] }))
+      }
+      return events
+    },
+    async replay({ id }) {
+      const record = await stack.events.findOne({ eventId: id })
+      replays += 1
+      const step = { by: process.pid, id: replays }
+      const events = [{ id }]
+      await appendFile(file, toLine({ ...step, step: 'replay', begun: { events } }))
+      const asked = { ids: [String(record?._id)], reason: 'a test', includeDone: true }
+      const { replayId } = (await callOperator(stack, 'events.replay', asked)) as { readonly replayId: string }
+      const input = encodeURIComponent(JSON.stringify({ replayId }))
+      const progress = (): Promise<unknown> => callOperator(stack, `replays.get?input=${input}`, undefined)
+      await until(progress, (found) => (found as { readonly started: number }).started === 1)
+      await appendFile(file, toLine({ ...step, ended: { events } }))
     },
     async kill({ service }) {
       const { pid } = service
@@ -89,18 +116,30 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
     async finish() {
       await stack.untilSettled()
       const lines = await readRecording(file)
-      return { lines, trace: writeTrace(lines, { guard, orders: await readOrders(stack, payments) }) }
+      return { lines, trace: writeTrace(lines, { guard, payments: await readPayments(stack, payments) }) }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-async function readOrders({ events }: Stack, payments: readonly PaymentEvent[][]): Promise<RecordedOrder[]> {
+interface NamedEvent {
+  readonly id: string
+  readonly name: EventName
+}
+
+function namedEvents(events: Partial<Record<EventName, PaymentEvent | undefined>>): NamedEvent[] {
+  return Object.entries(events).flatMap(([name, event]) => (event ? [{ id: event.id, name: name as EventName }] : []))
+}
+
+async function readPayments(
+  { events }: Stack,
+  payments: readonly (readonly NamedEvent[])[],
+): Promise<RecordedPayment[]> {
   const fields = { _id: 0, eventId: 1, state: 1, fence: 1 } as const
   const found = await events.find().project<{ eventId: string; state: string; fence: number }>(fields).toArray()
   const records = new Map(found.map(({ eventId, state, fence }) => [eventId, { id: eventId, state, fence }]))
-  return payments.map((ofOrder) => ({
-    events: ofOrder.map(({ id }) => records.get(id) ?? { id, state: 'absent', fence: 0 }),
+  return payments.map((own) => ({
+    events: own.map(({ id, name }) => ({ name, ...(records.get(id) ?? { id, state: 'absent', fence: 0 }) })),
   }))
 }
 

@@ -4,39 +4,47 @@ import { modelSteps } from './model-steps.ts'
 import type { RecordedLine } from './recorded-line.ts'
 import type { ModelStep, TimedStep } from './step-pair.ts'
 
-/** An order of a recorded run: its events, and what the database has of them at the end. */
-export interface RecordedOrder {
-  readonly events: readonly { readonly id: string; readonly state: string; readonly fence: number }[]
+/** The name that the model has for an event: `e1` and `e2` are about the first order of their payment, `e3` about the second. */
+export type EventName = 'e1' | 'e2' | 'e3'
+
+/** A payment of a recorded run: its events, and what the database has of them at the end. */
+export interface RecordedPayment {
+  readonly events: readonly {
+    readonly id: string
+    readonly name: EventName
+    readonly state: string
+    readonly fence: number
+  }[]
 }
 
 /** What a run recorded, besides its lines. */
 export interface RecordedEnd {
   /** `PAYMENT_GUARD` of the run. */
   readonly guard: string
-  readonly orders: readonly RecordedOrder[]
+  readonly payments: readonly RecordedPayment[]
 }
 
-/** Writes the steps of each order as a module of TLA+. */
-export function writeTrace(lines: readonly RecordedLine[], { guard, orders }: RecordedEnd): Trace {
-  const ofGateways = lines.filter(({ step }) => step !== undefined && !(step in CALL_STEPS))
+/** Writes the steps of each payment as a module of TLA+. */
+export function writeTrace(lines: readonly RecordedLine[], { guard, payments }: RecordedEnd): Trace {
+  const ofGateways = lines.filter(({ step }) => step !== undefined && step !== 'replay' && !(step in CALL_STEPS))
   const processes = [...new Set(ofGateways.map(({ by }) => by))]
   const gateways = new Map(processes.map((by, index) => [by, `g${index + 1}`]))
-  const written = orders.map(({ events }) => {
-    const names = new Map(events.map(({ id }, index) => [id, `e${index + 1}`]))
+  const written = payments.map(({ events }) => {
+    const names = new Map(events.map(({ id, name }) => [id, name]))
     const steps = modelSteps(lines, { gateways, events: names })
-    const stored = events.map(({ state, fence }, index) => ({ kind: 'stored', e: `e${index + 1}`, state, fence }))
-    return writeOrder(steps, stored)
+    const stored = events.map(({ name, state, fence }) => ({ kind: 'stored', e: name, state, fence }))
+    return writePayment(steps, stored)
   })
-  const records = written.map(({ steps, lines: order }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(order)}]`)
+  const records = written.map(({ steps, lines: own }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(own)}]`)
   const constants = [`RecordedGateways == ${toTla([...gateways.values()])}`, `RecordedGuard == ${toTla(guard)}`]
   const body = [...constants, `Recorded ==\n ${tuple(records)}`]
   return {
     module: ['---- MODULE Recorded ----', 'EXTENDS Integers', ...body, '====', ''].join('\n'),
-    orders: written.map(({ said }) => said),
+    payments: written.map(({ said }) => said),
   }
 }
 
-function writeOrder(steps: readonly TimedStep[], stored: readonly ModelStep[]) {
+function writePayment(steps: readonly TimedStep[], stored: readonly ModelStep[]) {
   const moments = steps.flatMap(({ begunAt, endedAt }, index) => [
     { at: begunAt, line: index + 1 },
     ...(endedAt === null ? [] : [{ at: endedAt, line: -index - 1 }]),

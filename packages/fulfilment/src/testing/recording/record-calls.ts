@@ -18,8 +18,8 @@ export interface EventOfCall {
   readonly verdict?: 'changed' | 'unchanged'
 }
 
-/** The names of the steps that are recorded. */
-export type CallStepName = 'read' | 'reserve' | 'decide' | 'move' | 'write' | 'reply'
+/** The names of the steps that are recorded. `look` reads the other order that has the reservation. */
+export type CallStepName = 'read' | 'reserve' | 'decide' | 'look' | 'move' | 'write' | 'reply'
 
 /** What is recorded when a step begins, and again when it ends. */
 interface CallNote {
@@ -41,7 +41,7 @@ export function recordCalls(begin: BeginCallStep): Recording {
       const [event, ...others] = events
       if (event === undefined || others.length > 0) throw new Error('A recorded call carries one event')
       calls += 1
-      const recorded = { begin, call: calls, id: event.eventId }
+      const recorded = { begin, call: calls, id: event.eventId, orderId: event.orderId }
       const results = await apply({ ...deps, db: recordDatabase(deps.db, recorded) }, events)
       begin('reply', { call: recorded.call, events: [{ id: event.eventId, result: resultOf(results[0]) }] })
       return results
@@ -61,6 +61,8 @@ export interface RecordedCall {
   readonly call: number
   /** The id of its event. */
   readonly id: string
+  /** The order that it is about. */
+  readonly orderId: string
 }
 
 function recordDatabase(db: Db, recorded: RecordedCall): Db {

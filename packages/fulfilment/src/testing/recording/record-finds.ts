@@ -2,9 +2,8 @@ import type { Collection, Document, FindCursor } from 'mongodb'
 import { PAYMENTS } from '../../payments/guard/payment-reservation.ts'
 import type { RecordedCall } from './record-calls.ts'
 
-/** Records the reads of a collection: the order of the event, or the reservation of its payment. */
+/** Records the reads of a collection: the order of the event, another order, or the reservation of its payment. */
 export function recordFinds(collection: Collection, recorded: RecordedCall): Collection {
-  const step = collection.collectionName === PAYMENTS ? 'decide' : 'read'
   return new Proxy(collection, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target)
@@ -12,14 +11,20 @@ export function recordFinds(collection: Collection, recorded: RecordedCall): Col
       if (name !== 'find') return value.bind(target)
       return (filter: Document, options: Document) => {
         const concern = String(options.readConcern)
+        const step = stepOf(collection, filter, recorded)
         return recordCursor(target.find(filter, options), { ...recorded, step, concern })
       }
     },
   })
 }
 
+function stepOf({ collectionName }: Collection, filter: Document, { orderId }: RecordedCall): RecordedFind['step'] {
+  if (collectionName === PAYMENTS) return 'decide'
+  return JSON.stringify(filter).includes(JSON.stringify(orderId)) ? 'read' : 'look'
+}
+
 interface RecordedFind extends RecordedCall {
-  readonly step: 'read' | 'decide'
+  readonly step: 'read' | 'decide' | 'look'
   readonly concern: string
 }
 
