@@ -17,11 +17,11 @@ interface Bringing {
 export interface EvidenceRoom {
   /** Returns what is kept of a redelivery. Undefined if no record can need it, or the room is full. */
   keep(delivery: Bringing): BroughtEvidence | undefined
-  /** Empties the room. */
-  clear(): void
+  /** Gives the place of what was kept to others. */
+  release(evidence: BroughtEvidence | undefined): void
 }
 
-// Each second, or while the database does not answer. Redeliveries beyond it are only counted: a dead task whose body is gone stays dead until its next one.
+// Until it is written. Redeliveries beyond it are only counted: a dead task whose body is gone stays dead until its next one.
 const MOST_BYTES = 8 * 1024 * 1024
 
 /**
@@ -33,22 +33,27 @@ export function createEvidenceRoom({
   redeliveryMs,
 }: Pick<Retention & RequeueLimits, 'bodyRetentionMs' | 'redeliveryMs'>): EvidenceRoom {
   // The tasks of one delivery share its body.
-  const bodies = new Set<Uint8Array>()
+  const uses = new Map<Uint8Array, number>()
   let bytes = 0
   return {
     keep({ provider, handler, evidence }) {
       if (handler === undefined || evidence === undefined || redeliveryMs(provider) <= bodyRetentionMs) return undefined
       const { rawBody, query, headers, secretId, requestId } = evidence
-      const size = OVERHEAD_BYTES + (bodies.has(rawBody) ? 0 : rawBody.length)
+      const used = uses.get(rawBody) ?? 0
+      const size = OVERHEAD_BYTES + (used > 0 ? 0 : rawBody.length)
       // The largest body has room if it is alone.
       if (bytes > 0 && bytes + size > MOST_BYTES) return undefined
-      bodies.add(rawBody)
+      uses.set(rawBody, used + 1)
       bytes += size
       return { rawBody, query, headers, secretId, requestId }
     },
-    clear() {
-      bodies.clear()
-      bytes = 0
+    release(evidence) {
+      if (evidence === undefined) return
+      const { rawBody } = evidence
+      const left = (uses.get(rawBody) ?? 0) - 1
+      bytes -= OVERHEAD_BYTES + (left > 0 ? 0 : rawBody.length)
+      if (left > 0) uses.set(rawBody, left)
+      else uses.delete(rawBody)
     },
   }
 }

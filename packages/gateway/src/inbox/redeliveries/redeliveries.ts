@@ -1,7 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { WebhookEvent } from '@oncehook/webhooks/providers'
-import { type Document, ObjectId } from 'mongodb'
+import type { ObjectId } from 'mongodb'
 import { type BodiesDeps, createBodies } from '../bodies.ts'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { counterOf } from '../record-expressions.ts'
@@ -9,25 +8,11 @@ import { findByKeys, nameByKey, nameOfKey } from '../slots/find-by-keys.ts'
 import type { RecordKey } from '../slots/slot.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
-import { type BroughtEvidence, createEvidenceRoom } from './evidence-room.ts'
+import { createEvidenceRoom } from './evidence-room.ts'
 import { type DeadRecord, readDead } from './read-dead.ts'
 import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-dead.ts'
-import { type RestoreDeps, restoreBodies } from './restore-bodies.ts'
-
-/** A redelivery: a delivery of an event that is already stored. */
-interface RepeatedDelivery {
-  readonly provider: string
-  readonly bodyHash: string
-  /** The event, read with the current settings. */
-  readonly event: WebhookEvent
-  /** The handler of the task that is meant, if it is the task of one. */
-  readonly handler?: string | undefined
-  /** Whether the same delivery is counted on another task, which reports another body. */
-  readonly isFurther?: boolean | undefined
-  /** What the redelivery brings, and the document for its body if it has several events or tasks. Default: nothing. */
-  readonly evidence?: BroughtEvidence | undefined
-  readonly bodyId?: string | undefined
-}
+import { type RestoreDeps, type RevivedBody, restoreBodies } from './restore-bodies.ts'
+import { type Counted, createUnwrittenCounts, type RepeatedDelivery, toKey } from './unwritten-counts.ts'
 
 /** A dead event that a redelivery revives. */
 export interface Requeued {
@@ -66,51 +51,16 @@ export interface RedeliveryCounter {
   stop(): Promise<void>
 }
 
-interface Counted extends RepeatedDelivery {
-  times: number
-  evidence: BroughtEvidence | undefined
-  /** Stays the same if the entry of the audit log has to be written again. */
-  readonly auditId: ObjectId
-}
-
-// If more different events than this arrive between two flushes, further counts are dropped: they are statistics, not
-// promises.
-const MAX_COUNTED = 10_000
-
 /** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
-  let counted = new Map<string, Counted>()
-  const room = createEvidenceRoom(deps)
+  const counts = createUnwrittenCounts(createEvidenceRoom(deps))
   const restoring = { ...deps, bodies: createBodies(deps) }
-  const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
-    const key = `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
-    const present = counted.get(key)
-    if (present !== undefined) {
-      present.times += times
-      present.evidence ??= room.keep(delivery)
-    } else if (counted.size < MAX_COUNTED) {
-      counted.set(key, { auditId: new ObjectId(), ...delivery, times, evidence: room.keep(delivery) })
-    }
-  }
   const flusher = createPeriodicFlush(async () => {
-    const open = [...counted.values()]
-    counted = new Map()
-    room.clear()
-    try {
-      while (open.length > 0) {
-        await write(restoring, open.slice(0, WRITE_AT_ONCE))
-        open.splice(0, WRITE_AT_ONCE)
-      }
-    } catch (error) {
-      // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
-      for (const item of open) add(item, item.times)
-      deps.logger.warn({ error, events: open.length }, 'inbox.counts-deferred')
-    }
+    const { waiting, error } = await counts.writeAll((batch) => write(restoring, batch))
+    if (waiting > 0) deps.logger.warn({ error, events: waiting }, 'inbox.counts-deferred')
   }, deps.flushMs)
-  return { add: (delivery) => add(delivery, 1), ...flusher }
+  return { add: counts.add, ...flusher }
 }
-
-const WRITE_AT_ONCE = 500
 
 type WriteDeps = RedeliveryCounterDeps & RestoreDeps
 
@@ -122,11 +72,11 @@ interface CheckedDelivery {
   readonly differs: boolean
   /** Null if there is nothing to revive. */
   readonly requeues: true | NotRequeued | null
-  /** What the update does before it revives the record. */
-  readonly stages?: readonly Document[]
+  /** How a record has the body that it needs for its revival. */
+  readonly body?: RevivedBody | 'not_now' | undefined
 }
 
-async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<void> {
+async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<readonly Counted[]> {
   const records = await storedRecords(deps, batch)
   const dead = await readDead({ db: deps.db, isSharded: deps.isSharded }, records.values())
   const found = batch.map((item) => {
@@ -134,14 +84,42 @@ async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<void> 
     return checkDelivery(deps, { item, record, dead: dead.get(String(record?._id)) })
   })
   const checked = await withBodies(deps, found)
+  const ready = checked.filter(({ body }) => body !== 'not_now')
+  const missed = ready.length > 0 ? await update(deps, ready) : new Set()
+  return checked.filter((one) => one.body === 'not_now' || missed.has(one)).map(({ item }) => item)
+}
+
+/** Writes the counts and revives what is due. Resolves to the revivals whose records have changed meanwhile: nothing was written of them. */
+async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<ReadonlySet<unknown>> {
   const requeued = checked.flatMap(({ item, requeues, record }) =>
     requeues === true && record ? [toRequeued(item, record)] : [],
   )
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   if (requeued.length > 0) await deps.onRequeued(requeued)
-  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map((one) => toUpdate(deps, one)) })
+  const updates = checked.map((one) => toUpdate(deps, one))
+  const { n, refused } = await sendUpdates(deps.db, { update: EVENTS, updates })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
-  for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
+  const unmatched = n + refused.length < checked.length ? await findUnrevived(deps, checked) : new Set()
+  const missed = new Set(checked.filter((one, index) => unmatched.has(one) && !codes.has(index)))
+  for (const [index, written] of checked.entries()) if (!missed.has(written)) report(deps, written, codes.get(index))
+  return missed
+}
+
+/** Those that were to be revived and were not. */
+async function findUnrevived(
+  { db, isSharded }: WriteDeps,
+  checked: readonly CheckedDelivery[],
+): Promise<ReadonlySet<unknown>> {
+  const due = checked.filter(({ requeues }) => requeues === true)
+  const now = await findByKeys<StoredRecord>(
+    { db, isSharded },
+    due.map(({ item }) => toKey(item)),
+    { projection: STORED_MEMBERS },
+  )
+  const revivals = new Map(now.map((record) => [nameOfKey(record), record.revivals ?? 0]))
+  return new Set(
+    due.filter(({ item, record }) => (revivals.get(nameOfKey(toKey(item))) ?? 0) <= (record?.revivals ?? 0)),
+  )
 }
 
 function checkDelivery(
@@ -162,14 +140,14 @@ async function withBodies(deps: RestoreDeps, checked: readonly CheckedDelivery[]
   if (revivals.length === 0) return checked
   const restored = await restoreBodies(deps, revivals)
   return checked.map((one) => {
-    const stages = one.requeues === true ? restored.get(String(one.record?._id)) : undefined
-    return stages === null ? { ...one, requeues: 'body_missing' } : { ...one, stages: stages ?? [] }
+    const body = one.requeues === true ? restored.get(String(one.record?._id)) : undefined
+    return body === 'body_missing' ? { ...one, requeues: body } : { ...one, body }
   })
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
 function toUpdate({ isSharded }: RedeliveryCounterDeps, checked: CheckedDelivery): object {
-  const { item, record, differs, requeues, stages = [] } = checked
+  const { item, record, differs, requeues, body } = checked
   const key = toKey(item)
   const q = isSharded?.() === true ? nameBehindMongos(key, record) : { ...key, handler: key.handler ?? null }
   const mismatches = differs ? item.times : 0
@@ -177,8 +155,11 @@ function toUpdate({ isSharded }: RedeliveryCounterDeps, checked: CheckedDelivery
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  return { q, u: [{ $set: counted }, ...stages, requeueDead(item.event)] }
+  const { filter, stages } = typeof body === 'object' ? body : NEEDS_NONE
+  return { q: { ...q, ...filter, state: 'dead' }, u: [{ $set: counted }, ...stages, requeueDead(item.event)] }
 }
+
+const NEEDS_NONE: RevivedBody = { filter: {}, stages: [] }
 
 function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
   return { auditId, id: String(_id), provider, eventId, reason }
@@ -219,10 +200,6 @@ function logNotRequeued(deps: RedeliveryCounterDeps, { provider, event }: Counte
 function nameBehindMongos(key: RecordKey, record: StoredRecord | undefined): object {
   const isUnnamed = record !== undefined && record.slot === undefined
   return isUnnamed ? { _id: record._id, ...key, handler: key.handler ?? null } : nameByKey(key)
-}
-
-function toKey({ provider, event, handler }: RepeatedDelivery): RecordKey {
-  return { provider, eventId: event.id, handler }
 }
 
 type StoredRecord = Pick<

@@ -1,6 +1,9 @@
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { ObjectId } from 'mongodb'
+import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { readTasks } from '../../handlers/calls/read-tasks.ts'
 import { openFreshInbox } from '../../testing/open-fresh-inbox.ts'
@@ -10,7 +13,7 @@ import type { EventDocument } from '../event-document.ts'
 import type { Arrival, InboxDeps } from '../inbox.ts'
 import { eraseEvents } from '../retention/erase-events.ts'
 import { stripOldBodies } from '../retention/strip-old-bodies.ts'
-import { createEvidenceRoom } from './evidence-room.ts'
+import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from './redeliveries.ts'
 
 // Shorter than the horizon of the test provider, an hour.
 const RETENTION = { retentionMs: 3_600_000, bodyRetentionMs: 60_000 }
@@ -47,6 +50,36 @@ async function redeliver(open: OpenInbox, arrival: Arrival): Promise<readonly Ev
   expect(await open.inbox.record(arrival)).toBe('duplicate')
   await open.counts.flush()
   return open.events.find({ eventId: arrival.event.id }).sort({ handler: 1 }).toArray()
+}
+
+interface Hooked {
+  readonly counts: RedeliveryCounter
+  /** What became of the redeliveries. */
+  readonly outcomes: readonly string[]
+  readonly lines: readonly object[]
+}
+
+/** A counter that does something after it has read the records, and before it changes them. */
+function countWith(open: OpenInbox, beforeUpdate: (revivals: readonly Requeued[]) => Promise<void>): Hooked {
+  const { logger, lines } = memoryLogger()
+  const outcomes: string[] = []
+  const counts = createRedeliveryCounter({
+    ...{ ...RETENTION, db: open.db, logger, flushMs: 3_600_000, encryption: NO_ENCRYPTION, onRequeued: beforeUpdate },
+    ...{ maxRevivals: 8, redeliveryMs: () => 3_600_000, errors: createDatabaseErrors(new Registry()) },
+    onBodyConflict: () => undefined,
+    onRedelivered: (_, outcome) => void outcomes.push(outcome),
+  })
+  return { counts, outcomes, lines }
+}
+
+/** The redeliveries of all tasks of a delivery, as the inbox counts them. */
+async function addRedeliveries(open: OpenInbox, counts: RedeliveryCounter, arrival: Arrival): Promise<void> {
+  const { provider, event, rawBody, query, headers, secretId, requestId, wantedBy = [] } = arrival
+  const handlers = wantedBy.flatMap((wish) => (typeof wish === 'string' ? wish : []))
+  const { bodyHash } = await open.record(event.id)
+  const bodyId = handlers.length > 1 ? `acme:${bodyHash}` : undefined
+  const evidence = { rawBody, query, headers, secretId, requestId }
+  for (const handler of handlers) counts.add({ provider, event, bodyHash, handler, evidence, bodyId })
 }
 
 /** What the handlers would get: the texts of their tasks, or why they get none. */
@@ -174,27 +207,100 @@ describe('a redelivery of a dead task whose body was removed', () => {
   })
 })
 
-describe('the room for evidence', () => {
+describe('a redelivery of a dead task, while the database changes or refuses', () => {
   const MIB = 1_024 * 1_024
-  const room = (bodyRetentionMs: number) => createEvidenceRoom({ bodyRetentionMs, redeliveryMs: () => 1_000 })
-  const bringing = (rawBody: Buffer) => ({ provider: 'acme', handler: 'a', evidence: { ...delivery('e1'), rawBody } })
 
-  it('keeps what a task of a handler may need, once for all tasks of a delivery, until it is full', () => {
-    const { keep, clear } = room(999)
-    const shared = Buffer.alloc(5 * MIB)
-    for (let task = 0; task < 100; task += 1) expect(keep(bringing(shared))?.rawBody).toBe(shared)
-    expect(keep(bringing(Buffer.alloc(5 * MIB)))).toBeUndefined()
-    expect(keep(bringing(Buffer.alloc(MIB)))).toBeDefined()
-    clear()
-    expect(keep(bringing(Buffer.alloc(5 * MIB)))).toBeDefined()
+  it('keeps what a redelivery brought until it is written, however much later ones bring', async () => {
+    await using open = await openTasks()
+    await storeStripped(open, delivery('e1'))
+    const large = delivery('e2', { rawBody: Buffer.alloc(8 * MIB - 2_048) })
+    await storeStripped(open, large)
+    let isAway = true
+    const { counts, outcomes } = countWith(open, async () => {
+      if (!isAway) return
+      await addRedeliveries(open, counts, large)
+      isAway = false
+      throw new Error('The audit log is unavailable')
+    })
+    await addRedeliveries(open, counts, delivery('e1'))
+    await counts.flush()
+    await counts.stop()
+    expect(await open.record('e1')).toMatchObject({ state: 'pending', revivals: 1, deliveries: 2 })
+    expect(outcomes).toContain('revived')
+    expect(await sentTasks(open)).toContain('{"id":"e1"}')
   })
 
-  it('keeps nothing else', () => {
-    const { keep } = room(999)
-    expect(Object.keys(keep(bringing(Buffer.alloc(1))) ?? {}).toSorted()).toEqual([
-      ...['headers', 'query', 'rawBody', 'requestId', 'secretId'],
-    ])
-    expect(keep({ ...bringing(Buffer.alloc(1)), handler: undefined })).toBeUndefined()
-    expect(room(1_000).keep(bringing(Buffer.alloc(1)))).toBeUndefined()
+  it('waits with the events of a body that the database refuses, and with no others', async () => {
+    await using open = await openTasks()
+    const { counts, outcomes, lines } = countWith(open, async () => undefined)
+    const [refused, other] = ['e1', 'e2'].map((id) => delivery(id, { wantedBy: ['a', 'b'] })) as [Arrival, Arrival]
+    for (const arrival of [refused, other]) await storeStripped(open, arrival)
+    const { bodyHash } = await open.record('e1')
+    const isRefused = { $gte: [{ $indexOfBytes: ['$_id', bodyHash] }, 0] }
+    await open.db.command({ collMod: BODIES, validator: { $expr: { $not: [isRefused] } } })
+    for (const arrival of [refused, other]) await addRedeliveries(open, counts, arrival)
+    await counts.flush()
+    expect(await open.events.countDocuments({ eventId: 'e2', state: 'pending', deliveries: 2 })).toBe(2)
+    expect(await open.events.countDocuments({ eventId: 'e1', state: 'dead', deliveries: 1 })).toBe(2)
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'inbox.counts-deferred', events: 2 }))
+    await open.db.command({ collMod: BODIES, validator: {} })
+    await counts.stop()
+    expect(await open.events.countDocuments({ eventId: 'e1', state: 'pending', deliveries: 2 })).toBe(2)
+    expect(outcomes).toEqual(['revived', 'revived', 'revived', 'revived'])
+    expect(await sentTasks(open)).toHaveLength(4)
+  })
+
+  it.each([[['a']], [['a', 'b']]])(
+    'brings its body if that was removed after the record was read, for %s',
+    async (wantedBy) => {
+      await using open = await openTasks()
+      const arrival = delivery('e1', { wantedBy })
+      await open.inbox.record(arrival)
+      await open.events.updateMany({}, { $set: { state: 'dead', reason: 'handler_refused' } })
+      const revivals: Requeued[] = []
+      const { counts, outcomes } = countWith(open, async (added) => {
+        revivals.push(...added)
+        if (revivals.length > wantedBy.length) return
+        await open.events.updateMany({}, { $set: { stripAt: new Date(0) } })
+        await stripOldBodies(open.db, RETENTION, new AbortController().signal)
+        await open.db.collection(BODIES).deleteMany()
+      })
+      await addRedeliveries(open, counts, arrival)
+      await counts.flush()
+      expect(await open.events.countDocuments({ state: 'dead', deliveries: 1 })).toBe(wantedBy.length)
+      await counts.stop()
+      expect(await open.events.countDocuments({ state: 'pending', deliveries: 2, revivals: 1 })).toBe(wantedBy.length)
+      expect(outcomes).toEqual(wantedBy.map(() => 'revived'))
+      expect(new Set(revivals.map(({ auditId }) => String(auditId))).size).toBe(wantedBy.length)
+      expect(await sentTasks(open)).toEqual(wantedBy.map(() => '{"id":"e1"}'))
+    },
+  )
+
+  it('counts it once, and reports no revival, where an operator closed the event meanwhile', async () => {
+    await using open = await openTasks()
+    await open.inbox.record(delivery('e1'))
+    await open.events.updateMany({}, { $set: { state: 'dead', reason: 'handler_refused' } })
+    const { counts, outcomes } = countWith(open, async () => {
+      await open.events.updateMany({}, { $set: { state: 'closed' } })
+    })
+    await addRedeliveries(open, counts, delivery('e1'))
+    await counts.flush()
+    await counts.stop()
+    expect(await open.record('e1')).toMatchObject({ state: 'closed', deliveries: 2 })
+    expect(outcomes).toEqual([])
+  })
+
+  it('sends no task without its body where the body was erased meanwhile: it is dead with the reason', async () => {
+    await using open = await openTasks()
+    const arrival = delivery('e1', { wantedBy: ['a', 'b'] })
+    await open.inbox.record(arrival)
+    await open.events.updateMany({}, { $set: { state: 'dead', reason: 'handler_refused' } })
+    const { bodyId = '' } = await open.record('e1')
+    const { counts } = countWith(open, async () => {
+      await eraseEvents(open.db, [{ _id: new ObjectId(), state: 'done', bodyId }])
+    })
+    await addRedeliveries(open, counts, arrival)
+    await counts.stop()
+    expect(await sentTasks(open)).toEqual(['body_missing', 'body_missing'])
   })
 })

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Encryption } from '@oncehook/kernel/encryption'
-import { unavailable } from '@oncehook/kernel/error-codes'
 import { Binary, type Db, type Document } from 'mongodb'
 import { BODIES, type Bodies, type BodyDocument, IS_ERASED, type KeptBody } from '../bodies.ts'
 import type { EventDocument } from '../event-document.ts'
@@ -26,28 +25,42 @@ export interface Revival {
   readonly bodyId: string | undefined
 }
 
+/** How a record that is revived has its body. */
+export interface RevivedBody {
+  /** What must still be true of the record. Bodies are removed at any time. */
+  readonly filter: Document
+  /** The stages that give it its evidence again before it is revived. */
+  readonly stages: readonly Document[]
+}
+
+/** `body_missing`: the record lacks its body, and must not be revived. `not_now`: its body cannot be stored now. */
+export type BodyOfRevival = RevivedBody | 'body_missing' | 'not_now'
+
 /**
- * For the id of each record, the stages that give it its evidence again before it is revived: none if it has its body or needs
- * none. Null: it lacks its body, and must not be revived. A body that several records share is stored before this resolves.
- * @throws unavailable if one cannot be stored now
+ * For the id of each record, how it has its body. Those that need none are left out. A body that several records share is
+ * stored before this resolves.
  */
 export async function restoreBodies(
   deps: RestoreDeps,
   revivals: readonly Revival[],
-): Promise<ReadonlyMap<string, readonly Document[] | null>> {
+): Promise<ReadonlyMap<string, BodyOfRevival>> {
   const needing = revivals.filter(needsBody)
   const present = await findPresent(
     deps,
     needing.flatMap(({ dead }) => dead.bodyId ?? []),
   )
   const keep = keepOnce(deps)
-  const restored = new Map<string, readonly Document[] | null>()
+  const bodies = new Map<string, BodyOfRevival>()
   for (const revival of needing) {
-    const { dead, record } = revival
-    const isThere = dead.bodyId === undefined ? dead.hasBody : present.has(dead.bodyId)
-    if (!isThere) restored.set(String(record._id), await restore(deps, revival, keep))
+    bodies.set(String(revival.record._id), presentBody(revival, present) ?? (await restore(deps, revival, keep)))
   }
-  return restored
+  return bodies
+}
+
+/** The body of a record that has it. A shared one is not removed as long as the record refers to it. */
+function presentBody({ dead: { bodyId, hasBody } }: Revival, present: ReadonlySet<string>): RevivedBody | undefined {
+  if (bodyId !== undefined) return present.has(bodyId) ? { filter: { bodyId }, stages: [] } : undefined
+  return hasBody ? { filter: { $expr: { $not: [LACKS_BODY] } }, stages: [] } : undefined
 }
 
 /** Only the task of a handler is sent with its body. An empty one is never gone. */
@@ -81,17 +94,17 @@ async function restore(
   { encryption }: RestoreDeps,
   { dead, record, evidence, bodyId = dead.bodyId }: Revival,
   keep: Keep,
-): Promise<readonly Document[] | null> {
-  if (evidence === undefined) return null
+): Promise<BodyOfRevival> {
+  if (evidence === undefined) return 'body_missing'
   if (bodyId !== undefined) {
     const kept = await keep(bodyId, evidence.rawBody)
-    if (kept === 'not_stored') throw unavailable({})
-    if (kept === 'erased') return null
+    if (kept === 'not_stored') return 'not_now'
+    if (kept === 'erased') return 'body_missing'
   }
   const raw = bodyId === undefined ? new Binary(evidence.rawBody) : NO_BODY
   const { headers, query, secretId, requestId } = evidence
   const stored = { ...storeEvidence(record._id, { raw, headers, query }, encryption), secretId, requestId }
-  return [evidenceOf({ ...stored, ...(bodyId === undefined ? {} : { bodyId }) })]
+  return { filter: {}, stages: [evidenceOf({ ...stored, ...(bodyId === undefined ? {} : { bodyId }) })] }
 }
 
 /** Sets the evidence if the record is still dead and without a body. */

@@ -1,0 +1,112 @@
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
+import { ObjectId } from 'mongodb'
+import { nameOfKey } from '../slots/find-by-keys.ts'
+import type { RecordKey } from '../slots/slot.ts'
+import type { BroughtEvidence, EvidenceRoom } from './evidence-room.ts'
+
+/** A redelivery: a delivery of an event that is already stored. */
+export interface RepeatedDelivery {
+  readonly provider: string
+  readonly bodyHash: string
+  /** The event, read with the current settings. */
+  readonly event: WebhookEvent
+  /** The handler of the task that is meant, if it is the task of one. */
+  readonly handler?: string | undefined
+  /** Whether the same delivery is counted on another task, which reports another body. */
+  readonly isFurther?: boolean | undefined
+  /** What the redelivery brings, and the document for its body if it has several events or tasks. Default: nothing. */
+  readonly evidence?: BroughtEvidence | undefined
+  readonly bodyId?: string | undefined
+}
+
+/** The redeliveries of one record that are not written yet. */
+export interface Counted extends RepeatedDelivery {
+  times: number
+  evidence: BroughtEvidence | undefined
+  /** Stays the same if the entry of the audit log has to be written again. */
+  readonly auditId: ObjectId
+}
+
+/** Writes counts. Resolves to those that must wait. */
+type WriteCounts = (batch: readonly Counted[]) => Promise<readonly Counted[]>
+
+/** How many counts wait after a write, and why if it failed. */
+interface Written {
+  readonly waiting: number
+  readonly error?: unknown
+}
+
+/** The redeliveries that are not written yet. Their number and what they bring are bounded, also during a write. */
+export interface UnwrittenCounts {
+  /** Adds a redelivery. It is dropped if there is no room. */
+  add(delivery: RepeatedDelivery): void
+  /** Writes all that was added before, in batches. What is not written stays. Never throws. */
+  writeAll(write: WriteCounts): Promise<Written>
+}
+
+// Redeliveries of more different events than this are dropped: their counts are statistics, not promises.
+const MAX_COUNTED = 10_000
+const WRITE_AT_ONCE = 500
+
+/** Creates the counts. What redeliveries bring has its room until it is written. */
+export function createUnwrittenCounts(room: EvidenceRoom): UnwrittenCounts {
+  let counted = new Map<string, Counted>()
+  let open: Counted[] = []
+  const putBack = (item: Counted): void => {
+    const key = nameOfCount(item)
+    const newer = counted.get(key)
+    counted.set(key, newer === undefined ? item : join(item, newer))
+    if (newer?.evidence !== undefined) room.release(item.evidence)
+  }
+  const settle = (batch: readonly Counted[], waiting: readonly Counted[]): void => {
+    const kept = new Set(waiting)
+    for (const item of batch) {
+      if (kept.has(item)) putBack(item)
+      else room.release(item.evidence)
+    }
+  }
+  return {
+    add(delivery) {
+      const key = nameOfCount(delivery)
+      const present = counted.get(key)
+      if (present !== undefined) {
+        present.times += 1
+        present.evidence ??= room.keep(delivery)
+      } else if (counted.size + open.length < MAX_COUNTED) {
+        counted.set(key, { auditId: new ObjectId(), ...delivery, times: 1, evidence: room.keep(delivery) })
+      }
+    },
+    async writeAll(write) {
+      open = [...counted.values()]
+      counted = new Map()
+      let waiting = 0
+      try {
+        while (open.length > 0) {
+          const later = await write(open.slice(0, WRITE_AT_ONCE))
+          settle(open.splice(0, WRITE_AT_ONCE), later)
+          waiting += later.length
+        }
+        return { waiting }
+      } catch (error) {
+        // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
+        waiting += open.length
+        for (const item of open.splice(0)) putBack(item)
+        return { waiting, error }
+      }
+    },
+  }
+}
+
+/** The record that a redelivery is of. */
+export function toKey({ provider, event, handler }: RepeatedDelivery): RecordKey {
+  return { provider, eventId: event.id, handler }
+}
+
+function nameOfCount(delivery: RepeatedDelivery): string {
+  return `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
+}
+
+function join(item: Counted, newer: Counted): Counted {
+  const { auditId, times, evidence } = item
+  return { ...newer, auditId, times: times + newer.times, evidence: newer.evidence ?? evidence }
+}
