@@ -99,7 +99,7 @@ function openIssuerSignIn({ settings, fetch, clock, logger }: GatewayContext): O
   return { issuer: issuer.issuer, ...createIssuerSignIn({ issuer, client: issuer.client, metadata, fetch }) }
 }
 
-function createOperatorLogins({ settings, clock, logger, metrics }: GatewayContext): FailedLogins {
+function createOperatorLogins({ settings, clock, logger, summaries, metrics }: GatewayContext): FailedLogins {
   return createFailedLogins({
     api: 'operator',
     limit: createRateLimit({
@@ -108,7 +108,7 @@ function createOperatorLogins({ settings, clock, logger, metrics }: GatewayConte
     }),
     // There is no proxy in front of the private listener.
     trustedProxyHops: 0,
-    logger,
+    ...{ logger, summaries },
     count: metrics.loginFailed,
   })
 }

@@ -16,6 +16,7 @@ import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import { createRefusals } from '../refusals/refusals.ts'
+import { createSummaryLines } from '../summary-lines.ts'
 import type { GatewayContext, GatewayDeps } from './gateway-context.ts'
 import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
@@ -24,6 +25,9 @@ const STATS_FLUSH_MS = 1_000
 
 /** Creates the context that every stage needs. It opens no connection. */
 export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayContext {
+  // The stages stop in the reverse order: what they count until then is in a line too.
+  const summaries = createSummaryLines()
+  lifecycle.onStop({ name: 'log summaries', withinMs: 100, stop: summaries.end })
   const registry = new Registry()
   addLogMetrics(registry, deps.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
@@ -44,7 +48,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
   return {
     ...deps,
-    lifecycle,
+    ...{ lifecycle, summaries },
     providers,
     owner: randomUUID(),
     mongo,

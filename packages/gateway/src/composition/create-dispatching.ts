@@ -115,7 +115,7 @@ function createDispatcher(
   context: GatewayContext,
   shared: Pick<DispatcherDeps, 'claims' | 'pauses' | 'lease' | 'allowance' | 'turn'>,
 ): Dispatcher {
-  const { settings, logger, clock, random, metrics, payments, recording } = context
+  const { settings, logger, summaries, clock, random, metrics, payments, recording } = context
   const limits = {
     baseMs: settings.RETRY_BASE_MS,
     capMs: settings.RETRY_CAP_MS,
@@ -129,7 +129,7 @@ function createDispatcher(
   const processing = { fulfilment: payments, limits, random, recent, appliesTests }
   const process: DispatcherDeps['process'] = async (batch) =>
     reportMismatch(await processBatch(processing, batch), { logger, metrics })
-  const logSettled = createSettledLog(logger)
+  const logSettled = createSettledLog({ logger, summaries })
   return new Dispatcher({
     ...shared,
     process: recording?.calls(process) ?? process,

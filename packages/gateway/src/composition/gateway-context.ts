@@ -20,6 +20,7 @@ import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { Refusals } from '../refusals/refusals.ts'
 import type { GatewaySettings } from '../settings.ts'
+import type { SummaryLines } from '../summary-lines.ts'
 import type { Recording } from './recording.ts'
 
 /** The settings of a gateway, and the dependencies that tests can replace. */
@@ -42,6 +43,8 @@ export interface GatewayDeps {
 /** The context that all stages of the start share: the dependencies, and everything that is created from them. */
 export interface GatewayContext extends GatewayDeps {
   readonly lifecycle: Lifecycle
+  /** The log lines that cover several events each. They end after everything else. */
+  readonly summaries: SummaryLines
   /** The current providers. */
   readonly providers: WatchedProviders
   /** The current keys of service tokens. */

@@ -14,7 +14,7 @@ export interface MountedApp extends Pick<OrderDeps, 'recordChange'> {
 
 /** Serves everything on the public listener except deliveries, such as the orders API and its OpenAPI document. */
 export function mountApp(
-  { settings, logger, clock, metrics }: GatewayContext,
+  { settings, logger, summaries, clock, metrics }: GatewayContext,
   { listener, fulfilment, recordChange }: MountedApp,
 ): void {
   const limitOf = (name: string, limit: number): RateLimit =>
@@ -35,7 +35,7 @@ export function mountApp(
         api: 'orders',
         limit: limitOf('failed', settings.RATE_LIMIT_FAILED),
         trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-        logger,
+        ...{ logger, summaries },
         count: metrics.loginFailed,
       }),
     },

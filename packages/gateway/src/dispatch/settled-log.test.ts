@@ -2,6 +2,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { ObjectId } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettledClaim, Settlement } from '../inbox/claims/claim.ts'
+import { createSummaryLines } from '../summary-lines.ts'
 import { createSettledLog } from './settled-log.ts'
 
 const deferral: Settlement = { state: 'pending', delayMs: 750 }
@@ -24,7 +25,7 @@ describe('the log of settled events', () => {
 
   it('gives 100 deferred events a line in each second, and counts the others in one line for each code', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog(logger, 'mail')
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'mail' })
     for (let second = 0; second < 2; second += 1) {
       lines.length = 0
       for (let n = 0; n < 800; n += 1) log(settledOf(deferral, n % 2 === 0 ? 'busy' : 'conflict'))
@@ -40,7 +41,7 @@ describe('the log of settled events', () => {
 
   it('has at most 11 such lines, however many codes a handler invents', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog(logger)
+    const log = createSettledLog({ logger, summaries: createSummaryLines() })
     for (let n = 0; n < 1_100; n += 1) log(settledOf(deferral, `code_${n}`))
     vi.advanceTimersByTime(1_000)
     expect(lines).toHaveLength(111)
@@ -48,9 +49,24 @@ describe('the log of settled events', () => {
     expect(lines.at(-1)).not.toHaveProperty('handler')
   })
 
+  it('writes the lines of the last second at the stop, and not again after that', () => {
+    const { logger, lines } = memoryLogger()
+    const summaries = createSummaryLines()
+    const logs = ['mail', 'search'].map((handler) => createSettledLog({ logger, summaries, handler }))
+    for (const log of logs) for (let n = 0; n < 103; n += 1) log(settledOf(deferral, 'busy'))
+    expect(lines).toHaveLength(200)
+    summaries.end()
+    expect(lines.slice(200)).toMatchObject([
+      { msg: 'event.deferred', handler: 'mail', code: 'busy', times: 3 },
+      { msg: 'event.deferred', handler: 'search', code: 'busy', times: 3 },
+    ])
+    vi.advanceTimersByTime(5_000)
+    expect(lines).toHaveLength(202)
+  })
+
   it('is silent after a second without such events', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog(logger)
+    const log = createSettledLog({ logger, summaries: createSummaryLines() })
     log(settledOf(deferral))
     vi.advanceTimersByTime(5_000)
     expect(lines).toHaveLength(1)
@@ -58,7 +74,7 @@ describe('the log of settled events', () => {
 
   it('has a line for every event that ends', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog(logger)
+    const log = createSettledLog({ logger, summaries: createSummaryLines() })
     for (let n = 0; n < 300; n += 1) log(settledOf({ state: 'dead', reason: 'handler_refused' }))
     expect(lines).toHaveLength(300)
   })

@@ -1,5 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import type { AttemptResult, SettledClaim } from '../inbox/claims/claim.ts'
+import type { SummaryLines } from '../summary-lines.ts'
 
 /** Logs the result of an attempt. */
 type LogSettled = (settled: SettledClaim) => void
@@ -7,17 +8,23 @@ type LogSettled = (settled: SettledClaim) => void
 // Ids and types come from senders.
 const MOST_CHARACTERS = 64
 
-const SUMMARY_MS = 1_000
 const MOST_DEFERRED = 100
 // A handler chooses its codes.
 const MOST_CODES = 10
 const OTHERS = 'others'
 
+/** Where the lines go, and whose events they are about. Without a handler, they are those of fulfilment. */
+interface SettledLogDeps {
+  readonly logger: Logger
+  readonly summaries: Pick<SummaryLines, 'writeLater'>
+  readonly handler?: string
+}
+
 /**
  * Creates the log of one dispatcher: a line for each event that is settled. In each second, 100 events that are tried again
  * get a separate line. The others are counted in one line for each code, so that they push no other lines out of the log.
  */
-export function createSettledLog(logger: Logger, handler?: string): LogSettled {
+export function createSettledLog({ logger, summaries, handler }: SettledLogDeps): LogSettled {
   const counted = new Map<string, number>()
   let deferred = 0
   const write = (): void => {
@@ -31,7 +38,7 @@ export function createSettledLog(logger: Logger, handler?: string): LogSettled {
     counted.set(key, (counted.get(key) ?? 0) + 1)
   }
   const defer = (settled: SettledClaim, delayMs: number): void => {
-    if (deferred === 0) setTimeout(write, SUMMARY_MS).unref()
+    if (deferred === 0) summaries.writeLater(write)
     deferred += 1
     if (deferred > MOST_DEFERRED) count(settled.attempt)
     else logger.warn({ ...lineOf(settled), delayMs }, 'event.deferred')

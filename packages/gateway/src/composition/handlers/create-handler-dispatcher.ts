@@ -57,7 +57,7 @@ export function createHandlerDispatcher(
   const { mayHaveDue } = shared
   const indexed = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
   const claims = settlesShared(databaseErrors.watch({ ...indexed, releaseStrays: async () => 0 }))
-  const logSettled = createSettledLog(logger, name)
+  const logSettled = createSettledLog({ logger, summaries: context.summaries, handler: name })
   return new Dispatcher({
     ...{ handler: name, clock, random, logger, concurrency, batchSize: batch, claims },
     process: prepareProcess(context, shared, { handler, claims }),

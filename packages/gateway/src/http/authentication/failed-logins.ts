@@ -1,5 +1,6 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { SummaryLines } from '../../summary-lines.ts'
 import { type Addressed, clientAddress } from '../client-address.ts'
 import type { RateLimit } from '../rate-limit.ts'
 
@@ -11,6 +12,7 @@ export interface FailedLoginsDeps {
   readonly limit: RateLimit
   readonly trustedProxyHops: number
   readonly logger: Logger
+  readonly summaries: Pick<SummaryLines, 'writeLater'>
   readonly count: (api: string, reason: string) => void
 }
 
@@ -25,7 +27,6 @@ export interface FailedLogins {
   isSummarised(error: unknown): boolean
 }
 
-const SUMMARY_MS = 1_000
 // Addresses beyond this number share a line in the same second.
 const MAX_LINES = 100
 
@@ -35,7 +36,7 @@ const MAX_LINES = 100
  * same address must not lock out its holder.
  */
 export function createFailedLogins(deps: FailedLoginsDeps): FailedLogins {
-  const { api, limit, trustedProxyHops, logger, count } = deps
+  const { api, limit, trustedProxyHops, logger, summaries, count } = deps
   const summarised = new WeakSet<object>()
   const failures = new Map<string, number>()
   const write = (): void => {
@@ -43,7 +44,7 @@ export function createFailedLogins(deps: FailedLoginsDeps): FailedLogins {
     failures.clear()
   }
   const add = (address: string): void => {
-    if (failures.size === 0) setTimeout(write, SUMMARY_MS).unref()
+    if (failures.size === 0) summaries.writeLater(write)
     const key = failures.has(address) || failures.size < MAX_LINES ? address : 'others'
     failures.set(key, (failures.get(key) ?? 0) + 1)
   }
