@@ -84,7 +84,7 @@ async function killBeforeAnswer({ stack, gateways, makePayments, kill, untilReco
   stack.fulfilment.pause()
   await Promise.all(events.map((event) => deliverUntilAccepted(first.provider, event)))
   await untilRecorded(({ step, begun }) => step === 'call' && isAbout(begun, ids))
-  // The request is written after the step is recorded.
+  // The request is written after the step is recorded. Nothing shows when: fulfilment, which would receive it, is paused.
   await sleep(500)
   first.service.pause()
   stack.fulfilment.resume()

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { ORDERS } from './orders/stored/order-document.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
@@ -56,15 +55,8 @@ async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void>
 }
 
 /** Retries calls that are refused temporarily, as callers do. */
-async function persistent<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await call()
-    } catch (error) {
-      if (tries === 20) throw error
-      await sleep(250)
-    }
-  }
+function persistent<T>(call: () => Promise<T>): Promise<T> {
+  return vi.waitFor(call, PATIENCE)
 }
 
 describe('fulfilment as a process', () => {

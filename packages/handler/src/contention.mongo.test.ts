@@ -14,6 +14,9 @@ afterAll(() => stack.disposeAsync())
 const onPostgres = stack.use(await openPostgres(process.env))
 const onMongo = stack.use(await openMongo(process.env))
 
+// In this time, transactions of the same moment meet. If they do not, the test passes without them.
+const MEETING_MS = 5
+
 const opened: Handler[] = []
 const lines: LogLine[] = []
 afterEach(async () => {
@@ -52,6 +55,13 @@ describe('a handler on PostgreSQL', () => {
     return client.query(text, values).finally(() => client.end())
   }
 
+  /** Ends these connections, and waits until they are gone. */
+  async function endConnections(context: TestContext, pids: readonly unknown[]): Promise<void> {
+    await query(context, 'select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids])
+    const left = 'select 1 from pg_stat_activity where pid = any($1::int[])'
+    await expect.poll(async () => (await query(context, left, [pids])).rows).toEqual([])
+  }
+
   it('does not count an event as done if the function hides that a query failed', async (context) => {
     const store = under(context)
     const handler = start(store.store, async ({ key }, tx) => {
@@ -80,12 +90,12 @@ describe('a handler on PostgreSQL', () => {
 
   it('refuses a query after the function has returned', async (context) => {
     const store = under(context)
-    let late: Promise<unknown> | undefined
+    let applyLate = (): Promise<unknown> => Promise.resolve()
     const handler = start(store.store, ({ key }, tx) => {
-      late = sleep(300).then(() => store.apply(tx, key))
+      applyLate = () => store.apply(tx, key)
     })
     expect(await send(handler, 'forgotten_1')).toEqual([200, undefined])
-    await expect(late).rejects.toThrow('await everything before the function returns')
+    await expect(applyLate()).rejects.toThrow('await everything before the function returns')
     expect(await store.effects()).not.toHaveProperty('forgotten_1')
   })
 
@@ -95,7 +105,7 @@ describe('a handler on PostgreSQL', () => {
     stack.defer(() => pool.end())
     const handler = start(postgres(pool, { isolation: 'serializable' }), async (_, tx) => {
       const { rows } = await tx.query<{ n: number }>('select n from counter')
-      await sleep(5)
+      await sleep(MEETING_MS)
       await tx.query('update counter set n = $1', [(rows[0]?.n ?? 0) + 1])
     })
     expect(new Set(await sendAll(handler, 'serial'))).toEqual(new Set([200]))
@@ -108,17 +118,19 @@ describe('a handler on PostgreSQL', () => {
     const handler = start(store.store, async ({ key }, tx) => {
       await store.apply(tx, key)
       const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
-      if (isFirst) await query(context, 'select pg_terminate_backend($1)', [rows[0]?.pid])
+      if (!isFirst) return
       isFirst = false
-      await sleep(100)
+      await endConnections(context, [rows[0]?.pid])
     })
     expect(await send(handler, 'lost_1')).toEqual([500, 'failed'])
     expect(await store.effects()).not.toHaveProperty('lost_1')
     expect(await send(handler, 'lost_1')).toEqual([200, undefined])
-    const others =
-      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()'
-    await query(context, others)
-    await sleep(100)
+    const others = 'select pid from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()'
+    const { rows } = await query(context, others)
+    await endConnections(
+      context,
+      rows.map(({ pid }) => pid),
+    )
     expect(await send(handler, 'lost_2')).toEqual([200, undefined])
     expect(await store.effects()).toMatchObject({ lost_1: 1, lost_2: 1 })
   })
@@ -166,11 +178,14 @@ describe('a handler on MongoDB', () => {
   it('keeps what a failed run left behind out of the next run', async () => {
     let runs = 0
     let left: Promise<unknown> | undefined
+    const second = Promise.withResolvers<void>()
     const handler = start(onMongo.store, async ({ key }, tx) => {
       runs += 1
-      if (runs > 1) await sleep(400)
-      else {
-        left = sleep(200).then(() => onMongo.apply(tx, key))
+      if (runs > 1) {
+        second.resolve()
+        await left?.catch(() => undefined)
+      } else {
+        left = second.promise.then(() => onMongo.apply(tx, key))
         left.catch(() => undefined)
         const error = new MongoError('Another transaction was first')
         error.addErrorLabel('TransientTransactionError')
@@ -191,7 +206,7 @@ describe('a handler on MongoDB', () => {
     await counters.insertOne({ _id: 'n', n: 0 })
     const handler = start(onMongo.store, async (_, { db, session }) => {
       await db.collection<{ _id: string }>('counters').updateOne({ _id: 'n' }, { $inc: { n: 1 } }, { session })
-      await sleep(5)
+      await sleep(MEETING_MS)
     })
     expect(new Set(await sendAll(handler, 'aborted'))).toEqual(new Set([200]))
     expect((await counters.findOne())?.n).toBe(27)

@@ -64,6 +64,7 @@ function countOf(members: Partial<StoredReceipt>): Promise<number> {
 
 describe('receipts by mail', () => {
   it('arrive once each from a server so slow that the last wait longer than an attempt may take', async () => {
+    // How slow the server is: nothing waits for the end of this time.
     await using server = await startMailServer({ beforeAnswer: () => sleep(200) })
     await oweReceipts(80)
     await using _ = mailTo(server, 3_000)

@@ -442,6 +442,7 @@ describe.concurrent('after an outage of the sink', () => {
     await receipts.payOrders(20)
     worker.worker.nudge()
     await receipts.untilSent(20)
+    // Longer than a worker waits for its next look, which nothing shows if it finds nothing.
     await sleep(3_000)
     expect(await receipts.receiptOf(full)).toMatchObject({ attempts: 1, state: 'owed' })
   })
@@ -459,6 +460,7 @@ describe.concurrent('after an outage of the sink', () => {
     await receipts.payOrders(10)
     worker.worker.nudge()
     await receipts.untilSent(10)
+    // As above.
     await sleep(2_500)
     expect(taken.filter(({ receipt }) => receipt.orderId === hung)).toHaveLength(1)
   })

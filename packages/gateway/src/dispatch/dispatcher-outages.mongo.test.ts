@@ -69,6 +69,7 @@ describe.concurrent('Dispatcher', () => {
       fake.onCall = () => promise
       now = 1_000
       await until(() => expect(fake.calls).toHaveLength(2))
+      // The third would be sent as soon as the second is: nothing happens that could be waited for.
       await sleep(100)
       expect(fake.calls).toHaveLength(2)
       resolve()

@@ -5,6 +5,7 @@ import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, overload, preload, startDispatcher, until } from '../testing/start-dispatcher.ts'
 
+// The sleeps make fulfilment slow, so that less goes through than comes. No test waits for their end.
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createGuardedFetch, isPrivateAddress, isPublic } from './guarded-fetch.ts'
 import { type Lookup, shareLookup } from './share-lookup.ts'
@@ -34,13 +33,21 @@ describe('createGuardedFetch', () => {
     'looks a name up once for calls of several handlers at the same time (private addresses: %s)',
     async (mayBePrivate) => {
       const asked: string[] = []
-      const lookup = shareLookup(async (name, options) => {
+      const answered = Promise.withResolvers<void>()
+      const shared = shareLookup(async (name, options) => {
         asked.push(name)
-        await sleep(100)
+        await answered.promise
         return toThisMachine(name, options)
       })
+      let waiting = 0
+      const lookup: Lookup = (...question) => {
+        waiting += 1
+        return shared(...question)
+      }
       const handlers = [1, 2].map(() => createGuardedFetch({ lookup, mayBePrivate }))
       const calls = Array.from({ length: 8 }, () => handlers.map((call) => call(`http://shop.example:${port}/`, {})))
+      await expect.poll(() => waiting).toBe(calls.flat().length)
+      answered.resolve()
       const results = await Promise.allSettled(calls.flat())
       expect(new Set(results.map(({ status }) => status))).toEqual(new Set([mayBePrivate ? 'fulfilled' : 'rejected']))
       expect(asked).toEqual(['shop.example'])

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fulfilmentClient, refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
@@ -306,10 +305,14 @@ describe('replays.cancel', () => {
     await expect.poll(() => replays.countDocuments(held)).toBe(0)
     const after = await finished(replayId)
     expect(after.started).toBeLessThanOrEqual(cancelled.started + 2)
-    await sleep(1_500)
+    // A later replay at the same pace shows that there was time for more.
+    await insertDead(3, { provider: 'later' })
+    const later = await bob.events.replay.mutate({ filter: { provider: 'later' }, reason, ratePerSecond: 2 })
+    expect(await finished(later.replayId)).toMatchObject({ state: 'finished', started: 3 })
     expect(await alice.replays.get.query({ replayId: replayId ?? '' })).toEqual(after)
     expect(await system.events.countDocuments({ provider, state: 'dead' })).toBe(20 - after.started)
     expect((await alice.audit.list.query()).items).toMatchObject([
+      { by: 'bob', action: 'events.replay' },
       { by: 'bob', action: 'replays.cancel', reason: null, details: { replayId, state: 'running' } },
       { by: 'alice', action: 'events.replay' },
     ])
