@@ -15,8 +15,8 @@ interface Fault {
 /** A TCP proxy between two parts that can lose chosen messages and then stop, be slow, or break. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Sets the port to which connections lead from now on. */
-  leadTo(port: number): void
+  /** Sets the ports to which connections lead from now on: to each of them in turn. */
+  leadTo(...ports: readonly number[]): void
   /** Sets the next fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
   strike(fault: Fault): Promise<void>
   /** Keeps the reply to the next request that carries a text, and what follows on its connection, until it is released. */
@@ -35,7 +35,7 @@ interface ArmedFault extends Fault {
 
 /** Starts a proxy that loses nothing yet. */
 export async function startFaultProxy(): Promise<FaultProxy> {
-  let target = 0
+  let [targets, turn]: [readonly number[], number] = [[0], 0]
   let armed: ArmedFault | null = null
   const replies = createHeldReplies()
   let delayMs = 0
@@ -69,7 +69,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   }
 
   const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(targets[turn++ % targets.length] ?? 0, '127.0.0.1')
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => undefined)
@@ -91,8 +91,8 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    leadTo: (port) => {
-      target = port
+    leadTo: (...ports) => {
+      targets = ports
     },
     strike: (fault) => {
       armed = { ...fault, seen: 0, struckBy: null, struck: Promise.withResolvers<void>() }
