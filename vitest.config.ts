@@ -93,6 +93,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'fault',
+          // As in production: what a write waits for, and what can be lost, depends on the other nodes.
+          globalSetup: ['test/support/mongod/three-nodes-setup.ts'],
           include: ['test/fault/**/*.fault.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 300_000,

@@ -20,4 +20,15 @@ describe('startThrowawayMongod', () => {
       await client.close()
     }
   })
+
+  it('has three nodes if it is asked for them, and a late node causes no election', { timeout: 90_000 }, async () => {
+    const found = await findMongod({ env: process.env, say: () => undefined })
+    await using server = await startThrowawayMongod(found, { nodes: 3 })
+    await using client = await new MongoClient(server.uri).connect()
+    const { config } = await client.db('admin').command({ replSetGetConfig: 1 })
+    expect(config.members).toHaveLength(3)
+    expect(config.settings.electionTimeoutMillis).toBe(10_000)
+    const onAll = { writeConcern: { w: 3, journal: true } } as const
+    await expect(client.db('t').collection('x').insertOne({ a: 1 }, onAll)).resolves.toBeDefined()
+  })
 })

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { createOrders } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { adminCommand, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
-import { shareReplicaSet } from '../support/mongod/share-replica-set.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import type { ApiOrder } from '../support/stack/records.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
@@ -18,8 +17,6 @@ const MODEST = { perSecond: 20, parallel: 5, repetitionsPerSecond: 5 }
 const CONTENT = { customerId: 'cus_late', currency: 'EUR', items: [{ sku: 's', quantity: 1, unitAmount: 2_000 }] }
 // Leases and retries of these stacks last seconds; an hour means that something waited for the wrong clock.
 const SETTLED_WITHIN_MS = 60_000
-
-const replicaSet = shareReplicaSet()
 
 /** The clock of a service, as its answers show it. */
 const clockAt = (port: number) => async (): Promise<Date> => {
@@ -119,7 +116,7 @@ async function failedCalls(stack: Stack): Promise<number> {
 describe('a clock that is an hour ahead, and one that is an hour behind', () => {
   it('FP-40: of the gateway refuses signatures while it is wrong; repeated, they are all accepted and settled', async (context) => {
     await using clock = await createFakeClock(context)
-    await using stack = await startStack({ gateway: clock.env, mongoUri: (await replicaSet()).uri })
+    await using stack = await startStack({ gateway: clock.env })
     await using source = new WebhookSource(stack.provider('acme'), MODEST)
     // This provider signs no time, so its deliveries are accepted with any clock.
     await using timeless = new WebhookSource(stack.provider('shop'), MODEST)
@@ -146,7 +143,7 @@ describe('a clock that is an hour ahead, and one that is an hour behind', () => 
 
   it('FP-40: of fulfilment delays events until it is right; every delivery is answered 200 at once', async (context) => {
     await using clock = await createFakeClock(context)
-    await using stack = await startStack({ fulfilment: clock.env, mongoUri: (await replicaSet()).uri })
+    await using stack = await startStack({ fulfilment: clock.env })
     await using source = new WebhookSource(stack.provider('acme'), PACE)
     const read = clockAt(stack.place.fulfilmentPort)
     const struck: Record<string, number> = {}

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { prepareReplicaSet, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { portOfPrimary } from '../support/mongod/primary-of-run.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { ServiceUnderTest } from '../support/stack/service-under-test.ts'
@@ -14,11 +15,10 @@ import { until } from '../support/until.ts'
 const DOWN_MS = 20_000
 const DELAY_MS = 800
 
-/** A stack whose services reach the database of the run through a proxy. */
+/** A stack whose services reach the primary of the run's replica set, and no other node, through a proxy. */
 async function startStackBehindProxy(resources: AsyncDisposableStack) {
   const proxy = resources.use(await startFaultProxy())
-  const { port } = new URL(process.env.TEST_MONGODB_URI ?? '')
-  proxy.leadTo(Number(port))
+  proxy.leadTo(await portOfPrimary())
   const uri = { MONGODB_URI: `mongodb://127.0.0.1:${proxy.port}/?directConnection=true` }
   return { proxy, stack: resources.use(await startStack({ gateway: uri, fulfilment: uri })) }
 }
@@ -29,20 +29,19 @@ function sourceOf(stack: Stack, perSecond: number): WebhookSource {
 
 describe('the database', () => {
   it('FP-04: stopped under load: 500 in time and never 200, accepts again without a restart, nothing lost', async () => {
-    await using set = await startReplicaSet(1)
+    await using set = await startReplicaSet(3)
     await using stack = await startStack({ mongoUri: set.uri })
     await using source = sourceOf(stack, 100)
     addMixedLoad(source, await createOrders(stack, 120))
     const finished = source.run()
     await source.untilAccepted(100)
-    const node = await set.primary()
-    await node.kill('SIGTERM')
+    await Promise.all(set.nodes.map((node) => node.kill('SIGTERM')))
     const strange = { type: 'invoice.created', id: 'evt_strange', paymentId: 'p', orderId: 'o' }
     const event = { ...strange, amount: 1, currency: 'EUR', occurredAt: Date.now() }
     const stoppedAt = performance.now()
     const answers = []
     while (performance.now() - stoppedAt < DOWN_MS) answers.push(await stack.deliver(event))
-    await node.start()
+    await Promise.all(set.nodes.map((node) => node.start()))
     const backAt = performance.now()
     await until(
       async () => (await stack.deliver(event)).status,
@@ -63,7 +62,7 @@ describe('the database', () => {
 
   it('FP-05: absent when the gateway starts: not ready and no 200 before it appears, ready soon after', async () => {
     await using resources = new AsyncDisposableStack()
-    const set = resources.use(await prepareReplicaSet(1))
+    const set = resources.use(await prepareReplicaSet(3))
     const place = await choosePlace(resources, set.uri)
     const gateway = resources.use(new ServiceUnderTest('gateway', gatewaySettings(place)))
     const started = gateway.start()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
-import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import type { ApiOrder } from '../support/stack/records.ts'
 import { startSeveralGateways } from '../support/stack/several-gateways.ts'
@@ -35,8 +34,7 @@ async function now({ events }: Stack): Promise<number> {
 describe(`${GATEWAYS} gateways on one inbox of three nodes, under load`, { timeout: 480_000 }, () => {
   it('FP-13: what one of them held when it was killed is taken over within a lease and two seconds', async () => {
     const settings = { LEASE_MS: String(LEASE_MS) }
-    await using set = await startReplicaSet(3)
-    await using stack = await startStack({ gateway: settings, mongoUri: set.uri })
+    await using stack = await startStack({ gateway: settings })
     await using several = await startSeveralGateways(stack, GATEWAYS, settings)
     await using source = new WebhookSource(several.provider, PACE)
     await using probe = new WebhookSource(stack.provider('acme'), PACE)

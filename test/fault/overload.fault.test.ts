@@ -5,6 +5,7 @@ import { residentMib } from '../../bench/measure/process-usage.ts'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
 import { signedDelivery } from '../support/http/signed-delivery.ts'
 import { createOrders } from '../support/load/mixed-load.ts'
+import { portOfPrimary } from '../support/mongod/primary-of-run.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
@@ -98,7 +99,7 @@ describe('more than the gateway can store', () => {
   }, async () => {
     await using resources = new AsyncDisposableStack()
     const proxy = resources.use(await startFaultProxy())
-    proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))
+    proxy.leadTo(await portOfPrimary())
     const gateway = {
       MONGODB_URI: `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`,
       NODE_OPTIONS: SERVICE_FLAGS.join(' '),

@@ -2,7 +2,6 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { expect, it } from 'vitest'
 import { createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
-import { shareReplicaSet } from '../support/mongod/share-replica-set.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { type FaultProxy, startFaultProxy } from '../support/stack/fault-proxy.ts'
 import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
@@ -16,10 +15,8 @@ const MAX_CRASHES = 3
 const MOST_DEATHS = 12
 const BURIED_WITHIN_MS = 150_000
 
-const replicaSet = shareReplicaSet()
-
 it(`FP-36: an order that fulfilment cannot read delays only its own event, and none of ${NEIGHBOURS} others`, async () => {
-  await using stack = await startStack({ mongoUri: (await replicaSet()).uri })
+  await using stack = await startStack()
   const [damaged, ...orders] = await createOrders(stack, NEIGHBOURS + 1)
   if (damaged === undefined) return expect.unreachable()
   const only = { _id: damaged.id }
@@ -76,7 +73,7 @@ it.each(['fulfilment', 'gateway'] as const)(
   async (name) => {
     await using between = await startFaultProxy()
     const gateway = { FULFILMENT_URL: `http://127.0.0.1:${between.port}`, MAX_CRASHES: String(MAX_CRASHES) }
-    await using stack = await startStack({ gateway, mongoUri: (await replicaSet()).uri })
+    await using stack = await startStack({ gateway })
     between.leadTo(stack.place.fulfilmentPort)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 20 })
     const [poisoned, ...orders] = await createOrders(stack, INNOCENT + 1)

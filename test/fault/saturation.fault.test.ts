@@ -3,7 +3,6 @@ import { expect, it } from 'vitest'
 import { createOrders } from '../support/load/mixed-load.ts'
 import { putOf } from '../support/load/orders-writes.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
-import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startSecondGateway } from '../support/stack/second-gateway.ts'
@@ -25,8 +24,7 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
     LEASE_MS: String(LEASE_MS),
     FULFILMENT_URL: `http://127.0.0.1:${between.port}`,
   }
-  await using set = await startReplicaSet(3)
-  await using stack = await startStack({ gateway: settings, mongoUri: set.uri })
+  await using stack = await startStack({ gateway: settings })
   between.leadTo(stack.place.fulfilmentPort)
   await using second = await startSecondGateway(stack, settings)
   await using source = new WebhookSource(stack.provider('acme'), { perSecond: 150, parallel: 50 })

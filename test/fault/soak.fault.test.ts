@@ -6,7 +6,7 @@ import { residentMib } from '../../bench/measure/process-usage.ts'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
 import { addMixedLoad, createOrdersAfterFault, outlastReceiptLeases } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
-import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { type MongodUnderTest, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
@@ -46,13 +46,12 @@ it(`FP-25: ${FAULTS} faults at random in ${SECONDS} s with the seed ${SEED}: not
 }, async () => {
   process.stderr.write(`SOAK_SEED=${SEED}\n`)
   const random = seededRandom(SEED)
-  await using set = await startReplicaSet(1)
+  await using set = await startReplicaSet(3)
   const flags = { NODE_OPTIONS: SERVICE_FLAGS.join(' ') }
   await using stack = await startStack({ mongoUri: set.uri, gateway: flags, fulfilment: flags })
   await using source = new WebhookSource(stack.provider('acme'), { perSecond: PER_SECOND, parallel: 100 })
   const { gateway, fulfilment } = stack
   const services = [gateway, fulfilment]
-  const node = await set.primary()
 
   const again = async (service: ServiceUnderTest, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     await service.kill(signal)
@@ -63,6 +62,11 @@ it(`FP-25: ${FAULTS} faults at random in ${SECONDS} s with the seed ${SEED}: not
     await sleep(FROZEN_MS)
     service.resume()
   }
+  const killAgain = async (node: MongodUnderTest = expect.unreachable()): Promise<void> => {
+    await node.kill('SIGKILL')
+    await node.start()
+    await set.untilWhole()
+  }
   const faults: Readonly<Record<string, () => Promise<void>>> = {
     'gateway killed': () => again(gateway, 'SIGKILL'),
     'fulfilment killed': () => again(fulfilment, 'SIGKILL'),
@@ -70,11 +74,8 @@ it(`FP-25: ${FAULTS} faults at random in ${SECONDS} s with the seed ${SEED}: not
     'fulfilment stopped': () => again(fulfilment, 'SIGTERM'),
     'gateway frozen': () => freeze(gateway),
     'fulfilment frozen': () => freeze(fulfilment),
-    'mongod killed': async () => {
-      await node.kill('SIGKILL')
-      await node.start()
-      await set.primary()
-    },
+    'primary killed': async () => killAgain(await set.primary()),
+    'secondary killed': async () => killAgain((await set.secondaries())[Math.floor(random() * 2)]),
   }
 
   const begunAt = performance.now()

@@ -38,19 +38,19 @@ export async function preparePostgres(programs: string): Promise<HandlerDatabase
 // MongoDB ends the transactions of a process that was killed only after this time. Its default is 60 s.
 const TRANSACTION_SECONDS = 2
 
-/** Starts MongoDB and prepares a database for a handler. */
+/** Starts a MongoDB of three nodes and prepares a database for a handler. */
 export async function prepareMongo(): Promise<HandlerDatabase> {
   const lifetime = ['--setParameter', `transactionLifetimeLimitSeconds=${TRANSACTION_SECONDS}`]
   const found = await findMongod({ env: process.env, say: console.error })
-  const server = await startThrowawayMongod(found, { flags: [...SMALL_SERVER, ...lifetime] })
-  const url = new URL(server.uri)
-  url.pathname = 'handler'
-  await setUpMongo(url.href)
-  const client = await new MongoClient(url.href).connect()
+  const server = await startThrowawayMongod(found, { flags: [...SMALL_SERVER, ...lifetime], nodes: 3 })
+  // `URL` takes no list of hosts.
+  const url = server.uri.replace('/?', '/handler?')
+  await setUpMongo(url)
+  const client = await new MongoClient(url).connect()
   const db = client.db()
   await Promise.all(['effects', 'sent'].map((table) => db.createCollection(table)))
   return {
-    ...{ kind: 'mongo', url: url.href },
+    ...{ kind: 'mongo', url },
     async read(table) {
       const found = await db.collection(table).find().toArray()
       return found.map(({ key }) => String(key))

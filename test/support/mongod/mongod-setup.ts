@@ -3,7 +3,7 @@ import { startThrowawayMongod } from '../../../scripts/mongod/throwaway-mongod.t
 
 /**
  * vitest's global set-up: one real MongoDB for the whole run, whose connection string workers find in `TEST_MONGODB_URI`.
- * `MONGODB_URI`, where set, is used instead. Runs once for each project; only the first one starts a server.
+ * `MONGODB_URI`, where set, is used instead. The fault tests have three nodes: `three-nodes-setup.ts`.
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env.TEST_MONGODB_URI) return undefined
