@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
-import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import {
   createHandler,
   type Handler,
@@ -11,16 +10,11 @@ import {
   Refusal,
 } from './create-handler.ts'
 import type { LaterTransaction } from './store.ts'
+import { openTestStores } from './testing/open-test-stores.ts'
 import { SECRET, type Sent, signedRequest } from './testing/signed-request.ts'
-import { openMongo, openPostgres, type StoreUnderTest } from './testing/test-stores.ts'
+import type { StoreUnderTest } from './testing/test-stores.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-
-const STORES = [
-  ['PostgreSQL', stack.use(await openPostgres(process.env))],
-  ['MongoDB', stack.use(await openMongo(process.env))],
-] as const
+const stores = await openTestStores(process.env)
 
 const opened: Handler[] = []
 afterEach(async () => {
@@ -33,10 +27,7 @@ interface Sending {
   send(sent: Sent): Promise<readonly [status: number, body: Record<string, unknown>, retryAfter: string | null]>
 }
 
-describe.each(STORES)('a handler on %s', (_, opened) => {
-  /** The store, as far as it is there. */
-  const under = ({ skip }: TestContext): StoreUnderTest => (opened as StoreUnderTest | null) ?? skip(NO_POSTGRES)
-
+describe.each(stores.each)('a handler on %s', (_, under) => {
   it('has the effect of an event once, and answers a repetition with the stored result', async (context) => {
     const store = under(context)
     const { send } = start(store)
@@ -262,7 +253,7 @@ describe.each(STORES)('a handler on %s', (_, opened) => {
 })
 
 describe('a handler on PostgreSQL', () => {
-  const under = ({ skip }: TestContext) => STORES[0][1] ?? skip(NO_POSTGRES)
+  const under = stores.onPostgres
 
   it('removes keys that have expired', async (context) => {
     const store = under(context)

@@ -1,18 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it, type TestContext, vi } from 'vitest'
-import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHandler, type Handler, type LaterFunction, type LaterLimits, type LogLine } from '../create-handler.ts'
+import { openTestStores } from '../testing/open-test-stores.ts'
 import { SECRET, signedRequest } from '../testing/signed-request.ts'
-import { openMongo, openPostgres, type StoreUnderTest } from '../testing/test-stores.ts'
+import type { StoreUnderTest } from '../testing/test-stores.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-
-const STORES = [
-  ['PostgreSQL', stack.use(await openPostgres(process.env))],
-  ['MongoDB', stack.use(await openMongo(process.env))],
-] as const
+const stores = await openTestStores(process.env)
 
 const opened: Handler[] = []
 const lines: LogLine[] = []
@@ -27,9 +21,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((handler) => handler.close()))
 })
 
-describe.each(STORES)('messages on %s', (_, storeOrNull) => {
-  const under = ({ skip }: TestContext): StoreUnderTest => (storeOrNull as StoreUnderTest | null) ?? skip(NO_POSTGRES)
-
+describe.each(stores.each)('messages on %s', (_, under) => {
   it('are sent after the commit, with their key and payload, and removed', async (context) => {
     const store = under(context)
     const mail = vi.fn<LaterFunction>()
@@ -222,8 +214,8 @@ describe.each(STORES)('messages on %s', (_, storeOrNull) => {
 })
 
 describe('messages on PostgreSQL', () => {
-  it('do not delay the end of a handler while the database is locked', async ({ skip }) => {
-    const { url, store } = STORES[0][1] ?? skip(NO_POSTGRES)
+  it('do not delay the end of a handler while the database is locked', async (context) => {
+    const { url, store } = stores.onPostgres(context)
     const client = new pg.Client(url)
     await client.connect()
     await client.query('begin; lock table oncehook_keys, oncehook_outbox')

@@ -1,17 +1,11 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it, type TestContext, vi } from 'vitest'
-import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHandler, type Handler, type LaterFunction, type LogLine, type Store } from '../create-handler.ts'
 import type { ClaimedMessage, Outbox } from '../store.ts'
+import { openTestStores } from '../testing/open-test-stores.ts'
 import { SECRET, signedRequest } from '../testing/signed-request.ts'
-import { openMongo, openPostgres, type StoreUnderTest } from '../testing/test-stores.ts'
+import type { StoreUnderTest } from '../testing/test-stores.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-
-const STORES = [
-  ['PostgreSQL', stack.use(await openPostgres(process.env))],
-  ['MongoDB', stack.use(await openMongo(process.env))],
-] as const
+const stores = await openTestStores(process.env)
 
 const opened: Handler[] = []
 const lines: LogLine[] = []
@@ -26,9 +20,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((handler) => handler.close()))
 })
 
-describe.each(STORES)('messages on %s that were sent and cannot be removed', (_, storeOrNull) => {
-  const under = ({ skip }: TestContext): StoreUnderTest => (storeOrNull as StoreUnderTest | null) ?? skip(NO_POSTGRES)
-
+describe.each(stores.each)('messages on %s that were sent and cannot be removed', (_, under) => {
   it('are removed by a later try, without another attempt', async (context) => {
     const store = under(context)
     const mail = vi.fn<LaterFunction>()
@@ -61,9 +53,8 @@ describe.each(STORES)('messages on %s that were sent and cannot be removed', (_,
   })
 })
 
-it.each(STORES)('on %s, a removal that outlasts the lease sends nothing again', async (_, storeOrNull) => {
-  const store = storeOrNull as StoreUnderTest | null
-  if (store === null) return
+it.for(stores.each)('on %s, a removal that outlasts the lease sends nothing again', async ([, under], context) => {
+  const store = under(context)
   const mail = vi.fn<LaterFunction>()
   const hangs = Promise.withResolvers<void>()
   const remove = vi.fn<Outbox['remove']>((message) => store.store.outbox.remove(message))

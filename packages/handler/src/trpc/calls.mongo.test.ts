@@ -6,25 +6,19 @@ import { Secret } from '@oncehook/kernel/secret'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { ObjectId } from 'mongodb'
-import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
-import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createTrpcCall } from '../../../gateway/src/handlers/calls/trpc-call.ts'
 import { type TaskEvent, writeTaskEvent } from '../../../gateway/src/handlers/events/task-event.ts'
 import { readJsonObject } from '../../../webhooks/src/events/json-object.ts'
 import { createHandler, type Handler, type HandlerOptions, type LogLine, Refusal } from '../create-handler.ts'
 import type { HandlerEvent } from '../handler-event.ts'
 import { type LaterTransaction, StoreUnavailable } from '../store.ts'
+import { openTestStores } from '../testing/open-test-stores.ts'
 import { SECRET, signedHeaders } from '../testing/signed-request.ts'
-import { openMongo, openPostgres, type StoreUnderTest } from '../testing/test-stores.ts'
+import type { StoreUnderTest } from '../testing/test-stores.ts'
 import type { TrpcOptions } from './trpc-options.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-
-const STORES = [
-  ['PostgreSQL', stack.use(await openPostgres(process.env))],
-  ['MongoDB', stack.use(await openMongo(process.env))],
-] as const
+const stores = await openTestStores(process.env)
 
 const opened: Handler[] = []
 afterEach(async () => {
@@ -40,10 +34,7 @@ const PUBLIC = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const DONE = { done: true }
 const UNKNOWN = 'Refused by the handler: refused (The subscription is unknown)'
 
-describe.each(STORES)('a handler on %s that is called by the gateway', (_, opening) => {
-  /** The store, as far as it is there. */
-  const under = ({ skip }: TestContext): StoreUnderTest => (opening as StoreUnderTest | null) ?? skip(NO_POSTGRES)
-
+describe.each(stores.each)('a handler on %s that is called by the gateway', (_, under) => {
   it('has the effect of each event of a call once, however often it is called', async (context) => {
     const store = under(context)
     const { call } = await start(store)
@@ -213,7 +204,7 @@ describe.each(STORES)('a handler on %s that is called by the gateway', (_, openi
 })
 
 describe('a call', () => {
-  const store = STORES[1][1]
+  const store = stores.onMongo
 
   it.each<[string, TrpcOptions['secrets'], ServiceKey]>([
     ['the secret', TOKEN_SECRET, keyOfSecret(new Secret(TOKEN_SECRET))],
