@@ -5,3 +5,8 @@ export interface Clock {
 
 /** The system clock. */
 export const systemClock: Clock = { now: () => Date.now() }
+
+/** Milliseconds on a clock that is never set back. Only differences mean something. */
+export function monotonicMs(): number {
+  return performance.now()
+}

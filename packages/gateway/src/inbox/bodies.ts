@@ -1,3 +1,4 @@
+import { monotonicMs } from '@oncehook/kernel/clock'
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
@@ -68,7 +69,7 @@ const MARGIN_MS = 3_600_000
 /** Creates the store of bodies. It has one command in flight, so that large bodies leave the other connections free. */
 export function createBodies(deps: BodiesDeps): Bodies {
   const writeGroup = (bodies: Kept[]) => write(deps, bodies)
-  const group = createGroupCommit<Kept>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
+  const group = createGroupCommit<Kept>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   return {
     async keep({ id, rawBody }, endsAt) {
       const body = { id, ...sealBody(id, rawBody, deps.encryption) }

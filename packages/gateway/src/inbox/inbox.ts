@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { monotonicMs } from '@oncehook/kernel/clock'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
@@ -89,7 +90,7 @@ export interface Inbox {
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(MOST_KNOWN_IDS)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
-  const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
+  const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
     const { arrival, body, key, document, verdict } = written
     if (verdict === undefined || verdict === 'unknown') {

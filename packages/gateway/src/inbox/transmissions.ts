@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { monotonicMs } from '@oncehook/kernel/clock'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
@@ -80,7 +81,7 @@ export function createTransmissions({ db, errors }: TransmissionsDeps): Transmis
           throw error
         }
       },
-      now: () => performance.now(),
+      now: monotonicMs,
     },
     GROUP_LIMITS,
   )

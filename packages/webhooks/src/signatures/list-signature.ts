@@ -2,7 +2,7 @@ import { singleHeader } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
 import { readTextKey } from './read-key.ts'
-import { decodeHex, findSigner, hmac, isWithinTolerance, resultOf } from './signature.ts'
+import { checkTimedHmac } from './signature.ts'
 
 /** How one header carries a timestamp and one or more HMAC-SHA256 over it and the body, such as `t=1760000000,v1=…`. */
 interface ListSignature {
@@ -12,14 +12,14 @@ interface ListSignature {
   readonly time: string
   /** The name of a signature: lower-case hexadecimal digits. Other names are ignored. */
   readonly signature: string
-  /** The signed text before the body. */
-  readonly before: (timestamp: string) => string
+  /** The signed text between the timestamp and the body. */
+  readonly between: string
 }
 
 type ListSignatureParts = Pick<SchemeParts<CommonSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
 /** The parts of every scheme with such a header. The text of the secret is the key. */
-export function listSignature({ header, separator, time, signature, before }: ListSignature): ListSignatureParts {
+export function listSignature({ header, separator, time, signature, between }: ListSignature): ListSignatureParts {
   return {
     readKey: readTextKey,
     signedHeaders: () => [header],
@@ -31,10 +31,9 @@ export function listSignature({ header, separator, time, signature, before }: Li
         const pairs = { header: value, separator }
         const timestamp = onlyValueOf(pairs, time)
         if (timestamp === undefined) return { refused: 'header_malformed' }
-        if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const parts = [before(timestamp), rawBody]
-        const macs = bytesOf(pairs, signature)
-        return resultOf(findSigner(secrets, macs, { now, macOf: (key) => hmac('sha256', key, parts) }))
+        const signed = [`${timestamp}${between}`, rawBody]
+        const signatures = valuesOf(pairs, signature)
+        return checkTimedHmac({ timestamp, signatures, signed, secrets, toleranceSeconds, now })
       }
     },
   }
@@ -73,16 +72,12 @@ export function hasKey(pairs: KeyValueHeader, name: string): boolean {
   return findPair(pairs, name, 0) !== -1
 }
 
-/**
- * The values of a name that are lower-case hexadecimal digits, as bytes; others are ignored. A value begins after the first
- * equals sign of a pair.
- */
-export function bytesOf(pairs: KeyValueHeader, name: string): Buffer[] {
-  const found: Buffer[] = []
+/** The values of a name. A value begins after the first equals sign of a pair. */
+export function valuesOf(pairs: KeyValueHeader, name: string): string[] {
+  const found: string[] = []
   for (let start = findPair(pairs, name, 0); start !== -1; ) {
     const end = endOf(pairs, start)
-    const bytes = decodeHex(pairs.header.slice(start + name.length + 1, end))
-    if (bytes !== null) found.push(bytes)
+    found.push(pairs.header.slice(start + name.length + 1, end))
     start = findPair(pairs, name, end + 1)
   }
   return found

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from './signature.ts'
+import { checkTimedHmac, decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from './signature.ts'
 import { decodeBase64 } from './signature-form.ts'
 
 const key = createSecretKey(Buffer.from('Jefe'))
@@ -50,6 +50,24 @@ describe('decodeBase64', () => {
       expect(decodeBase64(text)).toBeNull()
     },
   )
+})
+
+describe('checkTimedHmac', () => {
+  const now = 1_760_000_000_000
+  const signed = ['1760000000.', Buffer.from('{}')]
+  const check = { signed, secrets: [{ id: 'one', key, notAfter: null }], toleranceSeconds: 300, now }
+  const right = Buffer.from(hmac('sha256', key, signed), 'latin1').toString('hex')
+
+  it.each([
+    ['is accepted, whatever is beside it', '1760000000', ['', '0', 'AB', 'zz', '00ff', right], { secretId: 'one' }],
+    ['is refused in upper case', '1760000000', [right.toUpperCase()], { refused: 'signature_mismatch' }],
+    ['is refused if it is cut', '1760000000', [right.slice(0, -2)], { refused: 'signature_mismatch' }],
+    ['is refused if there is none', '1760000000', [], { refused: 'signature_mismatch' }],
+    ['is refused after its time', '1759999699', [right], { refused: 'timestamp_outside_window' }],
+    ['is refused before its time', '1760000301', [right], { refused: 'timestamp_outside_window' }],
+  ] as const)('a signature %s', (...[, timestamp, signatures, result]) => {
+    expect(checkTimedHmac({ ...check, timestamp, signatures })).toEqual(result)
+  })
 })
 
 describe('isWithinTolerance', () => {

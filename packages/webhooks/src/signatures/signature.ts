@@ -63,6 +63,26 @@ export function findSigner(
   return signer
 }
 
+/** A time and signatures from one header, what they should cover, and what decides whether they are valid. */
+interface TimedSignatures {
+  readonly timestamp: string
+  /** Lower-case hexadecimal digits. Others are ignored. */
+  readonly signatures: readonly string[]
+  readonly signed: SignedParts
+  readonly secrets: readonly LiveSecret[]
+  readonly toleranceSeconds: number
+  /** Milliseconds. */
+  readonly now: number
+}
+
+/** Checks the time, then whether a valid secret made one of the signatures, by HMAC-SHA256. */
+export function checkTimedHmac(check: TimedSignatures): CheckResult {
+  const { timestamp, signatures, signed, secrets, toleranceSeconds, now } = check
+  if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
+  const candidates = signatures.map(decodeHex).filter((bytes) => bytes !== null)
+  return resultOf(findSigner(secrets, candidates, { now, macOf: (key) => hmac('sha256', key, signed) }))
+}
+
 /** The result of a check: the secret that made the signature, or a failure. */
 export function resultOf(secretId: string | null): CheckResult {
   return secretId === null ? { refused: 'signature_mismatch' } : { secretId }

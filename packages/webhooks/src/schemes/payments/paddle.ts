@@ -19,13 +19,7 @@ export const paddle = defineScheme(
   'paddle',
   {},
   {
-    ...listSignature({
-      header: 'paddle-signature',
-      separator: ';',
-      time: 'ts',
-      signature: 'h1',
-      before: (timestamp) => `${timestamp}:`,
-    }),
+    ...listSignature({ header: 'paddle-signature', separator: ';', time: 'ts', signature: 'h1', between: ':' }),
     redelivery: { hours: 72, source: 'developer.paddle.com/webhooks: 60 retries' },
     permits: PAYMENTS,
     prepareReader: jsonReader(TYPES, (body, at) => ({

@@ -20,13 +20,7 @@ export const stripe = defineScheme(
   'stripe',
   { testMode: z.boolean().optional() },
   {
-    ...listSignature({
-      header: 'stripe-signature',
-      separator: ',',
-      time: 't',
-      signature: 'v1',
-      before: (timestamp) => `${timestamp}.`,
-    }),
+    ...listSignature({ header: 'stripe-signature', separator: ',', time: 't', signature: 'v1', between: '.' }),
     redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
     permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }), origin: ['/account'] },
     prepareReader: jsonReader(TYPES, (body) => findPlainEvent(body, { amountMembers, toIsoUnits: isoUnitsOfStripe })),
