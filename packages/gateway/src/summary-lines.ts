@@ -2,7 +2,7 @@
 export interface SummaryLines {
   /** Calls `write` in a second, or at the stop if that comes first. */
   writeLater(write: () => void): void
-  /** Writes all that wait. It is the end of the log: call it when nothing else can add to a line. */
+  /** Writes all that wait. Call it when nothing else can add to a line. */
   end(): void
 }
 

@@ -15,6 +15,13 @@ describe('the room for evidence', () => {
     expect(keep(bringing(Buffer.alloc(MIB)))).toBeDefined()
   })
 
+  it('keeps a body that fills it alone for all tasks of its delivery', () => {
+    const { keep } = room(999)
+    const large = Buffer.alloc(9 * MIB)
+    for (let task = 0; task < 3; task += 1) expect(keep(bringing(large))?.rawBody).toBe(large)
+    expect(keep(bringing(Buffer.alloc(1)))).toBeUndefined()
+  })
+
   it('has room again for a body after the last task that needs it', () => {
     const { keep, release } = room(999)
     const shared = Buffer.alloc(5 * MIB)

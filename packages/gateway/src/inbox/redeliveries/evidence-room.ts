@@ -41,8 +41,8 @@ export function createEvidenceRoom({
       const { rawBody, query, headers, secretId, requestId } = evidence
       const used = uses.get(rawBody) ?? 0
       const size = OVERHEAD_BYTES + (used > 0 ? 0 : rawBody.length)
-      // The largest body has room if it is alone.
-      if (bytes > 0 && bytes + size > MOST_BYTES) return undefined
+      // The largest body has room if it is alone. Then all tasks of its delivery have it.
+      if (used === 0 && bytes > 0 && bytes + size > MOST_BYTES) return undefined
       uses.set(rawBody, used + 1)
       bytes += size
       return { rawBody, query, headers, secretId, requestId }

@@ -85,41 +85,51 @@ async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<readon
   })
   const checked = await withBodies(deps, found)
   const ready = checked.filter(({ body }) => body !== 'not_now')
-  const missed = ready.length > 0 ? await update(deps, ready) : new Set()
-  return checked.filter((one) => one.body === 'not_now' || missed.has(one)).map(({ item }) => item)
+  const waiting = await update(deps, ready)
+  return checked.filter((one) => one.body === 'not_now' || waiting.has(one)).map(({ item }) => item)
 }
 
-/** Writes the counts and revives what is due. Resolves to the revivals whose records have changed meanwhile: nothing was written of them. */
-async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<ReadonlySet<unknown>> {
-  const requeued = checked.flatMap(({ item, requeues, record }) =>
-    requeues === true && record ? [toRequeued(item, record)] : [],
-  )
+/** Writes the counts, then revives what is due. Resolves to the revivals that must wait: nothing was written of them. */
+async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<ReadonlySet<CheckedDelivery>> {
+  const revivals = checked.filter(({ requeues }) => requeues === true)
+  const requeued = revivals.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   if (requeued.length > 0) await deps.onRequeued(requeued)
-  const updates = checked.map((one) => toUpdate(deps, one))
-  const { n, refused } = await sendUpdates(deps.db, { update: EVENTS, updates })
-  const codes = new Map(refused.map(({ index, code }) => [index, code]))
-  const unmatched = n + refused.length < checked.length ? await findUnrevived(deps, checked) : new Set()
-  const missed = new Set(checked.filter((one, index) => unmatched.has(one) && !codes.has(index)))
-  for (const [index, written] of checked.entries()) if (!missed.has(written)) report(deps, written, codes.get(index))
-  return missed
+  const counts = checked.filter(({ requeues }) => requeues !== true)
+  if (counts.length > 0) {
+    const { refused } = await sendUpdates(deps.db, {
+      update: EVENTS,
+      updates: counts.map((one) => toUpdate(deps, one)),
+    })
+    const codes = new Map(refused.map(({ index, code }) => [index, code]))
+    for (const [index, written] of counts.entries()) report(deps, written, codes.get(index))
+  }
+  return revive(deps, revivals)
 }
 
-/** Those that were to be revived and were not. */
-async function findUnrevived(
-  { db, isSharded }: WriteDeps,
-  checked: readonly CheckedDelivery[],
-): Promise<ReadonlySet<unknown>> {
-  const due = checked.filter(({ requeues }) => requeues === true)
-  const now = await findByKeys<StoredRecord>(
-    { db, isSharded },
-    due.map(({ item }) => toKey(item)),
-    { projection: STORED_MEMBERS },
-  )
-  const revivals = new Map(now.map((record) => [nameOfKey(record), record.revivals ?? 0]))
-  return new Set(
-    due.filter(({ item, record }) => (revivals.get(nameOfKey(toKey(item))) ?? 0) <= (record?.revivals ?? 0)),
-  )
+const REVIVED_AT_ONCE = 50
+
+/**
+ * Sends a command for each revival: only its own reply shows whether its record has changed meanwhile. Such a revival waits,
+ * and after an error the remaining ones too.
+ */
+async function revive(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<ReadonlySet<CheckedDelivery>> {
+  const waiting = new Set(revivals)
+  for (let at = 0; at < revivals.length; at += REVIVED_AT_ONCE) {
+    const group = revivals.slice(at, at + REVIVED_AT_ONCE)
+    const send = (one: CheckedDelivery) => sendUpdates(deps.db, { update: EVENTS, updates: [toUpdate(deps, one)] })
+    const replies = await Promise.allSettled(group.map(send))
+    for (const [index, one] of group.entries()) {
+      const reply = replies[index]
+      if (reply?.status !== 'fulfilled') continue
+      const [refused] = reply.value.refused
+      if (reply.value.n === 0 && refused === undefined) continue
+      waiting.delete(one)
+      report(deps, one, refused?.code)
+    }
+    if (replies.some(({ status }) => status === 'rejected')) break
+  }
+  return waiting
 }
 
 function checkDelivery(

@@ -290,6 +290,22 @@ describe('a redelivery of a dead task, while the database changes or refuses', (
     expect(outcomes).toEqual([])
   })
 
+  it('is counted, and reports no second revival, where another gateway revived the event meanwhile', async () => {
+    await using open = await openTasks()
+    await open.inbox.record(delivery('e1'))
+    await open.events.updateMany({}, { $set: { state: 'dead', reason: 'handler_refused' } })
+    const other = countWith(open, async () => undefined)
+    const { counts, outcomes } = countWith(open, async () => {
+      await addRedeliveries(open, other.counts, delivery('e1'))
+      await other.counts.flush()
+    })
+    await addRedeliveries(open, counts, delivery('e1'))
+    await counts.flush()
+    await counts.stop()
+    expect(await open.record('e1')).toMatchObject({ state: 'pending', deliveries: 3, revivals: 1 })
+    expect([other.outcomes, outcomes]).toEqual([['revived'], []])
+  })
+
   it('sends no task without its body where the body was erased meanwhile: it is dead with the reason', async () => {
     await using open = await openTasks()
     const arrival = delivery('e1', { wantedBy: ['a', 'b'] })

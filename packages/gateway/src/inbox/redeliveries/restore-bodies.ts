@@ -50,11 +50,14 @@ export async function restoreBodies(
     needing.flatMap(({ dead }) => dead.bodyId ?? []),
   )
   const keep = keepOnce(deps)
-  const bodies = new Map<string, BodyOfRevival>()
-  for (const revival of needing) {
-    bodies.set(String(revival.record._id), presentBody(revival, present) ?? (await restore(deps, revival, keep)))
-  }
-  return bodies
+  // Together, so that they share commands, and the wait for a majority.
+  const bodies = needing.map(
+    async (revival): Promise<[string, BodyOfRevival]> => [
+      String(revival.record._id),
+      presentBody(revival, present) ?? (await restore(deps, revival, keep)),
+    ],
+  )
+  return new Map(await Promise.all(bodies))
 }
 
 /** The body of a record that has it. A shared one is not removed as long as the record refers to it. */
