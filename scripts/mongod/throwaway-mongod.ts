@@ -1,4 +1,5 @@
-import { MongoClient } from 'mongodb'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient, MongoServerError } from 'mongodb'
 import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import type { FoundMongod } from './find-mongod.ts'
 import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from './mongod-arguments.ts'
@@ -44,20 +45,34 @@ export async function startThrowawayMongod(
       args: ['--nounixsocket', ...flags],
     },
   })
-  if (nodes === 3) await setElectionTimeout(server.getUri())
-  return {
-    uri: server.getUri(),
-    pid: server.servers[0]?.instanceInfo?.instance.mongodProcess?.pid ?? 0,
-    [Symbol.asyncDispose]: async () => {
-      await server.stop({ doCleanup: true, force: true })
-    },
+  const end = async (): Promise<void> => void (await server.stop({ doCleanup: true, force: true }))
+  try {
+    if (nodes === 3) await setElectionTimeout(server.getUri())
+  } catch (error) {
+    await end()
+    throw error
   }
+  const pid = server.servers[0]?.instanceInfo?.instance.mongodProcess?.pid ?? 0
+  return { uri: server.getUri(), pid, [Symbol.asyncDispose]: end }
 }
+
+// ConfigurationInProgress, CurrentConfigNotCommittedYet: not all nodes have the first configuration yet.
+const TOO_EARLY = [109, 308]
+const AGAIN_MS = 200
 
 async function setElectionTimeout(uri: string): Promise<void> {
   await using client = await new MongoClient(uri).connect()
   const admin = client.db('admin')
   const { config } = await admin.command({ replSetGetConfig: 1 })
   const settings = { ...config.settings, electionTimeoutMillis: ELECTION_MS }
-  await admin.command({ replSetReconfig: { ...config, version: config.version + 1, settings } })
+  const command = { replSetReconfig: { ...config, version: config.version + 1, settings } }
+  for (const latest = performance.now() + READY_MS; ; await sleep(AGAIN_MS)) {
+    try {
+      await admin.command(command)
+      return
+    } catch (error) {
+      const isEarly = error instanceof MongoServerError && TOO_EARLY.includes(Number(error.code))
+      if (!isEarly || performance.now() > latest) throw error
+    }
+  }
 }

@@ -35,7 +35,7 @@ async function payAgain({ gateways, makePayments }: RecordedRun): Promise<void> 
   )
 }
 
-/** Two orders that one payment is for, at the same time and through both gateways. Then an operator replays what was refused. */
+/** Two orders that one payment is for, at the same time and through both gateways. Then an operator replays some events. */
 async function payTwoOrders({ gateways, makeSharedPayments, replay, stack }: RecordedRun): Promise<void> {
   const events = await makeSharedPayments(4)
   await Promise.all(events.map((event, index) => deliverUntilAccepted(gateways[index % 2 ? 1 : 0].provider, event)))
