@@ -43,7 +43,7 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
   claim: (pair) => claimed(pair, 'claim'),
   takeover: (pair) => claimed(pair, 'takeover'),
   stray(pair) {
-    // The gateway learns how many were released, and not which: any of them, or none of this order.
+    // The gateway learns how many were released, and not which: any of them, or none of this payment.
     if (pair.end?.ended?.strays === 0) return []
     return [...pair.names.values()].map((id) => timed({ kind: 'stray', g: pair.g, e: id }, pair))
   },

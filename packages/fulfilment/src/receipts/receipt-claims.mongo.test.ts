@@ -4,7 +4,7 @@ import { MongoClient } from 'mongodb'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { StoredReceipt } from '../orders/stored/order-document.ts'
 import { orderCollection } from '../testing/order-collection.ts'
-import { outside, receiptsOf } from '../testing/paid-receipts.ts'
+import { eventually, outside, receiptsOf } from '../testing/paid-receipts.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
 
 const database = await orderCollection(process.env)
@@ -27,11 +27,6 @@ async function failOnce(commands: readonly string[], how: object) {
   })
   const owned = resources.move()
   return { claims, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
-
-/** Waits for a condition, however slow the machine is. */
-function eventually<T>(read: () => T) {
-  return expect.poll(read)
 }
 
 describe('a claim of unknown outcome', () => {

@@ -3,7 +3,7 @@ import { startProfile } from '@oncehook/kernel/testing/profile'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { ORDERS } from '../orders/stored/order-document.ts'
 import { orderCollection } from '../testing/order-collection.ts'
-import { outside, receiptsOf } from '../testing/paid-receipts.ts'
+import { eventually, outside, receiptsOf } from '../testing/paid-receipts.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
 import { listReceipts } from './list-receipts.ts'
 import { readReceiptBacklog } from './receipt-backlog.ts'
@@ -14,11 +14,6 @@ afterAll(() => database[Symbol.asyncDispose]())
 const { db, orders } = database
 beforeEach(() => orders.deleteMany({}))
 const { startWorker, payOrders, receiptOf, stateOf } = receiptsOf(database)
-
-/** Waits for a condition, however slow the machine is. */
-function eventually<T>(read: () => T) {
-  return expect.poll(read)
-}
 
 describe('ReceiptWorker', () => {
   it('sends owed receipts once, with their contents', async () => {

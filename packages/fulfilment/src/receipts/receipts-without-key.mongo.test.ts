@@ -6,7 +6,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { rotateOrders } from '../encryption/rotate-orders.ts'
 import { ORDERS } from '../orders/stored/order-document.ts'
 import { orderCollection } from '../testing/order-collection.ts'
-import { outside, receiptsOf } from '../testing/paid-receipts.ts'
+import { eventually, outside, receiptsOf } from '../testing/paid-receipts.ts'
 import type { ReceiptClaim } from './claims/receipt-claim.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
 
@@ -15,11 +15,6 @@ afterAll(() => database[Symbol.asyncDispose]())
 const { db, orders } = database
 beforeEach(() => orders.deleteMany({}))
 const { startWorker, payOrders, receiptOf, stateOf } = receiptsOf(database)
-
-/** Waits for a condition, however slow the machine is. */
-function eventually<T>(read: () => T) {
-  return expect.poll(read)
-}
 
 describe('receipts whose encryption key is missing', () => {
   const keys = createTestKeys()

@@ -5,6 +5,7 @@ import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Registry } from 'prom-client'
+import { expect } from 'vitest'
 import { DURABLE_READ } from '../durable-read.ts'
 import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
@@ -15,6 +16,11 @@ import { ReceiptWorker, type ReceiptWorkerDeps } from '../receipts/receipt-worke
 import type { OrderCollection } from './order-collection.ts'
 import { OWING_OUTBOX } from './owing-outbox.ts'
 import { sampleEvent, sampleOrder } from './samples.ts'
+
+/** Waits for a condition, however slow the machine is. */
+export function eventually<T>(read: () => T) {
+  return expect.poll(read)
+}
 
 /** The receiving side: it accepts receipts and handles them as a test specifies. */
 export function outside(keyed = true) {
