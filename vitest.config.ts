@@ -85,7 +85,6 @@ export default defineConfig({
           include: ['test/console/**/*.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 60_000,
-          hookTimeout: 60_000,
           sequence: { groupOrder: 7 },
         },
       },
@@ -141,6 +140,8 @@ export default defineConfig({
       },
     },
     pool: 'forks',
+    // A system ends one service after the other, and each has its own limit.
+    hookTimeout: 60_000,
     // CI shares its machine. The closing lines name each test that passed only then, and more than a few of them fail the run.
     retry: process.env.CI ? 1 : 0,
     // A second, which is usual, is too short where a process starts meanwhile; what never comes true still fails.

@@ -120,8 +120,9 @@ const DIALOGS: readonly (readonly [path: () => string, button: string, sign: str
   [() => '/providers', 'Pause…', 'Pause acme'],
   [() => '/providers', 'Send a test event…', 'Send the test event'],
   [() => '/providers', 'Rotate a secret…', 'Enter the new secret at the provider.'],
-  [() => '/handlers', 'Pause…', 'Pause fulfilment'],
+  // Only this page has such a button, so it is there when the next one is looked for.
   [() => '/handlers', 'Backfill…', 'Examine 1 event'],
+  [() => '/handlers', 'Pause…', 'Pause fulfilment'],
   [() => '/handlers', 'Discard its tasks…', 'Discard the tasks'],
   [() => '/audit', 'providers.pause', 'Details'],
   [() => '/events', 'Keys ?', 'Use these keys'],

@@ -58,6 +58,8 @@ it('a dead event is found, opened and replayed with a reason, and the result is 
   await tabTo(visit, 'dead')
   await page.keyboard.press('Enter')
   await page.waitForURL((url) => url.searchParams.get('state') === 'dead')
+  // The address changes before the list, and a new list has no focus.
+  await page.getByLabel('State').locator('[aria-current]', { hasText: 'dead' }).waitFor()
   await page.getByRole('link', { name: 'evt_keys', exact: true }).waitFor()
   await page.keyboard.press('j')
   await expect.poll(() => nameOfFocused(visit)).toBe('evt_keys')

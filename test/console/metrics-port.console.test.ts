@@ -1,17 +1,14 @@
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+import { expect, it } from 'vitest'
+import { startConsole, type Visit } from '../support/console/open-console.ts'
 
-let console: ConsoleUnderTest
-beforeAll(async () => {
-  console = await startConsole({ METRICS_PORT: '0' })
-})
-afterAll(() => console[Symbol.asyncDispose]())
+const start = () => startConsole({ METRICS_PORT: '0' })
 
 const answered = ({ page }: Visit) =>
   page.getByRole('region', { name: 'Overview' }).getByText('99 % answered within').locator('..')
 
 it('how quickly deliveries are answered is shown where another port has the metrics, in words before the first one', async () => {
+  await using console = await start()
   const { system } = console
   expect((await system.call('/metrics')).status).toBe(404)
   await using visit = await console.open()
@@ -27,6 +24,7 @@ it('how quickly deliveries are answered is shown where another port has the metr
 })
 
 it('says in words that the times could not be read', async () => {
+  await using console = await start()
   await using visit = await console.open()
   await visit.page.route('**/operator/answerTimes*', (route) => route.fulfill({ status: 500, json: {} }))
   await visit.signIn('/')

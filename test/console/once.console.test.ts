@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -33,18 +34,19 @@ function listenFor(page: Page, procedure: string): string[] {
 
 it('one replay is started by two submissions right after each other', async () => {
   const { system } = console
-  const { id } = await pay(console, 'evt_once', 1)
+  const { id } = await pay(console, `evt_once_${randomUUID()}`, 1)
+  const reason = `wanted once: ${randomUUID()}`
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn(`/events/${id}`)
   const asked = listenFor(page, 'events.replay')
   await page.getByRole('button', { name: 'Replay…' }).click()
   await page.getByText('1 event will be due again.').waitFor()
-  await page.getByRole('textbox', { name: 'Reason' }).fill('wanted once')
+  await page.getByRole('textbox', { name: 'Reason' }).fill(reason)
   await page.evaluate(SUBMIT_TWICE)
   await page.getByText('finished').waitFor()
   const { items } = await system.operator().replays.list.query()
-  expect([asked.length, items.filter(({ reason }) => reason === 'wanted once').length]).toEqual([1, 1])
+  expect([asked.length, items.filter((one) => one.reason === reason).length]).toEqual([1, 1])
   expect(visit.problems).toEqual([])
 })
 

@@ -1,21 +1,14 @@
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { ObjectId } from 'mongodb'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
 const MORE_THAN_A_PAGE = 120
 
-let console: ConsoleUnderTest
-beforeAll(async () => {
-  console = await startConsole()
-})
-afterAll(() => console[Symbol.asyncDispose]())
-
 const reasonsOf = ({ page }: Visit) => page.getByRole('group', { name: 'Reason' }).getByRole('button')
 
 /** One delivery without a signature, and newer ones than a page of the list has, with another reason. */
-async function refuseMany(): Promise<void> {
-  const { system } = console
+async function refuseMany({ system }: ConsoleUnderTest): Promise<void> {
   expect(await system.deliver(paymentEvent('evt_late'), { timestamp: 1_000_000_000 })).toBe(401)
   const refusals = system.events.db.collection<{ _id: unknown; id: ObjectId }>('refusals')
   const first = await vi.waitUntil(() => refusals.findOne({ id: { $exists: true } }), { timeout: 30_000 })
@@ -27,7 +20,8 @@ async function refuseMany(): Promise<void> {
 }
 
 it('each reason of a kept record is offered with its number, even if no loaded row has it', async () => {
-  await refuseMany()
+  await using console = await startConsole()
+  await refuseMany(console)
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/refused')

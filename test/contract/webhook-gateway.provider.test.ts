@@ -128,7 +128,8 @@ describe('the gateway', () => {
   // The verifier of Pact understands no other charset.
   it.each(SENDERS)('refuses a delivery of $name in another charset, and one too many', async (sender) => {
     await using database = await testDatabase(process.env)
-    const settings = { RATE_LIMIT_PROVIDER: '1' }
+    // No new window begins during the test.
+    const settings = { RATE_LIMIT_PROVIDER: '1', RATE_LIMIT_WINDOW_SECONDS: '86400' }
     await using gateway = await startGateway({ database, providers: providers(), settings })
     const who = `The gateway breaks what it owes to the consumer ${sender.name} beside its contract`
     const body = bytesOf(

@@ -23,6 +23,8 @@ const seed = Number(process.env.HTTP_FUZZ_SEED ?? randomBytes(4).readInt32BE())
 const REQUESTS = 1_600
 const TOGETHER = 40
 const PATIENCE_MS = 400
+// Many requests are incomplete, and each batch waits for them.
+const LONGEST_MS = 240_000
 
 const INNER =
   /\bat .+:\d+:\d+|node_modules|\.ts:\d|node:internal|mongodb|MongoServer|E11000|ECONN|<html|TRPCError|ZodError/i
@@ -72,7 +74,9 @@ async function fuzz(port: number, soil: FuzzSoil): Promise<void> {
 
 const bodies = [JSON.stringify(orderContent()), '{"note":null}', '{}', '{"id":"a","order":{}}', '{"ifMatch":"*"}', '[]']
 
-it(`no request to the public listener harms it or shows its insides (seed ${seed})`, async () => {
+it(`no request to the public listener harms it or shows its insides (seed ${seed})`, {
+  timeout: LONGEST_MS,
+}, async () => {
   const { id, target } = await makeOrder(system)
   const event = { id: 'evt_fuzz', type: 'payment.succeeded', data: { object: { id: 'p', orderId: id } } }
   const authorization = /authorization: (.*)\r\n/.exec(system.write({ target }).toString())?.[1] ?? ''
@@ -101,7 +105,7 @@ it(`no request to the public listener harms it or shows its insides (seed ${seed
   })
 })
 
-it(`no request to fulfilment harms it or shows its insides (seed ${seed})`, async () => {
+it(`no request to fulfilment harms it or shows its insides (seed ${seed})`, { timeout: LONGEST_MS }, async () => {
   const { id } = await makeOrder(system)
   const authorization = `Bearer ${await unboundToken(system.fulfilment.secret)}`
   const call = (target: string, body?: object) =>
@@ -135,7 +139,9 @@ it(`no request to fulfilment harms it or shows its insides (seed ${seed})`, asyn
   })
 })
 
-it(`no request to the admin listener harms it or shows its insides (seed ${seed})`, async () => {
+it(`no request to the admin listener harms it or shows its insides (seed ${seed})`, {
+  timeout: LONGEST_MS,
+}, async () => {
   const authorization = `Bearer ${operator}`
   const call = (target: string, body?: object) =>
     system.write({

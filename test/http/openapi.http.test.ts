@@ -1,8 +1,8 @@
 import { createOpenApiDocument } from '@oncehook/gateway/http/openapi/openapi-document'
 import { RESOURCES } from '@oncehook/gateway/http/resources'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type HttpCall, type HttpSystem, startHttpSystem } from '../support/http/http-system.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
 const TARGET = '/api/openapi.json'
 const document = createOpenApiDocument({ maxBodyBytes: 262_144 })
@@ -20,10 +20,7 @@ interface DocumentedResponse {
   readonly content?: { readonly 'application/json': { readonly schema: object; readonly example?: unknown } }
 }
 
-let system: HttpSystem
-beforeAll(async () => {
-  system = await startHttpSystem()
-})
+const system = await startHttpSystem()
 afterAll(() => system[Symbol.asyncDispose]())
 
 /** Validates a value against a schema of the document. Throws if it does not match. */

@@ -15,7 +15,7 @@ describe('the contract tests', () => {
   beforeAll(async () => {
     const tell = (attempt: Attempt): void => void attempts.set(attempt.mutation.breaks, attempt)
     await tryMutations({ repository, mutations, harmless: HARMLESS, parallel: 2, env: process.env, tell })
-  }, 900_000)
+  }, 1_800_000)
 
   it.each(HARMLESS)('pass though $breaks', () => {
     expect(attempts.size).toBe(mutations.length)

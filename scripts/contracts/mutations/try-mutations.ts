@@ -44,7 +44,7 @@ interface TestReport {
   }[]
 }
 
-const ENOUGH_MS = 600_000
+const ENOUGH_MS = 900_000
 
 /** Ends vitest's workers together with vitest. Otherwise they would survive when a signal ends vitest. */
 const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`
@@ -107,7 +107,7 @@ async function demandSound(copy: SourceCopy, harmless: readonly SourceChange[], 
 
 /**
  * Runs tests in a folder and returns the messages of those that failed.
- * @throws if no test ran, or if the run was aborted
+ * @throws if no test ran, if the run was aborted, or if it took too long
  */
 async function runTests(folder: string, args: readonly string[], { env, signal }: Run): Promise<string[]> {
   signal.throwIfAborted()
@@ -126,8 +126,9 @@ async function runTests(folder: string, args: readonly string[], { env, signal }
   })
   const end = (): void => void child.kill()
   signal.addEventListener('abort', end)
-  await once(child, 'exit').finally(() => signal.removeEventListener('abort', end))
+  const [, endedBy] = await once(child, 'exit').finally(() => signal.removeEventListener('abort', end))
   signal.throwIfAborted()
+  if (endedBy !== null) throw new Error(`The tests were ended by ${endedBy}. They have ${ENOUGH_MS / 1_000} s.`)
   const { numTotalTests, testResults } = JSON.parse(await readFile(report, 'utf8')) as TestReport
   if (numTotalTests === 0) throw new Error(`No test ran: ${args.join(' ')}`)
   return testResults.flatMap(({ message, assertionResults }) => [
