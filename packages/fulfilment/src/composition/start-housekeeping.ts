@@ -27,13 +27,19 @@ export function startHousekeeping(parts: FulfilmentParts, housekeeping: Housekee
     errors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
-  const task = async (stopping: AbortSignal): Promise<void> => {
-    await forgetReceipts(mongo.db, stopping)
-    await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
-    await nameFormerCustomers(mongo.db, stopping)
-    await nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping)
+  const duties: readonly ((stopping: AbortSignal) => Promise<void>)[] = [
+    (stopping) => forgetReceipts(mongo.db, stopping),
+    (stopping) => dateSentReceipts(mongo.db, keepMsOf(settings), stopping),
+    (stopping) => nameFormerCustomers(mongo.db, stopping),
+    (stopping) => nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping),
     // A process with reservations may have completed them since this one started.
-    if (guard === 'index') await notePaymentsUnreserved(mongo.db)
+    ...(guard === 'index' ? [() => notePaymentsUnreserved(mongo.db)] : []),
+  ]
+  // One that fails does not keep the others from their turn.
+  const task = async (stopping: AbortSignal): Promise<void> => {
+    for (const duty of duties) {
+      if (!stopping.aborted) await duty(stopping).catch(onError)
+    }
   }
   const running = runPeriodically({ task, everyMs: HOUR_MS, random, onError })
   const reserve = (stopping: AbortSignal): Promise<void> =>

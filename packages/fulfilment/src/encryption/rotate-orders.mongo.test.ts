@@ -5,8 +5,11 @@ import type { Db } from 'mongodb'
 import { afterAll, expect, it } from 'vitest'
 import { newOrder, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
+import { decideOrder } from '../payments/decide-order.ts'
+import { orderUpdate } from '../payments/order-update.ts'
+import { eventHash } from '../payments/payment-event.ts'
 import { releaseReceipt } from '../receipts/release-receipt.ts'
-import { sampleOrder } from '../testing/samples.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { rotateOrders } from './rotate-orders.ts'
 
 const stack = new AsyncDisposableStack()
@@ -48,4 +51,17 @@ it('also rewraps the address of a receipt that is released while its order is ro
     email: { key: 'new' },
     receipts: [{ state: 'owed', email: { key: 'new' } }],
   })
+})
+
+it('leaves no plain text to a payment that was decided before the order was encrypted', async () => {
+  const order = { ...newOrder('o2', sampleOrder(), new Date()), email: 'a@example.com' }
+  await orders.insertOne(order)
+  const event = sampleEvent({ orderId: 'o2' })
+  const decided = decideOrder(order, [{ ...event, hash: eventHash(event) }], { now: new Date(), call: 'call_1' })
+  if (decided.change === null) throw new Error('Nothing changes')
+  const { logger } = memoryLogger()
+  await rotateOrders({ db, encryption: keys.encryption('new'), logger }, { after: 'o1', dryRun: false })
+  const { hint: _, ...statement } = orderUpdate(decided.change, null)
+  expect(await db.command({ update: ORDERS, updates: [statement] })).toMatchObject({ n: 0 })
+  expect(await orders.findOne({ _id: 'o2' })).toMatchObject({ email: { key: 'new' }, receipts: [] })
 })

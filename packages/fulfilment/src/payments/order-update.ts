@@ -38,7 +38,7 @@ export function orderUpdate(change: OrderChange, claim: FirstClaim | null): Upda
     $inc: { version: versionsUp },
   }
   const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state, claim }) : {}
-  return { q: { ...q, ...sameKey(pays.receipts?.email) }, u: { ...effect, $push: { applied, ...pays } }, hint: BY_ID }
+  return { q: { ...q, ...stillThis(pays.receipts?.email) }, u: { ...effect, $push: { applied, ...pays } }, hint: BY_ID }
 }
 
 /**
@@ -54,10 +54,11 @@ function withoutMarkers(order: OrderChange['order'], markers: OrderChange['marke
 }
 
 /**
- * A rotation encrypts the order's email by another key without a new version. The receipt must not get the email as it was
- * before: the rotation would have passed the order already, and the old key may be retired.
+ * A rotation encrypts the order's email, or encrypts it by another key, without a new version. The receipt must not get the
+ * email as it was before: the rotation would have passed the order already, and the old key may be retired.
  */
-function sameKey(email: StoredReceipt['email'] | undefined): object {
+function stillThis(email: StoredReceipt['email'] | undefined): object {
+  if (typeof email === 'string') return { email: { $type: 'string' } }
   return typeof email === 'object' && email !== null ? { 'email.key': { $eq: email.key } } : {}
 }
 

@@ -1,6 +1,9 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { newOrder, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { newOrderId, openOrders } from '../testing/open-orders.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
 import { dateSentReceipts } from './date-sent-receipts.ts'
 import { forgetReceipts } from './forget-receipts.ts'
 
@@ -46,6 +49,17 @@ describe('a receipt that was sent', () => {
     expect(again.results).toMatchObject([{ outcome: 'duplicate' }])
   })
 
+  it('loses them too if other orders have something else for receipts, however many', async () => {
+    const id = await paidOrder()
+    await stored.updateOne({ _id: id }, { $set: { 'receipts.0.forgetAt': PAST } })
+    const odd = Array.from({ length: 200 }, (_, n) => ({ _id: `! ${n}`, receipts: { forgetAt: PAST } }))
+    await stored.insertMany(odd as never[])
+    await forgetReceipts(database.db, going)
+    expect(await receiptOf(id)).toMatchObject({ customerId: null, email: null })
+    expect(await stored.findOne({ _id: '! 0' })).toEqual(odd[0])
+    await stored.deleteMany({ _id: { $in: odd.map(({ _id }) => _id) } })
+  })
+
   it('is found by an index of what is to be forgotten', async () => {
     const isDue = { 'receipts.forgetAt': { $lte: PAST } }
     const plan = await stored.find(isDue, { hint: 'receipts_to_forget' }).explain('executionStats')
@@ -68,4 +82,22 @@ describe('a receipt that was sent', () => {
     await dateSentReceipts(database.db, DAY_MS, going)
     expect(await receiptOf(later)).toHaveProperty('forgetAt')
   })
+})
+
+it('housekeeping that fails at one duty does the others', async () => {
+  await using empty = await testDatabase(process.env)
+  const sent = { key: 'r', paymentId: 'p', customerId: 'cus_1', email: null, amount: 1, currency: 'EUR', state: 'sent' }
+  const times = { paidAt: PAST, sentAt: PAST, dueAt: null, fence: 1, attempts: 1, lastError: null }
+  const receipt = { ...sent, ...times } as OrderDocument['receipts'][number]
+  const made = empty.db.collection<OrderDocument>(ORDERS)
+  const order = (id: string) => newOrder(id, sampleOrder(), PAST)
+  await made.insertMany([
+    { ...order('refused'), receipts: [{ ...receipt, forgetAt: PAST }] },
+    { ...order('undated'), receipts: [receipt] },
+  ])
+  // The database refuses to forget the customer of any receipt.
+  await empty.db.command({ collMod: ORDERS, validator: { 'receipts.customerId': { $ne: null } } })
+  await using _ = await startFulfilment({ uri: empty.uri, database: empty.name })
+  await expect.poll(() => made.countDocuments({ _id: 'undated', 'receipts.forgetAt': { $type: 'date' } })).toBe(1)
+  expect(await made.findOne({ _id: 'refused' })).toMatchObject({ receipts: [{ customerId: 'cus_1' }] })
 })

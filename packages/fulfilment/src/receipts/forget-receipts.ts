@@ -13,12 +13,12 @@ const SEARCH_MS = 4_000
  * slices; the next run resumes after a stop.
  */
 export async function forgetReceipts(db: Db, stopping: AbortSignal): Promise<void> {
-  const isDue = { 'receipts.forgetAt': { $type: 'date' }, $expr: IS_ANY_DUE }
+  const isDue = { ...IS_LIST, 'receipts.forgetAt': { $type: 'date' }, $expr: IS_ANY_DUE }
   for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
     const { localTime: now } = await db.command({ hello: 1 })
     const due = await db
       .collection<OrderDocument>(ORDERS)
-      .find({ 'receipts.forgetAt': { $lte: now as Date } }, { hint: FORGET_INDEX, maxTimeMS: SEARCH_MS })
+      .find({ ...IS_LIST, 'receipts.forgetAt': { $lte: now as Date } }, { hint: FORGET_INDEX, maxTimeMS: SEARCH_MS })
       .project<Pick<OrderDocument, '_id'>>({ _id: 1 })
       .limit(AT_ONCE)
       .toArray()
@@ -27,6 +27,9 @@ export async function forgetReceipts(db: Db, stopping: AbortSignal): Promise<voi
     if (found > 0) await bulkUpdate(db, { update: ORDERS, updates: [{ q, u: FORGET_DUE, multi: true }] })
   }
 }
+
+// Something else may have written another value. One such order must not keep the others.
+const IS_LIST = { receipts: { $type: 'array' } } as const
 
 function isDue(receipt: string): Document {
   const at = `${receipt}.forgetAt`
