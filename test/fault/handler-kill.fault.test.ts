@@ -40,7 +40,7 @@ it.for(KINDS)(
   { timeout: 60_000 },
   async (kind, context) => {
     const database = await databaseOf(kind, context)
-    const processes = await Promise.all([startProcess(database), startProcess(database)])
+    const processes = await Promise.all([startProcess(database, 'patient'), startProcess(database, 'patient')])
     const answers = await Promise.all(
       Array.from({ length: 100 }, async (_, index) =>
         (await deliver(processes[index % 2]?.port ?? 0, 'copies')).json(),
@@ -96,8 +96,10 @@ interface Running {
   readonly port: number
 }
 
-async function startProcess({ kind, url }: HandlerDatabase): Promise<Running> {
-  const child = spawn(process.execPath, [PROGRAM, kind, url, SECRET], { stdio: ['ignore', 'pipe', 'ignore'] })
+async function startProcess({ kind, url }: HandlerDatabase, patience: 'patient' | 'usual' = 'usual'): Promise<Running> {
+  const child = spawn(process.execPath, [PROGRAM, kind, url, SECRET, '0', patience], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   stack.defer(() => void child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
   return { child, port: Number(line) }

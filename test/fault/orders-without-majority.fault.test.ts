@@ -12,6 +12,8 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 /** Starts three nodes whose primary stays primary without the others, and a stack on them. */
 async function startOnPatientNodes(resources: AsyncDisposableStack) {
   const set = resources.use(await startReplicaSet(3))
+  // A set can be configured again once a majority has its first configuration.
+  await set.untilWhole()
   const primary = await set.primary()
   const { config } = (await adminCommand(primary.port, { replSetGetConfig: 1 })) as { config: ReplicaSetConfig }
   const settings = { ...config.settings, electionTimeoutMillis: ELECTION_TIMEOUT_MS }

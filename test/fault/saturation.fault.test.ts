@@ -37,9 +37,11 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
       source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${count}_${order.id}` }))
     }
   }
-  // Use the first event that it accepts: its calls are slow enough to see the event there.
+  // Use the first event that it accepts, which stays there while fulfilment stands still.
+  stack.fulfilment.pause()
   expect((await second.provider.deliver(second.provider.write(first))).status).toBe(200)
   const taken = await stack.events.findOne({ eventId: first.id, state: 'processing' })
+  stack.fulfilment.resume()
   const owner = taken?.leaseOwner ?? expect.unreachable()
   const finished = source.run()
   const isOpen = { state: { $in: ['pending', 'processing'] } } as const

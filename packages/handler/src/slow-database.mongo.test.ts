@@ -69,6 +69,8 @@ async function failWhileHeld(
   { held, key, withinMs }: { readonly held: string; readonly key: string; readonly withinMs: number },
 ) {
   const { under, proxy, handler } = await BEHIND[database](context)
+  // The first connection may take longer than a handler waits.
+  await context.expect.poll(async () => (await send(handler, `before ${key}`)).status).toBe(200)
   const { arrived, release } = proxy.holdReply(held)
   const answer = await Promise.race([send(handler, key), sleep(withinMs, 'no answer', { ref: false })])
   await arrived
@@ -116,7 +118,7 @@ describe.concurrent.each([
   it('answers 503 when it does not know whether it committed', { timeout: 60_000 }, async (context) => {
     const { expect } = context
     const { under, handler } = await failWhileHeld(context, name, { held: commit, key: 'unknown_1', withinMs: 20_000 })
-    expect(await send(handler, 'unknown_1')).toEqual({ status: 200, error: undefined, repeated: true })
+    await expect.poll(() => send(handler, 'unknown_1')).toEqual({ status: 200, error: undefined, repeated: true })
     expect((await under.effects()).unknown_1).toBe(1)
   })
 })

@@ -181,7 +181,7 @@ describe('a handler that is called by https', () => {
 
   it('gets its other events while one hangs, and does not count as unreachable', async () => {
     await using server = await startHandlerServer()
-    await using system = await start({ billing: byHttps(server, { timeoutMs: 1_000 }) })
+    await using system = await start({ billing: byHttps(server, { timeoutMs: 3_000 }) })
     server.answer = ({ body }) => (JSON.parse(body).type === 'invoice.slow' ? 'hang' : { status: 204 })
     const slow = await system.deliver('invoice.slow')
     const others: string[] = []

@@ -79,10 +79,10 @@ describe.concurrent('createHttpsCall', () => {
   })
 
   it('ends within the time of a call, also while it reads a body', async () => {
-    await using handler = await setUp((response) => drip(response.writeHead(200)), { timeoutMs: 300 })
+    await using handler = await setUp((response) => drip(response.writeHead(200)), { timeoutMs: 2_000 })
     const startedAt = performance.now()
     expect(await handler.send()).toEqual(DONE)
-    expect(performance.now() - startedAt).toBeLessThan(900)
+    expect(performance.now() - startedAt).toBeLessThan(6_000)
   })
 
   it('uses the connection again after a short body', async () => {

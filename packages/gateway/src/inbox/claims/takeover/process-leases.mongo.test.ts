@@ -132,7 +132,7 @@ describe('a takeover', () => {
 describe('the lease of a process', () => {
   it.each([
     ['has ended', -1],
-    ['ends later than it ever does, as after a clock that was ahead', 2 * LEASE_MS + 5_000],
+    ['ends later than it ever does, as after a clock that was ahead', HOUR_MS],
   ])('frees everything that it holds if it %s', async (_, ms) => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
@@ -220,7 +220,7 @@ describe('beside a gateway of release 0.1.0', () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     await open.events.updateOne({}, { $set: { leaseOwner: 'old' }, $unset: { leaseMs: '', claimedAt: '' } })
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(1_000) } })
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(20_000) } })
     const claims = open.claims()
     await claims.beat()
     expect((await claims.takeOver(10)).taken).toEqual([])
