@@ -57,7 +57,7 @@ it.for(KINDS)(
 
 it.for(KINDS)(
   'a handler that is killed under load has one effect of each acknowledged event, on %s',
-  { timeout: 60_000 + CYCLES * 15_000 },
+  { timeout: 300_000 + CYCLES * 15_000 },
   async (kind, context) => {
     const database = await databaseOf(kind, context)
     const ofLoad = (keys: readonly string[]) => keys.filter((key) => key.includes(`${kind}_`)).toSorted()
@@ -82,7 +82,12 @@ it.for(KINDS)(
     // Otherwise this test would prove nothing.
     expect(interrupted).toBeGreaterThan(CYCLES)
     expect(ofLoad(await database.read('effects'))).toEqual(load.acknowledged.toSorted())
-    await untilEqual(() => database.read('oncehook_outbox'), [])
+    // The senders do not wait for the messages. On a slow machine many are left.
+    await until(
+      () => database.read('oncehook_outbox'),
+      (left) => left.length === 0,
+      240_000,
+    )
     const sent = new Set(ofLoad(await database.read('sent')))
     expect([...sent]).toEqual(load.acknowledged.map((key) => `killed:${key}:1`).toSorted())
     const [key = ''] = load.acknowledged
