@@ -1,7 +1,7 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Db, ObjectId } from 'mongodb'
+import { type Db, MongoClient, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { createReplays } from '../replays/replays.ts'
 import { AUDIT_INDEXES, type Audit, createAudit, type NewAuditEntry } from './audit.ts'
@@ -138,6 +138,27 @@ describe('an entry that is added again because the answer got lost', () => {
     ])
     expect(lines[0]?.at).toBe(stored?.at.toISOString())
     expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 3 })
+  })
+})
+
+describe('entries of which an earlier call stored a part', () => {
+  it.each([400, 250])('are added with a bounded number of commands where %i of 400 are known', async (known) => {
+    await using database = await auditedDatabase()
+    const { audit } = openAudit(database.db)
+    const added = Array.from({ length: 400 }, (_, number) => ({ ...entry, id: new ObjectId(), details: { number } }))
+    // Not the first ones: an entry between two known ones is added too.
+    const stored = added.filter((_, index) => (index * known) % 400 < known)
+    expect(stored).toHaveLength(known)
+    await audit.recordAll(stored)
+    await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
+    const commands: string[] = []
+    client.on('commandStarted', ({ commandName }) => commands.push(commandName))
+    const again = openAudit(client.db(database.name))
+    await again.audit.recordAll(added)
+    expect(commands.filter((name) => name !== 'endSessions').length).toBeLessThan(10)
+    expect(again.lines).toHaveLength(400)
+    expect(new Set((await entriesOf(database.db)).map(({ details }) => details.number)).size).toBe(400)
+    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 400 })
   })
 })
 

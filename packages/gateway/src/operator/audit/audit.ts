@@ -202,16 +202,15 @@ class ChainWriter {
 
   /** Stores entries after the newest one. If another gateway was faster, the remaining entries are linked again. */
   async #append(added: readonly NewAuditEntry[]): Promise<void> {
-    let left = added.map(({ id = new ObjectId(), ...entry }) => ({ ...asStored(entry), _id: id }))
+    let left: readonly Unlinked[] = added.map(({ id = new ObjectId(), ...entry }) => ({ ...asStored(entry), _id: id }))
     const startedAt = performance.now()
     while (left.length > 0) {
       const [last, at] = await Promise.all([readLast(this.#db), readTime(this.#db)])
       const linked = link(left, { last, at })
       const { stored, isKnown } = await insert(this.#db, linked)
       for (const entry of linked.slice(0, stored)) this.#log(entry)
-      const known = left[stored]
-      if (isKnown && known !== undefined) await this.#tellStored(known._id)
-      left = left.slice(stored + (isKnown ? 1 : 0))
+      const rest = left.slice(stored)
+      left = isKnown ? await this.#withoutKnown(rest) : rest
       if (left.length === 0) return
       if (performance.now() - startedAt > ROUNDS_END_MS) throw unavailable({ reason: 'audit_crowded' })
       await sleep(this.#deps.random() * WAIT_MS)
@@ -219,14 +218,17 @@ class ChainWriter {
   }
 
   /**
-   * Logs an entry that is already stored. It was added by an earlier call whose answer was lost, and so was its log
-   * line.
+   * Leaves out the entries that are already stored, as the first one is, and logs them. They were added by an earlier call
+   * whose answer was lost, and so were their log lines.
    */
-  async #tellStored(id: ObjectId): Promise<void> {
+  async #withoutKnown(added: readonly Unlinked[]): Promise<Unlinked[]> {
     const entries = this.#db.collection<ChainedEntry>(AUDIT)
-    const entry = await entries.findOne({ _id: { $eq: id } }, { readConcern: 'majority' })
-    if (entry === null) throw unavailable({ reason: 'audit_unconfirmed' })
-    this.#log(entry)
+    const _id = { $in: added.map((entry) => entry._id) }
+    const stored = await entries.find({ _id }, { readConcern: 'majority' }).sort({ seq: 1 }).toArray()
+    const known = new Set(stored.map(({ _id }) => String(_id)))
+    if (!known.has(String(added[0]?._id))) throw unavailable({ reason: 'audit_unconfirmed' })
+    for (const entry of stored) this.#log(entry)
+    return added.filter(({ _id }) => !known.has(String(_id)))
   }
 
   #log({ _id, previous: _, ...entry }: ChainedEntry): void {
