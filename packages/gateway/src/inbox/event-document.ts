@@ -106,6 +106,8 @@ export interface EventDocument {
   readonly mismatches: number
   /** How many times a redelivery has revived it. Absent means never. */
   readonly revivals?: number
+  /** The entry of the audit log for its last revival. Release 0.1.0 does not set it. */
+  readonly revivalId?: ObjectId
   /** The newest 50 replays, each with its id. */
   readonly replays?: readonly {
     readonly id: ObjectId

@@ -1,18 +1,26 @@
-import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { ObjectId } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import { type BodiesDeps, createBodies } from '../bodies.ts'
 import { EVENTS, type EventDocument } from '../event-document.ts'
+import { GROUP_LIMITS } from '../group-limits.ts'
 import { counterOf } from '../record-expressions.ts'
 import { findByKeys, nameByKey, nameOfKey } from '../slots/find-by-keys.ts'
+import { nameRecords } from '../slots/name-records.ts'
 import type { RecordKey } from '../slots/slot.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
 import { createEvidenceRoom } from './evidence-room.ts'
 import { type DeadRecord, readDead } from './read-dead.ts'
-import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-dead.ts'
+import { type ReportDeps, reportWritten, type WrittenDelivery } from './report-written.ts'
+import { checkRequeue, type RequeueLimits } from './requeue-dead.ts'
 import { type RestoreDeps, type RevivedBody, restoreBodies } from './restore-bodies.ts'
-import { type Counted, createUnwrittenCounts, type RepeatedDelivery, toKey } from './unwritten-counts.ts'
+import {
+  type Counted,
+  createUnwrittenCounts,
+  type RepeatedDelivery,
+  toKey,
+  type Unwritten,
+} from './unwritten-counts.ts'
 
 /** A dead event that a redelivery revives. */
 export interface Requeued {
@@ -24,13 +32,10 @@ export interface Requeued {
 }
 
 /** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
-export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps {
+export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps, ReportDeps {
   /** Whether a mongos answers. Default: no. */
   readonly isSharded?: () => boolean
-  readonly logger: Logger
   readonly flushMs: number
-  readonly onBodyConflict: (provider: string, times: number) => void
-  readonly onRedelivered: (provider: string, outcome: 'revived' | NotRequeued) => void
   /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
   readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
@@ -64,33 +69,38 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
 
 type WriteDeps = RedeliveryCounterDeps & RestoreDeps
 
-interface CheckedDelivery {
-  readonly item: Counted
+interface CheckedDelivery extends WrittenDelivery {
   readonly record: StoredRecord | undefined
   /** Set if the record is dead. */
   readonly dead: DeadRecord | undefined
-  readonly differs: boolean
-  /** Null if there is nothing to revive. */
-  readonly requeues: true | NotRequeued | null
   /** How a record has the body that it needs for its revival. */
   readonly body?: RevivedBody | 'not_now' | undefined
 }
 
-async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<readonly Counted[]> {
+async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<Unwritten<readonly Counted[]>> {
   const records = await storedRecords(deps, batch)
   const dead = await readDead({ db: deps.db, isSharded: deps.isSharded }, records.values())
+  for (const item of batch) renewAuditId(item, records.get(nameOfKey(toKey(item))))
   const found = batch.map((item) => {
     const record = records.get(nameOfKey(toKey(item)))
     return checkDelivery(deps, { item, record, dead: dead.get(String(record?._id)) })
   })
   const checked = await withBodies(deps, found)
   const ready = checked.filter(({ body }) => body !== 'not_now')
-  const waiting = await update(deps, ready)
-  return checked.filter((one) => one.body === 'not_now' || waiting.has(one)).map(({ item }) => item)
+  const { waiting, error } = await update(deps, ready)
+  const later = checked.filter((one) => one.body === 'not_now' || waiting.has(one))
+  return { waiting: later.map(({ item }) => item), error }
 }
 
-/** Writes the counts, then revives what is due. Resolves to the revivals that must wait: nothing was written of them. */
-async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<ReadonlySet<CheckedDelivery>> {
+/** The event has died again since a revival whose reply was lost. Another revival has another entry in the audit log. */
+function renewAuditId(item: Counted, record: StoredRecord | undefined): void {
+  if (record?.state === 'dead' && String(record.revivalId) === String(item.auditId)) item.auditId = new ObjectId()
+}
+
+type Waiting = Unwritten<ReadonlySet<CheckedDelivery>>
+
+/** Writes the counts, then revives what is due. Resolves to the revivals that must wait. */
+async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<Waiting> {
   const revivals = checked.filter(({ requeues }) => requeues === true)
   const requeued = revivals.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
@@ -102,34 +112,74 @@ async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Pro
       updates: counts.map((one) => toUpdate(deps, one)),
     })
     const codes = new Map(refused.map(({ index, code }) => [index, code]))
-    for (const [index, written] of counts.entries()) report(deps, written, codes.get(index))
+    for (const [index, written] of counts.entries()) reportWritten(deps, written, codes.get(index))
   }
   return revive(deps, revivals)
 }
 
 const REVIVED_AT_ONCE = 50
 
-/**
- * Sends a command for each revival: only its own reply shows whether its record has changed meanwhile. Such a revival waits,
- * and after an error the remaining ones too.
- */
-async function revive(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<ReadonlySet<CheckedDelivery>> {
+/** Revives events in groups, one command after the other: claims and heartbeats need the other connections. */
+async function revive(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<Waiting> {
   const waiting = new Set(revivals)
-  for (let at = 0; at < revivals.length; at += REVIVED_AT_ONCE) {
-    const group = revivals.slice(at, at + REVIVED_AT_ONCE)
-    const send = (one: CheckedDelivery) => sendUpdates(deps.db, { update: EVENTS, updates: [toUpdate(deps, one)] })
-    const replies = await Promise.allSettled(group.map(send))
-    for (const [index, one] of group.entries()) {
-      const reply = replies[index]
-      if (reply?.status !== 'fulfilled') continue
-      const [refused] = reply.value.refused
-      if (reply.value.n === 0 && refused === undefined) continue
-      waiting.delete(one)
-      report(deps, one, refused?.code)
+  try {
+    for (const group of toGroups(revivals)) {
+      for (const one of await reviveGroup(deps, group)) waiting.delete(one)
     }
-    if (replies.some(({ status }) => status === 'rejected')) break
+    return { waiting }
+  } catch (error) {
+    return { waiting, error }
   }
-  return waiting
+}
+
+/** Groups that fit into one command, whatever bodies they bring. */
+function toGroups(revivals: readonly CheckedDelivery[]): readonly (readonly CheckedDelivery[])[] {
+  const groups: CheckedDelivery[][] = []
+  let bytes = 0
+  for (const one of revivals) {
+    const size = one.item.evidence?.rawBody.length ?? 0
+    const last = groups.at(-1)
+    if (last === undefined || last.length === REVIVED_AT_ONCE || bytes + size > GROUP_LIMITS.maxBytes) {
+      groups.push([one])
+      bytes = size
+    } else {
+      last.push(one)
+      bytes += size
+    }
+  }
+  return groups
+}
+
+/** Resolves to the revivals that were written or refused. The records of the others have changed meanwhile. */
+async function reviveGroup(deps: WriteDeps, group: readonly CheckedDelivery[]): Promise<readonly CheckedDelivery[]> {
+  const { n, refused } = await sendUpdates(deps.db, {
+    update: EVENTS,
+    updates: group.map((one) => toUpdate(deps, one)),
+  })
+  const codes = new Map(refused.map(({ index, code }) => [index, code]))
+  // The reply has only the number of the records that were still dead.
+  const revived = n + refused.length === group.length ? null : await findRevived(deps, group)
+  return group.filter((one, index) => {
+    const code = codes.get(index)
+    if (code === undefined && revived?.has(String(one.item.auditId)) === false) return false
+    reportWritten(deps, one, code)
+    return true
+  })
+}
+
+/** The revivals that a majority has, by the ids of their entries in the audit log: another gateway has its own. */
+async function findRevived(
+  { db, isSharded }: WriteDeps,
+  group: readonly CheckedDelivery[],
+): Promise<ReadonlySet<string>> {
+  const records = group.flatMap(({ record }) => record ?? [])
+  const revivalId = { $in: group.map(({ item }) => item.auditId) }
+  const found = await db
+    .collection<EventDocument>(EVENTS)
+    .find({ ...nameRecords(records, isSharded), revivalId }, { readConcern: 'majority' })
+    .project<Pick<EventDocument, 'revivalId'>>({ _id: 0, revivalId: 1 })
+    .toArray()
+  return new Set(found.map((one) => String(one.revivalId)))
 }
 
 function checkDelivery(
@@ -166,44 +216,16 @@ function toUpdate({ isSharded }: RedeliveryCounterDeps, checked: CheckedDelivery
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
   const { filter, stages } = typeof body === 'object' ? body : NEEDS_NONE
-  return { q: { ...q, ...filter, state: 'dead' }, u: [{ $set: counted }, ...stages, requeueDead(item.event)] }
+  return {
+    q: { ...q, ...filter, state: 'dead' },
+    u: [{ $set: counted }, ...stages, requeueDead(item.event, item.auditId)],
+  }
 }
 
 const NEEDS_NONE: RevivedBody = { filter: {}, stages: [] }
 
 function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
   return { auditId, id: String(_id), provider, eventId, reason }
-}
-
-function report(
-  deps: RedeliveryCounterDeps,
-  { item, differs, requeues }: CheckedDelivery,
-  code: number | undefined,
-): void {
-  if (code !== undefined) logRefusal(deps, item, code)
-  else if (differs && item.isFurther !== true) logBodyConflict(deps, item)
-  else if (requeues === true) logRequeued(deps, item)
-  else if (requeues !== null) logNotRequeued(deps, item, requeues)
-}
-
-// If written again, it would be refused again, because nothing in it changes.
-function logRefusal({ logger }: RedeliveryCounterDeps, { provider, event, times }: Counted, code: number): void {
-  logger.warn({ provider, eventId: event.id.slice(0, 64), times, code }, 'inbox.count-refused')
-}
-
-function logBodyConflict({ logger, onBodyConflict }: RedeliveryCounterDeps, { provider, event, times }: Counted): void {
-  onBodyConflict(provider, times)
-  logger.warn({ provider, eventId: event.id.slice(0, 64), times }, 'webhook.mismatch')
-}
-
-function logRequeued({ logger, onRedelivered }: RedeliveryCounterDeps, { provider, event }: Counted): void {
-  onRedelivered(provider, 'revived')
-  logger.info({ provider, eventId: event.id.slice(0, 64) }, 'event.revived')
-}
-
-function logNotRequeued(deps: RedeliveryCounterDeps, { provider, event }: Counted, why: NotRequeued): void {
-  deps.onRedelivered(provider, why)
-  deps.logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
 }
 
 /** A mongos refuses an update of one record that names neither its `_id` nor its shard key. */
@@ -214,12 +236,12 @@ function nameBehindMongos(key: RecordKey, record: StoredRecord | undefined): obj
 
 type StoredRecord = Pick<
   EventDocument,
-  '_id' | 'slot' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals'
+  '_id' | 'slot' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals' | 'revivalId'
 >
 
 const STORED_MEMBERS = {
   ...{ slot: 1, provider: 1, eventId: 1, handler: 1, bodyHash: 1 },
-  ...{ state: 1, reason: 1, revivals: 1 },
+  ...{ state: 1, reason: 1, revivals: 1, revivalId: 1 },
 }
 
 async function storedRecords(

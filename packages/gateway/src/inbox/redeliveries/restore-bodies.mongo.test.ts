@@ -230,6 +230,19 @@ describe('a redelivery of a dead task, while the database changes or refuses', (
     expect(await sentTasks(open)).toContain('{"id":"e1"}')
   })
 
+  it('is not sent with another large body: one command could not hold both', async () => {
+    await using open = await openTasks()
+    const large = ['e1', 'e2'].map((id) => delivery(id, { rawBody: Buffer.alloc(3 * MIB, id) }))
+    for (const arrival of large) await storeStripped(open, arrival)
+    const { counts, outcomes } = countWith(open, async () => undefined)
+    for (const arrival of large) await addRedeliveries(open, counts, arrival)
+    open.commands.length = 0
+    await counts.stop()
+    const updates = open.commands.filter(({ command }) => command.update === 'events')
+    expect(updates.map(({ command }) => command.updates.length)).toEqual([1, 1])
+    expect(outcomes).toEqual(['revived', 'revived'])
+  })
+
   it('waits with the events of a body that the database refuses, and with no others', async () => {
     await using open = await openTasks()
     const { counts, outcomes, lines } = countWith(open, async () => undefined)

@@ -24,24 +24,24 @@ export interface Counted extends RepeatedDelivery {
   times: number
   evidence: BroughtEvidence | undefined
   /** Stays the same if the entry of the audit log has to be written again. */
-  readonly auditId: ObjectId
+  auditId: ObjectId
 }
 
-/** Writes counts. Resolves to those that must wait. */
-type WriteCounts = (batch: readonly Counted[]) => Promise<readonly Counted[]>
-
-/** How many counts wait after a write, and why if it failed. */
-interface Written {
-  readonly waiting: number
+/** What a write leaves: the counts that must wait, and why if something failed. */
+export interface Unwritten<Item> {
+  readonly waiting: Item
   readonly error?: unknown
 }
+
+/** Writes counts. */
+type WriteCounts = (batch: readonly Counted[]) => Promise<Unwritten<readonly Counted[]>>
 
 /** The redeliveries that are not written yet. Their number and what they bring are bounded, also during a write. */
 export interface UnwrittenCounts {
   /** Adds a redelivery. It is dropped if there is no room. */
   add(delivery: RepeatedDelivery): void
-  /** Writes all that was added before, in batches. What is not written stays. Never throws. */
-  writeAll(write: WriteCounts): Promise<Written>
+  /** Writes all that was added before, in batches. Resolves to the number of those that stay. Never throws. */
+  writeAll(write: WriteCounts): Promise<Unwritten<number>>
 }
 
 // Redeliveries of more different events than this are dropped: their counts are statistics, not promises.
@@ -80,13 +80,15 @@ export function createUnwrittenCounts(room: EvidenceRoom): UnwrittenCounts {
       open = [...counted.values()]
       counted = new Map()
       let waiting = 0
+      let failed: unknown
       try {
         while (open.length > 0) {
-          const later = await write(open.slice(0, WRITE_AT_ONCE))
+          const { waiting: later, error } = await write(open.slice(0, WRITE_AT_ONCE))
           settle(open.splice(0, WRITE_AT_ONCE), later)
           waiting += later.length
+          failed ??= error
         }
-        return { waiting }
+        return { waiting, error: failed }
       } catch (error) {
         // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
         waiting += open.length

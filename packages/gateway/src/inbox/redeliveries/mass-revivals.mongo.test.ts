@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { Registry } from 'prom-client'
+import { afterAll, describe, expect, it } from 'vitest'
+import { AUDIT_INDEXES, createAudit } from '../../operator/audit/audit.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { createRedeliveryCounter, type Requeued } from './redeliveries.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const open = stack.use(await openInbox(database))
+await ensureIndexes(database.db, [AUDIT_INDEXES])
+
+const HOUR_MS = 3_600_000
+
+function countWith(onRequeued: (revivals: readonly Requeued[]) => Promise<void>) {
+  const { logger, lines } = memoryLogger()
+  const outcomes: string[] = []
+  const counts = createRedeliveryCounter({
+    ...{ db: open.db, logger, flushMs: HOUR_MS, encryption: NO_ENCRYPTION, onRequeued },
+    ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS, retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
+    errors: createDatabaseErrors(new Registry()),
+    onBodyConflict: () => undefined,
+    onRedelivered: (_, outcome) => void outcomes.push(outcome),
+  })
+  const add = (id: string, bodyHash: string): void =>
+    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+  return { counts, add, outcomes, lines }
+}
+
+/** Stores dead events. Returns the hashes of their bodies by their ids. */
+async function storeDead(count: number): Promise<Map<string, string>> {
+  const ids = Array.from({ length: count }, () => `evt_${randomUUID()}`)
+  await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+  const stored = { eventId: { $in: ids } }
+  await open.events.updateMany(stored, { $set: { state: 'dead', reason: 'amount_mismatch' } })
+  const records = await open.events.find(stored, { projection: { eventId: 1, bodyHash: 1 } }).toArray()
+  return new Map(records.map(({ eventId, bodyHash }) => [eventId, bodyHash]))
+}
+
+const pendingOf = (dead: ReadonlyMap<string, string>): Promise<number> =>
+  open.events.countDocuments({ eventId: { $in: [...dead.keys()] }, state: 'pending', revivals: 1, deliveries: 2 })
+
+describe('redeliveries of many dead events', () => {
+  it('revive all of them at the next flush if a write fails after the entries of the audit log', async () => {
+    const dead = await storeDead(400)
+    const { logger } = memoryLogger()
+    const audit = createAudit(open.db, { logger, random: Math.random })
+    const { counts, add, outcomes } = countWith((revivals) =>
+      audit.recordAll(
+        revivals.map(({ auditId, provider, ...details }) => ({
+          ...{ id: auditId, by: `provider:${provider}`, action: 'events.revive', reason: 'delivered again', details },
+        })),
+      ),
+    )
+    for (const [id, bodyHash] of dead) add(id, bodyHash)
+    {
+      const how = { closeConnection: true }
+      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
+      await counts.flush()
+    }
+    expect(await pendingOf(dead)).toBeLessThan(400)
+    await counts.flush()
+    expect(await pendingOf(dead)).toBe(400)
+    expect(outcomes).toEqual(Array.from(dead, () => 'revived'))
+    expect(await database.db.collection('audit').countDocuments()).toBe(400)
+    await counts.stop()
+  })
+
+  it('take one connection, and hold up no beat of the claims', async () => {
+    const dead = await storeDead(100)
+    const { counts, add, outcomes } = countWith(async () => undefined)
+    for (const [id, bodyHash] of dead) add(id, bodyHash)
+    const { client } = open.db
+    let inFlight = 0
+    let most = 0
+    const begin = ({ commandName }: { commandName: string }): void => {
+      if (commandName !== 'update') return
+      inFlight += 1
+      most = Math.max(most, inFlight)
+    }
+    const end = ({ commandName }: { commandName: string }): void => {
+      if (commandName === 'update') inFlight -= 1
+    }
+    const claims = open.claims()
+    const slow = { blockConnection: true, blockTimeMS: 500 }
+    const beats: number[] = []
+    {
+      const times = 10_000
+      await using _ = await armFailPoint(database.uri, {
+        commands: ['update'],
+        appName: open.appName,
+        times,
+        how: slow,
+      })
+      client.on('commandStarted', begin).on('commandSucceeded', end).on('commandFailed', end)
+      const flushing = counts.flush().then(() => 'flushed')
+      while (beats.length < 3 || (await Promise.race([flushing, 'open'])) !== 'flushed') {
+        const at = performance.now()
+        await claims.beat()
+        beats.push(performance.now() - at)
+      }
+      client.off('commandStarted', begin).off('commandSucceeded', end).off('commandFailed', end)
+    }
+    expect(outcomes).toHaveLength(100)
+    // One of the revivals, and one beat.
+    expect(most).toBeLessThanOrEqual(2)
+    expect(Math.max(...beats)).toBeLessThan(1_500)
+    await counts.stop()
+  })
+
+  it('have an entry in the audit log for each revival, even if a reply is lost and the event dies again', async () => {
+    const [[id, bodyHash] = ['', '']] = await storeDead(1)
+    const auditIds = new Set<string>()
+    const { counts, add } = countWith(async (revivals) => {
+      for (const { auditId } of revivals) auditIds.add(String(auditId))
+    })
+    add(id, bodyHash)
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'no majority in time' } }
+      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
+      await counts.flush()
+    }
+    expect(await open.record(id)).toMatchObject({ state: 'pending', revivals: 1 })
+    await open.events.updateOne({ eventId: id }, { $set: { state: 'dead' } })
+    await counts.stop()
+    expect(await open.record(id)).toMatchObject({ state: 'pending', revivals: 2 })
+    expect(auditIds.size).toBe(2)
+  })
+
+  it('report each revival once, where others changed or revived some of the events in the same moment', async () => {
+    const dead = await storeDead(60)
+    const ids = [...dead]
+    const [[gone], [refused]] = ids as [[string, string], [string, string]]
+    const refusal = { eventId: refused, state: 'pending' }
+    await database.db.command({ collMod: 'events', validator: { $nor: [refusal] } })
+    const other = countWith(async () => undefined)
+    const { counts, add, outcomes, lines } = countWith(async () => {
+      for (const [id, bodyHash] of ids.slice(20, 40)) other.add(id, bodyHash)
+      await other.counts.flush()
+      await open.events.deleteOne({ eventId: gone })
+    })
+    for (const [id, bodyHash] of ids) add(id, bodyHash)
+    await counts.flush()
+    await counts.stop()
+    await database.db.command({ collMod: 'events', validator: {} })
+    expect([other.outcomes.length, outcomes.length]).toEqual([20, 38])
+    const refusals = lines.filter(({ msg }) => msg === 'inbox.count-refused')
+    expect(refusals).toMatchObject([{ eventId: refused, code: 121 }])
+    const state = 'pending'
+    const eventId = { $in: [...dead.keys()] }
+    expect(await open.events.countDocuments({ eventId, state, revivals: 1, deliveries: 2 })).toBe(38)
+    expect(await open.events.countDocuments({ eventId, state, revivals: 1, deliveries: 3 })).toBe(20)
+    await other.counts.stop()
+  })
+})
