@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram } from '@oncehook/kernel/prometheus'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
+import { createRedeliveryMetrics, type RedeliveryMetrics } from './inbox/redeliveries/redelivery-metrics.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
@@ -21,8 +22,6 @@ export interface DeliveryMetrics {
   transmissionReused(provider: string): void
   /** A refused delivery has no record: there were too many, or the database did not store it. */
   refusalNotKept(why: 'too_many' | 'not_stored', times: number): void
-  /** A redelivery of a dead event, by outcome: revived, too_late, too_often or body_missing. */
-  redelivered(provider: string, outcome: string): void
 }
 
 /** Counts the results of the dispatcher. */
@@ -42,7 +41,7 @@ interface LoginMetrics {
 export type ProviderCounter = (provider: string, kind: 'delivery' | 'secret', name: string) => void
 
 /** All counters of the gateway. */
-export type GatewayMetrics = DeliveryMetrics & DispatchMetrics & LoginMetrics
+export type GatewayMetrics = DeliveryMetrics & RedeliveryMetrics & DispatchMetrics & LoginMetrics
 
 /** Creates the gateway's counters in a registry. */
 export function createGatewayMetrics(registry: Registry, count: ProviderCounter): GatewayMetrics {
@@ -67,11 +66,6 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
     'Authentic events without an effect, by provider and reason: not_expected or effect_not_allowed',
     ['provider', 'reason'],
   )
-  const redelivered = counter(
-    'oncehook_dead_events_redelivered_total',
-    'Redeliveries of dead events by outcome: revived, too_late, too_often or body_missing',
-    ['provider', 'outcome'],
-  )
   const attempts = counter(
     'oncehook_event_attempts_total',
     'Attempts to apply an event, by resulting state and outcome',
@@ -90,6 +84,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   return {
     ...createLoginMetrics(registry),
     ...createRefusalMetrics(registry),
+    ...createRedeliveryMetrics(registry),
     delivered(provider, outcome) {
       deliveries.inc({ provider, outcome })
       count(provider, 'delivery', outcome)
@@ -99,7 +94,6 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
     transmissionReused: (provider) => reused.inc({ provider }),
     withheld: (provider, reason) => withheld.inc({ provider, reason }),
-    redelivered: (provider, outcome) => redelivered.inc({ provider, outcome }),
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),
     contractMismatch: () => unreadable.inc(),

@@ -89,6 +89,8 @@ export interface Inbox {
 /** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(MOST_KNOWN_IDS)
+  // A redelivery that would be dropped is not answered from memory: if the database is unavailable, the provider sends it again.
+  const isKnown = (key: string): boolean => !deps.counts.isFull && known.has(key)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
@@ -104,7 +106,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     return 'recorded'
   }
   const recordBatch = createBatchRecorder(deps, {
-    ...{ known, keyOf, group, settle },
+    ...{ isKnown, keyOf, group, settle },
     split: (arrival) => splitArrival(deps, arrival),
     toDocument: (arrival, body) => createRecord(deps, arrival, body),
   })
@@ -124,7 +126,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       const [arrival = received] = tasks
       const body = { hash: hash('sha256', arrival.rawBody, 'base64') }
       const key = keyOf(arrival, body)
-      if (known.has(key)) return countDuplicate(deps, arrival, body)
+      if (isKnown(key)) return countDuplicate(deps, arrival, body)
       const document = createRecord(deps, arrival, body)
       const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)
       return settle({ arrival, body, key, document, verdict })

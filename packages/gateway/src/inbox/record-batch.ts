@@ -6,7 +6,6 @@ import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
-import type { KnownIds } from './known-ids.ts'
 import type { TaskWish } from './lines/line.ts'
 import { joinOutcomes } from './tasks/split-arrival.ts'
 
@@ -22,7 +21,8 @@ export interface BatchArrival {
 
 /** What the inbox does with every event, whether it comes alone or in a batch. */
 interface EventSteps {
-  readonly known: Pick<KnownIds, 'has'>
+  /** Whether a task is known to be durable, and is only to be counted. */
+  readonly isKnown: (key: string) => boolean
   /** The tasks of an arrival, of which there is at least one. */
   readonly split: (arrival: Arrival) => readonly Arrival[]
   readonly keyOf: (arrival: Arrival, body: StoredBody) => string
@@ -44,7 +44,7 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
         .map((arrival) => ({ arrival, body, key: steps.keyOf(arrival, body) })),
     )
     const members = tasks.flat()
-    const fresh = members.filter(({ key }) => !steps.known.has(key))
+    const fresh = members.filter(({ key }) => !steps.isKnown(key))
     // The body is stored before any record that refers to it.
     const kept = fresh.length === 0 ? 'kept' : await bodies.keep({ id: body.id, rawBody }, endsAt)
     if (kept === 'not_stored') return events.map(() => 'not_stored')

@@ -72,7 +72,7 @@ export async function openInbox(
   const onRequeued = async (added: readonly Requeued[]): Promise<void> => void revivals.push(...added)
   const redelivered: string[] = []
   const onRedelivered = (_: string, outcome: string): void => void redelivered.push(outcome)
-  const limits = { onRedelivered, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
+  const limits = { onRedelivered, onDropped: () => undefined, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
   const errors = createDatabaseErrors(new Registry())
   const { encryption = NO_ENCRYPTION, retentionMs = HOUR_MS, bodyRetentionMs = HOUR_MS } = deps
   const storing = { encryption, errors, retentionMs, bodyRetentionMs }

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { AUDIT_INDEXES, createAudit } from '../../operator/audit/audit.ts'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { createRedeliveryCounter, type Requeued } from './redeliveries.ts'
+import { createRedeliveryMetrics } from './redelivery-metrics.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -21,6 +22,8 @@ const HOUR_MS = 3_600_000
 
 function countWith(onRequeued: (revivals: readonly Requeued[]) => Promise<void>) {
   const { logger, lines } = memoryLogger()
+  const registry = new Registry()
+  const metrics = createRedeliveryMetrics(registry)
   const outcomes: string[] = []
   const counts = createRedeliveryCounter({
     ...{ db: open.db, logger, flushMs: HOUR_MS, encryption: NO_ENCRYPTION, onRequeued },
@@ -28,10 +31,11 @@ function countWith(onRequeued: (revivals: readonly Requeued[]) => Promise<void>)
     errors: createDatabaseErrors(new Registry()),
     onBodyConflict: () => undefined,
     onRedelivered: (_, outcome) => void outcomes.push(outcome),
+    onDropped: metrics.redeliveryDropped,
   })
   const add = (id: string, bodyHash: string): void =>
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
-  return { counts, add, outcomes, lines }
+  return { counts, add, outcomes, registry, lines }
 }
 
 /** Stores dead events. Returns the hashes of their bodies by their ids. */
@@ -158,5 +162,52 @@ describe('redeliveries of many dead events', () => {
     expect(await open.events.countDocuments({ eventId, state, revivals: 1, deliveries: 2 })).toBe(38)
     expect(await open.events.countDocuments({ eventId, state, revivals: 1, deliveries: 3 })).toBe(20)
     await other.counts.stop()
+  })
+})
+
+describe('redeliveries beyond the room for them', () => {
+  const MOST = 10_000
+
+  it('are dropped with one line and a number for each flush', async () => {
+    const { counts, add, registry, lines } = countWith(async () => undefined)
+    const [last] = await storeDead(1)
+    if (last === undefined) throw new Error('There is no dead event')
+    for (let index = 0; index < MOST; index += 1) add(`absent_${index}`, 'x')
+    {
+      const how = { closeConnection: true }
+      // The driver repeats a read once.
+      await using _ = await armFailPoint(database.uri, { commands: ['find'], appName: open.appName, times: 2, how })
+      await counts.flush()
+    }
+    add(...last)
+    add(...last)
+    add('absent_1', 'x')
+    await counts.flush()
+    await counts.flush()
+    expect(await registry.metrics()).toContain('\noncehook_redeliveries_dropped_total 2\n')
+    const reported = lines.filter(({ msg }) => msg === 'inbox.counts-dropped')
+    expect(reported).toMatchObject([{ level: 'warn', redeliveries: 2 }])
+    expect(await open.record(last[0])).toMatchObject({ state: 'dead', deliveries: 1 })
+    add(...last)
+    await counts.stop()
+    expect(await open.record(last[0])).toMatchObject({ state: 'pending', deliveries: 2 })
+  })
+
+  it('are not answered from memory, so that they come again and revive their events', async () => {
+    const [[id] = ['']] = await storeDead(1)
+    for (let index = 0; index < MOST; index += 1) {
+      open.counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
+    }
+    {
+      const how = { closeConnection: true }
+      const commands = ['insert', 'find', 'update']
+      await using _ = await armFailPoint(database.uri, { commands, appName: open.appName, times: 1_000, how })
+      await open.counts.flush()
+      expect(await open.inbox.record(sampleArrival(id))).toBe('not_stored')
+    }
+    await open.counts.flush()
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    await open.counts.flush()
+    expect(await open.record(id)).toMatchObject({ state: 'pending', deliveries: 2 })
   })
 })

@@ -22,6 +22,7 @@ const deps = {
     onBodyConflict: () => undefined,
     onRequeued: async () => undefined,
     onRedelivered: () => undefined,
+    onDropped: () => undefined,
   },
   ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS, retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
   ...{ encryption: NO_ENCRYPTION, errors: createDatabaseErrors(new Registry()) },

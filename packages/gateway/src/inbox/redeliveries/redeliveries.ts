@@ -36,6 +36,8 @@ export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps, Report
   /** Whether a mongos answers. Default: no. */
   readonly isSharded?: () => boolean
   readonly flushMs: number
+  /** A redelivery is neither counted nor can it revive its event, because too many others wait. */
+  readonly onDropped: () => void
   /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
   readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
@@ -50,6 +52,8 @@ export interface RedeliveryCounter {
    * stored one. A task of a handler whose body was removed gets it again, or else stays dead.
    */
   add(delivery: RepeatedDelivery): void
+  /** Whether there is no room for redeliveries of further events. They are dropped. */
+  readonly isFull: boolean
   /** Writes all counts so far. */
   flush(): Promise<void>
   /** Ends the periodic flush and flushes once more. */
@@ -58,13 +62,21 @@ export interface RedeliveryCounter {
 
 /** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
-  const counts = createUnwrittenCounts(createEvidenceRoom(deps))
+  const counts = createUnwrittenCounts(createEvidenceRoom(deps), deps.onDropped)
   const restoring = { ...deps, bodies: createBodies(deps) }
   const flusher = createPeriodicFlush(async () => {
     const { waiting, error } = await counts.writeAll((batch) => write(restoring, batch))
     if (waiting > 0) deps.logger.warn({ error, events: waiting }, 'inbox.counts-deferred')
+    const dropped = counts.takeDropped()
+    if (dropped > 0) deps.logger.warn({ redeliveries: dropped }, 'inbox.counts-dropped')
   }, deps.flushMs)
-  return { add: counts.add, ...flusher }
+  return {
+    add: counts.add,
+    get isFull() {
+      return counts.isFull
+    },
+    ...flusher,
+  }
 }
 
 type WriteDeps = RedeliveryCounterDeps & RestoreDeps

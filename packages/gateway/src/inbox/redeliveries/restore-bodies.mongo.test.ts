@@ -67,6 +67,7 @@ function countWith(open: OpenInbox, beforeUpdate: (revivals: readonly Requeued[]
     ...{ ...RETENTION, db: open.db, logger, flushMs: 3_600_000, encryption: NO_ENCRYPTION, onRequeued: beforeUpdate },
     ...{ maxRevivals: 8, redeliveryMs: () => 3_600_000, errors: createDatabaseErrors(new Registry()) },
     onBodyConflict: () => undefined,
+    onDropped: () => undefined,
     onRedelivered: (_, outcome) => void outcomes.push(outcome),
   })
   return { counts, outcomes, lines }

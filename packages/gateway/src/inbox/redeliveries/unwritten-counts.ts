@@ -38,20 +38,26 @@ type WriteCounts = (batch: readonly Counted[]) => Promise<Unwritten<readonly Cou
 
 /** The redeliveries that are not written yet. Their number and what they bring are bounded, also during a write. */
 export interface UnwrittenCounts {
+  /** Whether there is no room for redeliveries of further events. */
+  readonly isFull: boolean
   /** Adds a redelivery. It is dropped if there is no room. */
   add(delivery: RepeatedDelivery): void
+  /** How many were dropped since the last call. */
+  takeDropped(): number
   /** Writes all that was added before, in batches. Resolves to the number of those that stay. Never throws. */
   writeAll(write: WriteCounts): Promise<Unwritten<number>>
 }
 
-// Redeliveries of more different events than this are dropped: their counts are statistics, not promises.
+// Redeliveries of more different events than this are dropped.
 const MAX_COUNTED = 10_000
 const WRITE_AT_ONCE = 500
 
 /** Creates the counts. What redeliveries bring has its room until it is written. */
-export function createUnwrittenCounts(room: EvidenceRoom): UnwrittenCounts {
+export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void): UnwrittenCounts {
   let counted = new Map<string, Counted>()
   let open: Counted[] = []
+  let dropped = 0
+  const isFull = (): boolean => counted.size + open.length >= MAX_COUNTED
   const putBack = (item: Counted): void => {
     const key = nameOfCount(item)
     const newer = counted.get(key)
@@ -66,13 +72,24 @@ export function createUnwrittenCounts(room: EvidenceRoom): UnwrittenCounts {
     }
   }
   return {
+    get isFull() {
+      return isFull()
+    },
+    takeDropped() {
+      const taken = dropped
+      dropped = 0
+      return taken
+    },
     add(delivery) {
       const key = nameOfCount(delivery)
       const present = counted.get(key)
       if (present !== undefined) {
         present.times += 1
         present.evidence ??= room.keep(delivery)
-      } else if (counted.size + open.length < MAX_COUNTED) {
+      } else if (isFull()) {
+        dropped += 1
+        onDropped()
+      } else {
         counted.set(key, { auditId: new ObjectId(), ...delivery, times: 1, evidence: room.keep(delivery) })
       }
     },
