@@ -26,6 +26,11 @@ export interface BodyDocument {
 /** The collection of bodies. */
 export const BODIES = 'bodies'
 
+/** The id of the document for a body. Every record has the hash, even if only its key is left. */
+export function bodyIdOf({ provider, bodyHash }: Pick<EventDocument, 'provider' | 'bodyHash'>): string {
+  return `${provider}:${bodyHash}`
+}
+
 /** The index of bodies that may be removed. */
 export const BODY_INDEXES: NeededIndexes = {
   collection: BODIES,

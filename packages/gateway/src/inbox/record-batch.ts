@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { BatchTerms } from './batch-queue.ts'
-import { type BodiesDeps, createBodies } from './bodies.ts'
+import { type BodiesDeps, bodyIdOf, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
@@ -37,7 +37,7 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
   return async ({ evidence, events, wantedBy, endsAt }) => {
     const { provider, rawBody } = evidence
     const bodyHash = hash('sha256', rawBody, 'base64')
-    const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
+    const body = { hash: bodyHash, id: bodyIdOf({ provider, bodyHash }) }
     const tasks = events.map((event) =>
       steps
         .split({ ...evidence, event, wantedBy: wantedBy?.(event) })

@@ -6,8 +6,10 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { BSON, type Db, type Document } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
+import { BODIES } from '../../inbox/bodies.ts'
 import type { Recorded } from '../../inbox/inbox.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
+import { stripOldBodies } from '../../inbox/retention/strip-old-bodies.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -69,6 +71,15 @@ function deliverTwo({ inbox }: OpenInbox, mark: string): Promise<readonly Record
   const { event, ...evidence } = sampleArrival(mark, { rawBody: Buffer.from(`{"name":"Name ${mark}"}`) })
   const events = ['a', 'b'].map((name) => ({ ...event, id: `${mark}-${name}`, type: 'other' }))
   return inbox.recordBatch({ evidence, events, endsAt: performance.now() + 10_000 })
+}
+
+const RETENTION = { retentionMs: 3_600_000, bodyRetentionMs: 60_000 }
+
+/** Ends the retention of the body of an event, and perhaps of its record. */
+async function expire({ db, events }: OpenInbox, eventId: string, members: object = {}): Promise<void> {
+  const { modifiedCount } = await events.updateOne({ eventId }, { $set: { stripAt: new Date(0), ...members } })
+  expect(modifiedCount).toBe(1)
+  await stripOldBodies(db, RETENTION, new AbortController().signal)
 }
 
 describe('erase', () => {
@@ -227,6 +238,71 @@ describe('erase', () => {
     await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
     // This process does not remember the delivery.
+    await using fresh = await openInbox(database)
+    expect(await deliverTwo(fresh, mark)).toEqual(['duplicate', 'duplicate'])
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+
+  it.each([
+    ['the body', {}],
+    ['the record, of which the key is left,', { settledAt: new Date(0) }],
+  ])('empties a shared body although the retention of %s has ended for the erased event alone', async (_, ended) => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    await deliverTwo(open, mark)
+    await open.events.updateOne({ eventId: `${mark}-a` }, { $unset: { expireAt: '' } })
+    await expire(open, `${mark}-a`, ended)
+    expect(await open.record(`${mark}-a`)).not.toHaveProperty('bodyId')
+    expect(await open.record(`${mark}-b`)).toHaveProperty('bodyId')
+    const erase = (more: object = {}) =>
+      operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason, ...more })
+    expect(await erase({ dryRun: true })).toMatchObject({ matched: 1, erased: 0 })
+    expect(await dump(database.db)).toContain(`Name ${mark}`)
+    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+    expect(await open.record(`${mark}-a`)).toMatchObject({ state: 'done', reason: 'erased' })
+    expect(await erase()).toMatchObject({ matched: 0, erased: 0 })
+  })
+
+  it('is refused while another event is pending, although the erased one no longer refers to their body', async () => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    await deliverTwo(open, mark)
+    const other = { eventId: `${mark}-b` }
+    await open.events.updateOne(other, { $set: { state: 'pending', handler: 'billing' } })
+    await expire(open, `${mark}-a`)
+    const erase = () => operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
+    await expect(erase()).rejects.toMatchObject({
+      message: expect.stringContaining('of the same delivery'),
+      data: { reason: 'erase_unsettled', httpStatus: 409 },
+    })
+    expect(await dump(database.db)).toContain(`Name ${mark}`)
+    await open.events.updateOne(other, { $set: { state: 'done' } })
+    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+
+  it('empties a body to which no record refers: a process died before it revived the event', async () => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    await deliverTwo(open, mark)
+    const both = { eventId: { $in: [`${mark}-a`, `${mark}-b`] } }
+    await open.events.updateMany(both, { $set: { state: 'dead', reason: 'handler_refused' } })
+    // What the process has left behind: the body is stored again, and both records are as they were.
+    for (const name of ['a', 'b']) await expire(open, `${mark}-${name}`)
+    expect(await open.events.countDocuments({ ...both, bodyId: { $exists: true } })).toBe(0)
+    expect(await dump(database.db)).toContain(`Name ${mark}`)
+    expect(await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })).toMatchObject({ erased: 1 })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+
+  it('leaves no way back for a body that was removed before: no delivery of it stores it again', async () => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    await deliverTwo(open, mark)
+    for (const name of ['a', 'b']) await expire(open, `${mark}-${name}`)
+    await open.db.collection(BODIES).deleteMany()
+    for (const name of ['a', 'b']) await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-${name}`, reason })
     await using fresh = await openInbox(database)
     expect(await deliverTwo(fresh, mark)).toEqual(['duplicate', 'duplicate'])
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
