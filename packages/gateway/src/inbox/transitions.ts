@@ -24,7 +24,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
  *   dead       -> closed                              close
  *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
- *   settled    -> done, with its key only             keyOnly
+ *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
  * the state, and for a claim the fence, that the record must still have. All times are those of the database.

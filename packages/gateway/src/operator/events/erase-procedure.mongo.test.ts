@@ -3,10 +3,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { BSON, type Db, type Document } from 'mongodb'
+import { Binary, BSON, type Db, type Document, ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BODIES } from '../../inbox/bodies.ts'
+import { EVENTS } from '../../inbox/event-document.ts'
 import type { Recorded } from '../../inbox/inbox.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
 import { stripOldBodies } from '../../inbox/retention/strip-old-bodies.ts'
@@ -226,6 +228,31 @@ describe('erase', () => {
     expect(await dump(database.db)).toContain(`Name ${mark}`)
     expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
     await open.events.updateOne(other, { $set: { state: 'done' } })
+    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+
+  it('notices what is stored meanwhile, such as the task of a backfill, and finds it when it is repeated', async () => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    const orderId = `o_${mark}`
+    await deliverTwo(open, mark)
+    await open.events.updateMany({ eventId: { $in: [`${mark}-a`, `${mark}-b`] } }, { $set: { orderId } })
+    const copied = await open.record(`${mark}-a`)
+    const how = { blockConnection: true, blockTimeMS: 2_000, namespace: `${database.name}.${EVENTS}` }
+    const appName = 'oncehook-gateway-background'
+    await using _ = await armFailPoint(database.uri, { commands: ['update'], appName, how })
+    const erase = () => operator.erase.mutate({ orderId, reason })
+    const erasing = erase().catch((error: unknown) => error)
+    // The body is emptied immediately before the records.
+    await expect.poll(() => dump(database.db), { timeout: 10_000 }).not.toContain(`Name ${mark}`)
+    const task = { ...copied, _id: new ObjectId(), eventId: `${mark}-c`, handler: 'billing' }
+    const { bodyId: _of, ...own } = task
+    await open.events.insertOne({ ...own, state: 'pending', raw: new Binary(Buffer.from(`Name ${mark}`)) })
+    expect(await erasing).toMatchObject({ data: { reason: 'erase_unsettled' } })
+    expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'erased' })
+    await expect(erase()).rejects.toMatchObject({ data: { reason: 'erase_unsettled' } })
+    await open.events.updateOne({ eventId: `${mark}-c` }, { $set: { state: 'done' } })
     expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
   })

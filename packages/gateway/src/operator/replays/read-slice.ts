@@ -10,6 +10,7 @@ import type { RemapResult } from './remap.ts'
 import type { ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart } from './replay-search.ts'
 import { createSliceReader } from './slice-reader.ts'
+import type { EventUpdate } from './write-slice.ts'
 
 /** What reading a slice needs. */
 interface SliceDeps extends ReverifyDeps {
@@ -17,12 +18,6 @@ interface SliceDeps extends ReverifyDeps {
   readonly encryption: Encryption
   /** Finds the handlers that want an event. Absent: no handlers are configured. */
   readonly findWanting?: FindWanting | undefined
-}
-
-/** An update of an event, or one that inserts a task. */
-interface EventUpdate {
-  readonly q: Document
-  readonly u: readonly Document[]
 }
 
 /** An event whose body could not be read with the current settings. The mapping from its receipt then applies. */
@@ -68,7 +63,7 @@ export async function readSlice(
     if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
     const update = await plan(deps, replay, { record, read })
     if (update !== null) {
-      updates.push(update)
+      updates.push({ id: record._id, statement: update })
       bytes += BSON.calculateObjectSize(update)
     }
     examined += 1
@@ -101,7 +96,7 @@ async function plan(
   { db, encryption, findWanting }: SliceDeps,
   replay: ReplayDocument,
   { record, read }: { readonly record: EventDocument; readonly read: RemapResult },
-): Promise<EventUpdate | null> {
+): Promise<EventUpdate['statement'] | null> {
   const { handler } = replay
   if (handler === undefined) return { q: unchanged(record, replay), u: dueAgain(replay, read) }
   if (findWanting === undefined) return null

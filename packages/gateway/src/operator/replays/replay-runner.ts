@@ -1,16 +1,15 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
-import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
-import { EVENTS } from '../../inbox/event-document.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type ReadSlice, readSlice } from './read-slice.ts'
 import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 import { readWanted } from './stored-wanted.ts'
+import { writeSlice } from './write-slice.ts'
 
 /** The handlers that can get tasks of stored events. */
 interface BackfilledHandlers {
@@ -157,12 +156,11 @@ export class ReplayRunner {
   }
 
   /** If the server refuses a change to an event, it would refuse it again. So the event is logged and skipped. */
-  async #handOn({ _id }: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
+  async #handOn(replay: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
     const { db, logger } = this.#deps
-    const replayId = String(_id)
-    const { refused } = updates.length === 0 ? NONE : await sendUpdates(db, { update: EVENTS, updates })
-    for (const { index, code } of refused) {
-      logger.warn({ replayId, id: String(updates[index]?.q._id), code }, 'replay.event-refused')
+    const replayId = String(replay._id)
+    for (const { id, code } of await writeSlice(db, replay, updates)) {
+      logger.warn({ replayId, id: String(id), code }, 'replay.event-refused')
     }
     // One line per slice and reason: there may be millions of events.
     for (const [why, events] of Map.groupBy(notRead, (one) => one.why)) {
@@ -220,8 +218,6 @@ export class ReplayRunner {
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
   return replay !== null && OPEN_STATES.includes(replay.state)
 }
-
-const NONE = { refused: [] }
 
 interface Slice extends ReadSlice {
   /** Whether the next slice of this turn begins with a search in parts. */
