@@ -36,6 +36,8 @@ export interface GatewayDeps {
   readonly findConsole?: () => string | null
   /** Returns the metrics that the endpoint shows instead of this process's own. */
   readonly showMetrics?: (own: Registry) => ShownMetrics
+  /** Milliseconds after its request in which a backfill does not end. Default: two minutes. */
+  readonly backfillMarginMs?: number
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
   readonly recording?: Recording | undefined
 }

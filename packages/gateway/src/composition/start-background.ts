@@ -113,6 +113,6 @@ function createReplayRunner(context: GatewayContext, handlers: HandlerWork | nul
   const { db } = mongo.background
   return new ReplayRunner({
     ...{ db, encryption, providers: providers.current, fetch, random, logger, onError },
-    handlers: handlers ?? undefined,
+    ...{ handlers: handlers ?? undefined, marginMs: context.backfillMarginMs },
   })
 }

@@ -65,7 +65,8 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   const lifecycle = new Lifecycle(logger)
   const { clock = systemClock, fetch = globalThis.fetch, consoleFolder = null } = options
   const started = startParts(
-    { settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder },
+    // All its events are of this process, which knows its handlers.
+    { settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder, backfillMarginMs: 0 },
     lifecycle,
   )
   const { publicPort, adminPort } = await started.catch(async (error: unknown) => {

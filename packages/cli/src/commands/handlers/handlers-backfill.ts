@@ -11,6 +11,9 @@ interface BackfillOptions {
   readonly reason?: string
 }
 
+const RUNS_ON =
+  'It runs for at least two minutes, so that it finds what a gateway stored before it had read the setting of the handler'
+
 /** `oncehook handlers backfill`: gives a handler the events that were stored before. */
 export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'handlers', 'backfill')
@@ -29,10 +32,9 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
         ...(rate === undefined ? {} : { ratePerSecond: rate }),
       })
     },
-    describe: ({ replayId, matched }) => [
+    describe: ({ replayId, matched }) =>
       replayId === null
-        ? `${matched} stored records are examined: one for each event and handler that has it; nothing was changed`
-        : `Replay ${replayId}: examines ${matched} stored records`,
-    ],
+        ? [`${matched} stored records are examined: one for each event and handler that has it; nothing was changed`]
+        : [`Replay ${replayId}: examines ${matched} stored records`, RUNS_ON],
   })
 }

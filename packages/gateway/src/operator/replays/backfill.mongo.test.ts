@@ -49,7 +49,7 @@ function makeRunner(names: readonly string[], members: Partial<ReplayRunnerDeps>
   const findWanting: FindWanting = () => (event) => (event.type === 'of.no.effect' ? names : [])
   const handlers = { current: () => new Map(names.map((name) => [name, {}])), findWanting }
   const parts = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, random: Math.random }
-  return new ReplayRunner({ ...parts, handlers, logger: memoryLogger().logger, onError, ...members })
+  return new ReplayRunner({ ...parts, handlers, logger: memoryLogger().logger, onError, marginMs: 0, ...members })
 }
 
 const SEARCH: WantingHandler = { name: 'search', events: [{ types: ['of.*'] }], orderBy: null }
@@ -58,14 +58,15 @@ async function startBackfill(records: readonly EventDocument[], handler = SEARCH
   await events.insertMany([...records])
   const id = new ObjectId()
   const options = { ratePerSecond: null, includeDone: true, handler }
-  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ...options }
+  const request = { by: 'alice', reason: 'a test', target: { filter: { handler: { $ne: handler.name } } }, ...options }
   await replays.start(id, request, await replays.match(request))
   return id
 }
 
 it('sends no more bytes at a time than the server accepts, and gets through large bodies', async () => {
   const raw = new Binary(Buffer.alloc(1_000_000, 'x'))
-  const id = await startBackfill(Array.from({ length: 12 }, () => sampleRecord({ raw })))
+  const receivedAt = new Date(Date.now() - 3_600_000)
+  const id = await startBackfill(Array.from({ length: 12 }, () => sampleRecord({ raw, receivedAt })))
   await makeRunner(['search']).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
   expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(12)
@@ -203,4 +204,71 @@ it('inserts no task of an event that was erased after it was read', async () => 
   expect(await writeSlice(db, replay!, updates)).toEqual([])
   expect(await events.find({ handler: 'search' }).toArray()).toMatchObject([{ eventId: other.eventId, raw }])
   expect(await events.find({ eventId: stored.eventId }).toArray()).toMatchObject([{ state: 'done', reason: 'erased' }])
+})
+
+const MARGIN_MS = 120_000
+
+/** A record that was received some seconds before or after a time. */
+function recordAt(time: number, seconds: number, members: Partial<EventDocument> = {}): EventDocument {
+  return sampleRecord({ receivedAt: new Date(time + seconds * 1_000), ...members })
+}
+
+it('gives the handler what other gateways stored before they knew it, if it came soon after the request', async () => {
+  const runner = makeRunner(['search'], { marginMs: MARGIN_MS })
+  const startedAt = Date.now() - MARGIN_MS + 60_000
+  const before = recordAt(startedAt, -5)
+  const id = await startBackfill([before])
+  const moved = { $set: { startedAt: new Date(startedAt) } }
+  await jobs.updateOne({ _id: id }, moved)
+  await runner.tick()
+  expect(await events.countDocuments({ handler: 'search' })).toBe(1)
+  // It waits, and another process could go on after a crash.
+  const waiting = await jobs.findOne({ _id: id })
+  expect(waiting).toMatchObject({ state: 'backfilling', cursor: before._id, finishedAt: null })
+  expect(waiting?.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 15_000)
+
+  // The clock of one of the others is behind.
+  const [after, behind, late] = [recordAt(startedAt, 30), recordAt(startedAt, -20), recordAt(startedAt, 3_600)]
+  await events.insertMany([after, behind, late])
+  await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
+  await runner.tick()
+  expect(await events.countDocuments({ handler: 'search' })).toBe(1)
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling' })
+
+  await jobs.updateOne({ _id: id }, { $set: { startedAt: new Date(startedAt - 61_000), leaseUntil: new Date(0) } })
+  await runner.tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  const tasks = await events.find({ handler: 'search' }).toArray()
+  const wanted = [before, after, behind].map(({ eventId }) => eventId)
+  expect(tasks.map(({ eventId }) => eventId).toSorted()).toEqual(wanted.toSorted())
+})
+
+it('can be cancelled while it waits', async () => {
+  const id = await startBackfill([sampleRecord()])
+  const runner = makeRunner(['search'], { marginMs: MARGIN_MS })
+  await runner.tick()
+  expect(await replays.progress(String(id))).toMatchObject({ state: 'running', started: 1, finishedAt: null })
+  expect(await replays.cancel(String(id))).toMatchObject({ state: 'cancelled' })
+  await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
+  await runner.tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'cancelled' })
+})
+
+it('looks only at the time around the request again, and counts an unreadable event once', async () => {
+  const { logger, lines } = memoryLogger()
+  const unreadable = { raw: new Binary(Buffer.alloc(0)), bodyHash: 'of another body' }
+  const now = Date.now()
+  const id = await startBackfill([recordAt(now, -3_600), recordAt(now, -3_599), recordAt(now, 0, unreadable)])
+  sent.length = 0
+  await makeRunner(['search'], { logger, marginMs: 0 }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 3 })
+  expect(lines.filter(({ msg }) => msg === 'replay.events-left-out')).toHaveLength(1)
+  expect(sent.filter(({ update }) => update === EVENTS).flatMap(({ updates }) => updates)).toHaveLength(2)
+})
+
+it('ends at once if the clock of the database has gone back behind its start', async () => {
+  const id = await startBackfill([sampleRecord()])
+  await jobs.updateOne({ _id: id }, { $set: { startedAt: new Date(Date.now() + 86_400_000) } })
+  await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
 })

@@ -9,6 +9,7 @@ import { isLeftOut, planBackfill } from './plan-backfill.ts'
 import type { RemapResult } from './remap.ts'
 import type { ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart } from './replay-search.ts'
+import { isFirstRead } from './second-look.ts'
 import { createSliceReader } from './slice-reader.ts'
 import type { EventUpdate } from './write-slice.ts'
 
@@ -60,7 +61,7 @@ export async function readSlice(
   const endsAt = performance.now() + SLICE_MS
   const examine = async (record: EventDocument): Promise<void> => {
     const read = await readRecord(record)
-    if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
+    if ('failure' in read && isFirstRead(replay, record._id)) notRead.push(toNotRead(replay, record, read.failure))
     const update = await plan(deps, replay, { record, read })
     if (update !== null) {
       updates.push({ id: record._id, statement: update })

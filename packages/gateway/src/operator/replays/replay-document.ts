@@ -23,8 +23,13 @@ export interface ReplayDocument {
   readonly notRead?: number
   /** The newest event that was examined. The next slice begins after it. */
   readonly cursor: ObjectId | null
-  /** Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. */
+  /**
+   * Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. A backfill
+   * moves it once, see `second-look.ts`.
+   */
   readonly until: ObjectId | null
+  /** Of a backfill that looks for the second time: how far it has looked before. Null: there was no event. */
+  readonly lookedUntil?: ObjectId | null
   readonly leaseUntil: Date
   readonly startedAt: Date
   readonly finishedAt: Date | null

@@ -8,6 +8,7 @@ import type { Providers } from '../../providers/read-providers.ts'
 import { type ReadSlice, readSlice } from './read-slice.ts'
 import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
+import { lookAgain, MARGIN_MS, mustLookAgain } from './second-look.ts'
 import { readWanted } from './stored-wanted.ts'
 import { writeSlice } from './write-slice.ts'
 
@@ -35,6 +36,8 @@ export interface ReplayRunnerDeps {
   readonly searchMs?: number
   /** The maximum number of records that a part of such a search examines. Default: 50,000. */
   readonly partRecords?: number
+  /** Milliseconds after its request in which a backfill does not end. Default: two minutes. */
+  readonly marginMs?: number | undefined
 }
 
 const LOOK_MS = 250
@@ -151,7 +154,8 @@ export class ReplayRunner {
       // If a rate is used up, the replay rests, so that two processes together do not exceed it.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
-      if (endsTurn) return
+      const waits = slice.isLast && isOpen(open) && mustLookAgain(open)
+      if (endsTurn || waits) return
     }
   }
 
@@ -196,15 +200,11 @@ export class ReplayRunner {
    * Moves the cursor forward. Null if another process has moved it. If the replay was cancelled in the meantime, the
    * result has that state.
    */
-  #note(
-    { _id, cursor }: ReplayDocument,
-    { last, isLast, notRead, leaseMs }: Slice & { readonly leaseMs: number },
-  ): Promise<ReplayDocument | null> {
-    const ifRunning = (then: unknown, member: string): Document => ({
-      $cond: [{ $in: ['$state', OPEN_STATES] }, then, `$${member}`],
-    })
-    const end = isLast ? { state: ifRunning('finished', 'state'), finishedAt: ifRunning('$$NOW', 'finishedAt') } : {}
+  #note(replay: ReplayDocument, slice: Slice & { readonly leaseMs: number }): Promise<ReplayDocument | null> {
+    const { _id, cursor } = replay
+    const { last, notRead, leaseMs } = slice
     const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }
+    const end = slice.isLast ? this.#endOf(replay, slice) : {}
     return this.#deps.db
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
@@ -213,6 +213,17 @@ export class ReplayRunner {
         { returnDocument: 'after' },
       )
   }
+
+  /** The fields of a replay that has got to its end. */
+  #endOf(replay: ReplayDocument, { last, leaseMs }: Slice & { readonly leaseMs: number }): Document {
+    const { marginMs = MARGIN_MS } = this.#deps
+    if (mustLookAgain(replay)) return lookAgain(replay, last, { marginMs, leaseMs, longestMs: LEASE_MS })
+    return { state: ifOpen('finished', 'state'), finishedAt: ifOpen('$$NOW', 'finishedAt') }
+  }
+}
+
+function ifOpen(then: string, member: string): Document {
+  return { $cond: [{ $in: ['$state', OPEN_STATES] }, then, `$${member}`] }
 }
 
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
