@@ -150,12 +150,11 @@ export class ReplayRunner {
       await this.#handOn(open, slice)
       inParts = slice.inParts
       budget -= slice.updates.length
-      const endsTurn = budget <= 0 || slice.isSlow || performance.now() > turnEndsAt || this.#stopping
+      const endsTurn = budget <= 0 || isLastOfTurn(slice, turnEndsAt) || this.#stopping
       // If a rate is used up, the replay rests, so that two processes together do not exceed it.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
-      const waits = slice.isLast && isOpen(open) && mustLookAgain(open)
-      if (endsTurn || waits) return
+      if (endsTurn) return
     }
   }
 
@@ -224,6 +223,11 @@ export class ReplayRunner {
 
 function ifOpen(then: string, member: string): Document {
   return { $cond: [{ $in: ['$state', OPEN_STATES] }, then, `$${member}`] }
+}
+
+/** A backfill that looks again, or waits for that, has another turn. */
+function isLastOfTurn({ isSlow, isLast }: ReadSlice, turnEndsAt: number): boolean {
+  return isSlow || isLast || performance.now() > turnEndsAt
 }
 
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
