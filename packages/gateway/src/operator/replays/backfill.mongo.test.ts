@@ -222,7 +222,7 @@ it('gives the handler what other gateways stored before they knew it, if it came
   await jobs.updateOne({ _id: id }, moved)
   await runner.tick()
   expect(await events.countDocuments({ handler: 'search' })).toBe(1)
-  // It waits, and another process could go on after a crash.
+  // It waits, and another process could continue after a crash.
   const waiting = await jobs.findOne({ _id: id })
   expect(waiting).toMatchObject({ state: 'backfilling', cursor: before._id, finishedAt: null })
   expect(waiting?.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 15_000)
