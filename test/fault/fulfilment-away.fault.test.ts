@@ -233,7 +233,7 @@ describe('a wait between two attempts', () => {
     )
     const after = await read()
     const now = await timeOf()
-    // What is not yet due is untouched. What was due at the restart has been tried.
+    // Events that are not yet due are untouched. Events that were due at the restart have been tried.
     const waits = before.filter(({ dueAt }) => dueAt.getTime() > now.getTime())
     expect(waits.length, 'waits that the restart fell into').toBeGreaterThan(50)
     const untouched = new Map(after.map((record) => [record.eventId, record.dueAt.getTime()]))

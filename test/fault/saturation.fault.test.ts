@@ -37,7 +37,7 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
       source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${count}_${order.id}` }))
     }
   }
-  // Use the first event that it accepts, which stays there while fulfilment stands still.
+  // Use the first event that it accepts, which stays there while fulfilment is paused.
   stack.fulfilment.pause()
   expect((await second.provider.deliver(second.provider.write(first))).status).toBe(200)
   const taken = await stack.events.findOne({ eventId: first.id, state: 'processing' })

@@ -1,6 +1,6 @@
-import type { WebhookSource } from '../load/webhook-source.ts'
-import type { ApiOrder } from './records.ts'
-import { paymentOf, type Stack } from './stack.ts'
+import type { ApiOrder } from '../stack/records.ts'
+import { paymentOf, type Stack } from '../stack/stack.ts'
+import type { WebhookSource } from './webhook-source.ts'
 
 /** The owner that the gateway behind a source writes into the records that it claims. The event changes no order. */
 export async function findOwner({ events, fulfilment }: Stack, probe: WebhookSource, order: ApiOrder): Promise<string> {
