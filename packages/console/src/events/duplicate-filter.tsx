@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { operator } from '../api/operator-client.ts'
 import { Choice } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
-import { DUPLICATES, type EventSearch, toEventQuery, withFilter } from './event-search.ts'
+import { DUPLICATES, type EventSearch, toEventQuery } from './event-search.ts'
+import { useFilterChange } from './use-event-search.ts'
 
 const REFRESH_MS = 30_000
 
 /** The filter for events that were received again, with the number of events for each choice. The other filters apply. */
 export function DuplicateFilter({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   const { duplicates: _, text: __, ...others } = search
   const { data } = useQuery({
     queryKey: ['events', 'counts', others],
@@ -29,7 +29,7 @@ export function DuplicateFilter({ search }: { readonly search: EventSearch }) {
         const text = texts.events.duplicateKinds[kind]
         return [kind, count === undefined ? text : `${text} (${texts.number(count)}${atLeast})`]
       })}
-      onChoose={(duplicates) => void navigate({ to: '/events', search: withFilter(search, { duplicates }) })}
+      onChoose={(duplicates) => change({ duplicates })}
     />
   )
 }

@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMayDo } from '../api/use-may-do.ts'
 import { useKeys } from '../frame/use-keys.ts'
@@ -7,28 +7,23 @@ import { ChipChoice } from '../parts/chip-choice.tsx'
 import { ProviderFilter } from '../providers/provider-filter.tsx'
 import { texts } from '../texts/texts.ts'
 import { DuplicateFilter } from './duplicate-filter.tsx'
-import { EVENT_STATES, type EventSearch, readEventSearch, withFilter } from './event-search.ts'
+import { EVENT_STATES, type EventSearch } from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
 import { TestFilter } from './test-filter.tsx'
 import { TimeFilter } from './time-filter.tsx'
+import { changeFilters, useFilterChange } from './use-event-search.ts'
 
 /** The filters of the list. Each change is in the address bar at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   const hasFilter = Object.keys(search).length > 0
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
       <FindBox key={`${search.find} ${search.text}`} search={search} />
       <StateChips search={search} />
       <span className="basis-full max-sm:hidden" />
-      <ProviderFilter
-        chosen={search.provider}
-        onChoose={(provider) => void navigate({ to: '/events', search: withFilter(search, { provider }) })}
-      />
-      <HandlerFilter
-        chosen={search.handler}
-        onChoose={(handler) => void navigate({ to: '/events', search: withFilter(search, { handler }) })}
-      />
+      <ProviderFilter chosen={search.provider} onChoose={(provider) => change({ provider })} />
+      <HandlerFilter chosen={search.handler} onChoose={(handler) => change({ handler })} />
       <ReasonFilter search={search} />
       <DuplicateFilter search={search} />
       <TestFilter search={search} />
@@ -43,7 +38,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
 }
 
 function FindBox({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   const input = useRef<HTMLInputElement>(null)
   const mayReadBodies = useMayDo('bodies')
   useKeys({ '/': () => input.current?.focus() })
@@ -54,8 +49,7 @@ function FindBox({ search }: { readonly search: EventSearch }) {
         event.preventDefault()
         const typed = new FormData(event.currentTarget)
         const name = typed.get('in') === 'bodies' ? 'text' : 'find'
-        const change = { find: undefined, text: undefined, [name]: String(typed.get('find') ?? '') }
-        void navigate({ to: '/events', search: withFilter(search, change) })
+        change({ find: undefined, text: undefined, [name]: String(typed.get('find') ?? '') })
       }}
     >
       <input
@@ -94,7 +88,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
         <Link
           key={state ?? ''}
           to="/events"
-          search={withFilter(search, { state, reason: undefined })}
+          search={changeFilters({ state, reason: undefined })}
           activeProps={{}}
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}
@@ -112,7 +106,7 @@ function withChosen(names: readonly string[], chosen: string | undefined): strin
 }
 
 function ReasonFilter({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   const counts = new Map(Object.entries(useOverview().data?.deadByReason ?? {}))
   const reasons = withChosen([...counts.keys()], search.reason)
   if (reasons.length === 0) return null
@@ -125,10 +119,7 @@ function ReasonFilter({ search }: { readonly search: EventSearch }) {
         const count = counts.get(reason)
         return [reason, count === undefined ? reason : `${reason} (${texts.number(count)})`]
       })}
-      onChoose={(reason) => {
-        const state = reason === undefined ? search.state : 'dead'
-        void navigate({ to: '/events', search: readEventSearch({ ...search, reason, state }) })
-      }}
+      onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
     />
   )
 }

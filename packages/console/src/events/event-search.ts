@@ -101,7 +101,10 @@ export function isInSpan({ from, to }: EventSearch, { receivedAt }: ListedEvent)
   return (from === undefined || at >= Date.parse(from)) && (to === undefined || at < Date.parse(to))
 }
 
-/** The filters with one changed or, with undefined, removed. */
-export function withFilter(search: EventSearch, change: { readonly [Name in keyof EventSearch]?: string | undefined }) {
+/** New values of filters. Undefined removes one. */
+export type FilterChange = { readonly [Name in keyof EventSearch]?: string | undefined }
+
+/** The filters with some changed. */
+export function withFilter(search: EventSearch, change: FilterChange): EventSearch {
   return readEventSearch({ ...search, ...change })
 }

@@ -8,7 +8,8 @@ import { Instant } from '../parts/instant.tsx'
 import { LongId } from '../parts/long-id.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts/texts.ts'
-import { type EventSearch, readEventSearch, withFilter } from './event-search.ts'
+import type { EventSearch } from './event-search.ts'
+import { changeFilters } from './use-event-search.ts'
 
 const COLUMNS: readonly Column<ListedEvent>[] = [
   {
@@ -115,9 +116,8 @@ export function EventsTable({ items }: { readonly items: readonly ListedEvent[] 
 
 /** A value of a row, as a link to all events of the list with the same value. */
 function FilterLink({ change, text }: { readonly change: EventSearch; readonly text: string }) {
-  const join = (search: Readonly<Record<string, unknown>>) => withFilter(readEventSearch(search), change)
   return (
-    <Link to="/events" search={join} title={text} className="text-ink">
+    <Link to="/events" search={changeFilters(change)} title={text} className="text-ink">
       {text}
     </Link>
   )

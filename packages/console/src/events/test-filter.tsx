@@ -1,18 +1,18 @@
-import { useNavigate } from '@tanstack/react-router'
 import { Choice } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
-import { type EventSearch, TESTS, withFilter } from './event-search.ts'
+import { type EventSearch, TESTS } from './event-search.ts'
+import { useFilterChange } from './use-event-search.ts'
 
 /** The filter for test events: these only, or all others. */
 export function TestFilter({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   return (
     <Choice
       label={texts.test.filter}
       any={texts.test.any}
       value={search.tests}
       options={TESTS.map((kind) => [kind, texts.test.kinds[kind]])}
-      onChoose={(tests) => void navigate({ to: '/events', search: withFilter(search, { tests }) })}
+      onChoose={(tests) => change({ tests })}
     />
   )
 }

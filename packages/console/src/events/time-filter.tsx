@@ -1,14 +1,14 @@
-import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { texts } from '../texts/texts.ts'
-import { type EventSearch, withFilter } from './event-search.ts'
+import type { EventSearch } from './event-search.ts'
+import { useFilterChange } from './use-event-search.ts'
 
 const MINUTE_MS = 60_000
 const OWN = 'own'
 
 /** The filter for the time of receipt: usual spans, or two times in the viewer's zone. */
 export function TimeFilter({ search }: { readonly search: EventSearch }) {
-  const navigate = useNavigate()
+  const change = useFilterChange()
   const hasTimes = search.from !== undefined || search.to !== undefined
   const [isOwn, setIsOwn] = useState(hasTimes)
   const part = useRef<HTMLDivElement>(null)
@@ -16,8 +16,7 @@ export function TimeFilter({ search }: { readonly search: EventSearch }) {
   useEffect(() => {
     if (hasTimes || !part.current?.contains(document.activeElement)) setIsOwn(hasTimes)
   }, [hasTimes])
-  const show = (from: string | undefined, to: string | undefined): void =>
-    void navigate({ to: '/events', search: withFilter(search, { from, to }) })
+  const show = (from: string | undefined, to: string | undefined): void => change({ from, to })
   const choose = (span: string | undefined): void => {
     setIsOwn(span !== undefined)
     if (span === OWN) return

@@ -11,7 +11,7 @@ import { type EmptyTexts, PagedTable } from '../parts/paged-table.tsx'
 import { ProviderFilter } from '../providers/provider-filter.tsx'
 import { texts } from '../texts/texts.ts'
 import { RefusalDialog } from './refusal-dialog.tsx'
-import type { RefusedSearch } from './refused-search.ts'
+import { type RefusedSearch, readRefusedSearch } from './refused-search.ts'
 import { useRefusedSearch } from './use-refused-search.ts'
 
 type Refusals = Answers['refusals']['list']
@@ -52,8 +52,9 @@ function Filters() {
   const search = useRefusedSearch()
   const navigate = useNavigate()
   const choose = (change: { provider?: string | undefined; reason?: string | undefined }): void => {
-    const set = Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined)
-    void navigate({ to: '/refused', search: Object.fromEntries(set) })
+    // A choice that the page does not show yet is kept.
+    const changed = (now: Readonly<Record<string, unknown>>) => readRefusedSearch({ ...now, ...change })
+    void navigate({ to: '/refused', search: changed })
   }
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
