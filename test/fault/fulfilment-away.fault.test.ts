@@ -230,6 +230,7 @@ describe('a wait between two attempts', () => {
     await until(
       async () => (await read()).filter(({ dueAt }) => dueAt <= restartedAt),
       (overdue) => overdue.length === 0,
+      15_000,
     )
     const after = await read()
     const now = await timeOf()

@@ -90,7 +90,7 @@ export interface Inbox {
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(MOST_KNOWN_IDS)
   // A redelivery that would be dropped is not answered from memory: if the database is unavailable, the provider sends it again.
-  const isKnown = (key: string): boolean => !deps.counts.isFull && known.has(key)
+  const isKnown = (key: string): boolean => !deps.counts.isBlocked && known.has(key)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {

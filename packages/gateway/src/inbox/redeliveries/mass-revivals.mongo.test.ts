@@ -54,7 +54,7 @@ const pendingOf = (dead: ReadonlyMap<string, string>): Promise<number> =>
 describe('redeliveries of many dead events', () => {
   it('revive all of them at the next flush if a write fails after the entries of the audit log', async () => {
     const dead = await storeDead(400)
-    const { logger } = memoryLogger()
+    const { logger, lines } = memoryLogger()
     const audit = createAudit(open.db, { logger, random: Math.random })
     const { counts, add, outcomes } = countWith((revivals) =>
       audit.recordAll(
@@ -74,6 +74,7 @@ describe('redeliveries of many dead events', () => {
     expect(await pendingOf(dead)).toBe(400)
     expect(outcomes).toEqual(Array.from(dead, () => 'revived'))
     expect(await database.db.collection('audit').countDocuments()).toBe(400)
+    expect(lines.filter(({ msg }) => msg === 'audit.recorded')).toHaveLength(400)
     await counts.stop()
   })
 

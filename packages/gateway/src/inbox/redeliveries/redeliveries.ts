@@ -52,8 +52,8 @@ export interface RedeliveryCounter {
    * stored one. A task of a handler whose body was removed gets it again, or else stays dead.
    */
   add(delivery: RepeatedDelivery): void
-  /** Whether there is no room for redeliveries of further events. They are dropped. */
-  readonly isFull: boolean
+  /** Whether redeliveries of further events are dropped because the database takes no counts. */
+  readonly isBlocked: boolean
   /** Writes all counts so far. */
   flush(): Promise<void>
   /** Ends the periodic flush and flushes once more. */
@@ -72,8 +72,8 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
   }, deps.flushMs)
   return {
     add: counts.add,
-    get isFull() {
-      return counts.isFull
+    get isBlocked() {
+      return counts.isBlocked
     },
     ...flusher,
   }
@@ -106,7 +106,9 @@ async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<Unwrit
 
 /** The event has died again since a revival whose reply was lost. Another revival has another entry in the audit log. */
 function renewAuditId(item: Counted, record: StoredRecord | undefined): void {
-  if (record?.state === 'dead' && String(record.revivalId) === String(item.auditId)) item.auditId = new ObjectId()
+  if (record?.state !== 'dead' || String(record.revivalId) !== String(item.auditId)) return
+  item.auditId = new ObjectId()
+  item.isAudited = false
 }
 
 type Waiting = Unwritten<ReadonlySet<CheckedDelivery>>
@@ -114,9 +116,8 @@ type Waiting = Unwritten<ReadonlySet<CheckedDelivery>>
 /** Writes the counts, then revives what is due. Resolves to the revivals that must wait. */
 async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<Waiting> {
   const revivals = checked.filter(({ requeues }) => requeues === true)
-  const requeued = revivals.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
-  if (requeued.length > 0) await deps.onRequeued(requeued)
+  await audit(deps, revivals)
   const counts = checked.filter(({ requeues }) => requeues !== true)
   if (counts.length > 0) {
     const { refused } = await sendUpdates(deps.db, {
@@ -127,6 +128,14 @@ async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Pro
     for (const [index, written] of counts.entries()) reportWritten(deps, written, codes.get(index))
   }
   return revive(deps, revivals)
+}
+
+/** Writes the entries that the audit log is not known to have. */
+async function audit(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<void> {
+  const missing = revivals.filter(({ item }) => !item.isAudited)
+  const requeued = missing.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
+  if (requeued.length > 0) await deps.onRequeued(requeued)
+  for (const { item } of missing) item.isAudited = true
 }
 
 const REVIVED_AT_ONCE = 50

@@ -25,6 +25,8 @@ export interface Counted extends RepeatedDelivery {
   evidence: BroughtEvidence | undefined
   /** Stays the same if the entry of the audit log has to be written again. */
   auditId: ObjectId
+  /** Whether the audit log is known to have that entry. */
+  isAudited: boolean
 }
 
 /** What a write leaves: the counts that must wait, and why if something failed. */
@@ -38,8 +40,8 @@ type WriteCounts = (batch: readonly Counted[]) => Promise<Unwritten<readonly Cou
 
 /** The redeliveries that are not written yet. Their number and what they bring are bounded, also during a write. */
 export interface UnwrittenCounts {
-  /** Whether there is no room for redeliveries of further events. */
-  readonly isFull: boolean
+  /** Whether there is no room for redeliveries of further events, and the last write failed. */
+  readonly isBlocked: boolean
   /** Adds a redelivery. It is dropped if there is no room. */
   add(delivery: RepeatedDelivery): void
   /** How many were dropped since the last call. */
@@ -57,6 +59,7 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
   let counted = new Map<string, Counted>()
   let open: Counted[] = []
   let dropped = 0
+  let hasFailed = false
   const isFull = (): boolean => counted.size + open.length >= MAX_COUNTED
   const putBack = (item: Counted): void => {
     const key = nameOfCount(item)
@@ -72,8 +75,8 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
     }
   }
   return {
-    get isFull() {
-      return isFull()
+    get isBlocked() {
+      return hasFailed && isFull()
     },
     takeDropped() {
       const taken = dropped
@@ -90,7 +93,13 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
         dropped += 1
         onDropped()
       } else {
-        counted.set(key, { auditId: new ObjectId(), ...delivery, times: 1, evidence: room.keep(delivery) })
+        counted.set(key, {
+          auditId: new ObjectId(),
+          isAudited: false,
+          ...delivery,
+          times: 1,
+          evidence: room.keep(delivery),
+        })
       }
     },
     async writeAll(write) {
@@ -105,11 +114,13 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
           waiting += later.length
           failed ??= error
         }
+        hasFailed = failed !== undefined
         return { waiting, error: failed }
       } catch (error) {
         // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
         waiting += open.length
         for (const item of open.splice(0)) putBack(item)
+        hasFailed = true
         return { waiting, error }
       }
     },
@@ -126,6 +137,6 @@ function nameOfCount(delivery: RepeatedDelivery): string {
 }
 
 function join(item: Counted, newer: Counted): Counted {
-  const { auditId, times, evidence } = item
-  return { ...newer, auditId, times: times + newer.times, evidence: newer.evidence ?? evidence }
+  const { auditId, isAudited, times, evidence } = item
+  return { ...newer, auditId, isAudited, times: times + newer.times, evidence: newer.evidence ?? evidence }
 }

@@ -229,7 +229,7 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
     expect((await short.takeOver(10)).taken).toEqual([])
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(HOUR_MS) } })
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(300_000) } })
     expect(idsOf((await short.takeOver(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
   })
 
@@ -250,7 +250,7 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await open.claims({ leaseMs: 120_000 }).beat()
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
     expect((await short.takeOver(10)).taken).toEqual([])
-    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(HOUR_MS) } }])
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveUntil: fromNow(300_000) } }])
     expect(idsOf((await short.takeOver(10)).taken), 'a lease that the process never has').toEqual(['a'])
   })
 })
