@@ -338,6 +338,22 @@ describe('a session', () => {
     expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 
+  it('that the gateway may not have ended says so, and the page forgets it all the same', async () => {
+    await pay(console, 'evt_of_alice')
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_of_alice').waitFor()
+    await page.route('**/operator/signIn.end', (route) => route.abort())
+    await page.getByRole('button', { name: 'Sign out alice' }).click()
+    await page.getByRole('alert').getByText('has not confirmed the end of your session').waitFor()
+    await page.route('**/operator/events.list*', (route) => route.abort())
+    await page.getByLabel('Operator token').fill(console.system.tokens.operators.bob)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').getByText('The gateway does not answer.').waitFor()
+    expect(await row(visit, 'evt_of_alice').count()).toBe(0)
+  })
+
   it('needs a token that the gateway knows, and ends with a reload', async () => {
     await using visit = await console.open()
     const { page } = visit

@@ -9,6 +9,7 @@ export interface Session {
 }
 
 let session: Session | null = null
+let isEndUnconfirmed = false
 const listeners = new Set<() => void>()
 
 /** The session; null before a sign-in and after a sign-out. */
@@ -16,15 +17,21 @@ export function currentSession(): Session | null {
   return session
 }
 
-/** Begins a session, or ends it with null. */
-export function setSession(next: Session | null): void {
+/** Begins a session, or ends it with null. `unconfirmed`: it may not have ended at the gateway. */
+export function setSession(next: Session | null, end: 'confirmed' | 'unconfirmed' = 'confirmed'): void {
   session = next
+  isEndUnconfirmed = end === 'unconfirmed'
   for (const notify of listeners) notify()
 }
 
 function listen(tell: () => void): () => void {
   listeners.add(tell)
   return () => listeners.delete(tell)
+}
+
+/** Whether the last session of this page may not have ended at the gateway. */
+export function useUnconfirmedEnd(): boolean {
+  return useSyncExternalStore(listen, () => isEndUnconfirmed)
 }
 
 /** The session, for components. */

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
 import { setSession, useSession } from '../api/session.ts'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
@@ -76,15 +77,12 @@ function ThemeChoice() {
 
 function SessionButtons() {
   const [areKeysShown, setKeysShown] = useState(false)
-  const client = useQueryClient()
   const session = useSession()
-  // The token of a session ends now; one of the settings stays, and only this page forgets it.
+  // The token of a session ends now; one of the settings stays, and only this page forgets it. It does so in any case.
   const ending = useMutation({
     mutationFn: () => operator.signIn.end.mutate({}),
-    onSettled: () => {
-      setSession(null)
-      client.clear()
-    },
+    onSuccess: () => setSession(null),
+    onError: (error) => setSession(null, codeOf(error) === 'unauthenticated' ? 'confirmed' : 'unconfirmed'),
   })
   useKeys({ '?': () => setKeysShown(true) })
   return (

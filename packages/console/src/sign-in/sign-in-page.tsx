@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { createOperatorClient } from '../api/operator-client.ts'
 import { ProblemAnswer } from '../api/problem-answer.ts'
-import { setSession } from '../api/session.ts'
+import { setSession, useUnconfirmedEnd } from '../api/session.ts'
 import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
@@ -37,10 +37,16 @@ function useSignInFromAddress() {
 export function SignInPage() {
   const signing = useMutation({ mutationFn: signIn })
   const exchanging = useSignInFromAddress()
+  const isEndUnconfirmed = useUnconfirmedEnd()
   const error = signing.error ?? exchanging.error
   if (exchanging.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
   return (
     <PageFrame title={texts.signIn.title}>
+      {isEndUnconfirmed && (
+        <p role="alert" className="my-2 max-w-xl border-l-4 border-bad bg-raised px-3 py-2">
+          {texts.signIn.notEnded}
+        </p>
+      )}
       <IssuerButton />
       <form
         className="max-w-xl"

@@ -45,6 +45,8 @@ export const english = {
     atIssuer: (host: string): string => `Sign in with ${host}`,
     otherwise: 'Or sign in with a token:',
     otherWindow: 'This window has not asked the issuer for a sign-in, so its answer was not used.',
+    notEnded:
+      'The gateway has not confirmed the end of your session. This page has forgotten the session, but it may last at the gateway until its time is over.',
     oddToken: 'A token has no spaces, and only characters of ASCII.',
     noStore: 'This browser stores nothing for this page, so it could not use the answer of the issuer.',
     link: 'Without a token: run “oncehook sign-in” where the gateway runs, and open the link that it prints.',

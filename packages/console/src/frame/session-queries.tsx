@@ -1,0 +1,38 @@
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { codeOf } from '../api/describe-problem.ts'
+import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
+
+/**
+ * Gives each session a memory for answers of its own: however a session ends, the page forgets what it has read, and a late
+ * answer reaches nobody else. A refused token ends the session for which it was sent.
+ */
+export function SessionQueries({ children }: { readonly children: ReactNode }) {
+  return <QueryClientProvider client={queriesOf(useSession())}>{children}</QueryClientProvider>
+}
+
+const bySession = new WeakMap<Session, QueryClient>()
+let signedOut = createQueries(null)
+
+function queriesOf(session: Session | null): QueryClient {
+  if (session === null) return signedOut
+  const known = bySession.get(session)
+  if (known !== undefined) return known
+  const queries = createQueries(session)
+  bySession.set(session, queries)
+  // The next sign-in begins without the errors of this one.
+  signedOut = createQueries(null)
+  return queries
+}
+
+function createQueries(session: Session | null): QueryClient {
+  const onError = (error: Error): void => {
+    if (codeOf(error) === 'unauthenticated' && currentSession() === session) setSession(null)
+  }
+  return new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    // The page refreshes its contents anyway, so one failed call is shown at once.
+    defaultOptions: { queries: { retry: false } },
+  })
+}
