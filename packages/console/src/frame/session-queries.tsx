@@ -4,7 +4,7 @@ import { codeOf } from '../api/describe-problem.ts'
 import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
 
 /**
- * Gives each session a memory for answers of its own: however a session ends, the page forgets what it has read, and a late
+ * Gives each session its own memory for answers: however a session ends, the page forgets what it has read, and a late
  * answer reaches nobody else. A refused token ends the session for which it was sent.
  */
 export function SessionQueries({ children }: { readonly children: ReactNode }) {
