@@ -20,6 +20,7 @@ export interface StoredMessages {
 // Leases begin one after another, and the first must not be half over when the last begins.
 const CLAIM_MS = 1_000
 const TOO_LATE_MS = 4_000
+const TOO_LATE = 'The claim took too long'
 
 type NewDocument = Omit<MessageDocument, '_id'>
 
@@ -76,10 +77,10 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     async claim(wanted) {
       const startedAt = performance.now()
       const claimed = await claimSome(wanted, startedAt)
-      if (performance.now() - startedAt < TOO_LATE_MS) return claimed
+      if (claimed.length === 0 || performance.now() - startedAt < TOO_LATE_MS) return claimed
       // A part of their leases has passed: an attempt might outlast it.
-      await Promise.allSettled(claimed.map((message) => release(message, 'The claim took too long')))
-      return []
+      await Promise.allSettled(claimed.map((message) => release(message, TOO_LATE)))
+      throw new Error(TOO_LATE)
     },
     async remove(message) {
       return (await messages.deleteOne(mine(message))).deletedCount > 0

@@ -1,30 +1,55 @@
 import type { Db } from 'mongodb'
+import { describeError } from '../handler-log.ts'
 import { COLLECTIONS, keysOf, messagesOf } from './mongo-documents.ts'
 
-/** Creates the collections and indexes that are missing in the database of a URL, and returns a line for each collection. */
+/** Of an earlier version. */
+const REPLACED_INDEX = 'handler_1_dead_1_dueAt_1'
+// By default, the command would wait for members that are down.
+const BUILD = { commitQuorum: 'majority' } as const
+
+/**
+ * Creates the collections and indexes that are missing in the database of a URL. Returns a line for each collection, and for an
+ * index that is not needed any more.
+ */
 export async function setUpMongo(url: string): Promise<readonly string[]> {
   const { MongoClient } = await import('mongodb')
   const client = new MongoClient(url, { serverSelectionTimeoutMS: 10_000 })
   try {
     const db = client.db()
     const lines = [await create(db, COLLECTIONS.keys), await create(db, COLLECTIONS.outbox)]
-    await keysOf(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
-    await messagesOf(db).createIndex({ handler: 1, dead: 1, dueAt: 1 })
-    await messagesOf(db).createIndex({ handler: 1, dead: 1, createdAt: 1 })
-    return lines
+    await keysOf(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0, ...BUILD })
+    // Finds the first due messages of some names, however many of other names are due.
+    await messagesOf(db).createIndex({ handler: 1, dead: 1, name: 1, dueAt: 1 }, BUILD)
+    await messagesOf(db).createIndex({ handler: 1, dead: 1, createdAt: 1 }, BUILD)
+    return [...lines, ...(await removeReplaced(db))]
   } finally {
     await client.close()
   }
 }
 
-const EXISTS = 48
+const [EXISTS, INDEX_NOT_FOUND] = [48, 27]
 
 async function create(db: Db, name: string): Promise<string> {
   try {
     await db.createCollection(name)
     return `Created the collection ${name}`
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === EXISTS)) throw error
+    if (codeOf(error) !== EXISTS) throw error
     return `The collection ${name} exists`
   }
+}
+
+/** Processes of the earlier version make the same queries: the new index serves them too. */
+async function removeReplaced(db: Db): Promise<readonly string[]> {
+  try {
+    await messagesOf(db).dropIndex(REPLACED_INDEX)
+    return [`Removed the index ${REPLACED_INDEX}`]
+  } catch (error) {
+    if (codeOf(error) === INDEX_NOT_FOUND) return []
+    return [`The index ${REPLACED_INDEX} is not needed any more, but cannot be removed: ${describeError(error)}`]
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -1,10 +1,15 @@
 import { type ClaimedMessage, MOST_COUNTED, type Outbox } from '../store.ts'
 import { type PostgresClient, type PostgresPool, queryOnce } from './postgres-client.ts'
 
+// Each name separately: the index then finds its first messages, however many messages of other names are due.
 const CLAIM = `with due as (
-    select id from oncehook_outbox
-    where handler = $1 and name = any($2) and dead_at is null and due_at <= now()
-    order by due_at limit $3 for update skip locked
+    select message.id
+    from unnest($2::text[]) as wanted (name) cross join lateral (
+      select id, due_at from oncehook_outbox
+      where handler = $1 and name = wanted.name and dead_at is null and due_at <= now()
+      order by due_at limit $3 for update skip locked
+    ) as message
+    order by message.due_at limit $3
   )
   update oncehook_outbox as message
   set attempt = message.attempt + 1, due_at = now() + make_interval(secs => $4)
