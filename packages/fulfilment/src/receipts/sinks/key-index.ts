@@ -1,20 +1,27 @@
 import type { FileHandle } from 'node:fs/promises'
+import { KeyHashes } from './key-hashes.ts'
 
 /** The functions needed to read an open file. */
 export type ReadableFile = Pick<FileHandle, 'stat' | 'read'>
 
 const CHUNK_BYTES = 262_144
 const MOST_KEYS = 100_000
+const GENERATION = MOST_KEYS / 2
 const LINE_FEED = 10
 
 /**
  * Index of the keys in a growing file of receipts. Each update reads only the lines appended since the last one, by
- * any process. It remembers the newest 100,000 keys. An older key is searched for in the whole file, in one pass for
- * all requested keys.
+ * any process. It remembers the newest 50,000 to 100,000 keys. Other keys are searched for in the whole file, in one
+ * pass for all requested keys. This pass keeps a hash of each key: later, the file is searched only for a key whose hash
+ * is there. If the file has more than 2,000,000 keys, there are no hashes.
  */
 export class KeyIndex {
   readonly #file: ReadableFile
-  readonly #keys = new Set<string>()
+  /** Two generations: removing the oldest key of a large set, each time, would take longer than reading the line. */
+  #newest = new Set<string>()
+  #older = new Set<string>()
+  /** Of at least all keys before the position; null if only some are known. */
+  #hashes: KeyHashes | null
   /** Keys that a search of the whole file did not find. */
   readonly #absent = new Set<string>()
   #position: number
@@ -25,6 +32,7 @@ export class KeyIndex {
     this.#file = file
     this.#position = position
     this.#isComplete = position === 0
+    this.#hashes = position === 0 ? new KeyHashes() : null
   }
 
   /** Starts at the end of the file. Earlier lines are read when they are needed. */
@@ -42,7 +50,7 @@ export class KeyIndex {
 
   /** Whether a complete line with this key is known. */
   has(key: string): boolean {
-    return this.#keys.has(key)
+    return this.#newest.has(key) || this.#older.has(key)
   }
 
   /** Reads the appended lines. Returns the `wanted` keys found in complete lines. */
@@ -78,8 +86,8 @@ export class KeyIndex {
 
   /** Returns the keys that a complete line anywhere in the file has. */
   async find(keys: readonly string[]): Promise<Set<string>> {
-    const found = new Set(keys.filter((key) => this.#keys.has(key)))
-    const unknown = keys.filter((key) => !this.#keys.has(key) && !this.#absent.has(key))
+    const found = new Set(keys.filter((key) => this.has(key)))
+    const unknown = keys.filter((key) => !found.has(key) && this.#mayBeEarlier(key))
     if (unknown.length === 0 || this.#isComplete) return found
     this.rewind(0)
     const seen = await this.catchUp(new Set(unknown))
@@ -90,19 +98,27 @@ export class KeyIndex {
 
   /** Clears the index and continues from here, the start of a line. */
   rewind(position: number): void {
-    this.#keys.clear()
+    this.#newest = new Set()
+    this.#older = new Set()
     this.#absent.clear()
     this.#rest = Buffer.alloc(0)
     this.#position = position
     this.#isComplete = position === 0
+    if (position === 0) this.#hashes = new KeyHashes()
+  }
+
+  #mayBeEarlier(key: string): boolean {
+    return !this.#absent.has(key) && (this.#hashes === null || this.#hashes.has(key))
   }
 
   #remember(key: string): void {
-    this.#keys.add(key)
-    if (this.#keys.size <= MOST_KEYS) return
-    const [oldest = ''] = this.#keys
-    this.#keys.delete(oldest)
-    this.#isComplete = false
+    this.#absent.delete(key)
+    if (this.#hashes?.add(key) === false) this.#hashes = null
+    this.#newest.add(key)
+    if (this.#newest.size < GENERATION) return
+    if (this.#older.size > 0) this.#isComplete = false
+    this.#older = this.#newest
+    this.#newest = new Set()
   }
 
   *#keysOf(chunk: Buffer): Generator<string> {

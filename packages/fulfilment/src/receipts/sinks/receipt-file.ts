@@ -1,6 +1,7 @@
+import type { Stats } from 'node:fs'
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { tryLock } from './file-lock.ts'
+import { type FileLock, tryLock } from './file-lock.ts'
 import { KeyIndex } from './key-index.ts'
 
 /** A receipt as a line, with its key. */
@@ -22,6 +23,11 @@ export type OpenReceiptFile = (path: string, flags: 'a+' | 'r+') => Promise<Open
 export const openOnDisk: OpenReceiptFile = async (path, flags) => {
   await mkdir(dirname(path), { recursive: true })
   return open(path, flags, 0o600)
+}
+
+/** Becomes the only writer of an open file unless another process is. The lock does not follow its path. */
+export async function lockFile(file: Pick<OpenFile, 'stat'>): Promise<FileLock | null> {
+  return tryLock(`oncehook-receipts-${identityOf(await file.stat())}`)
 }
 
 /**
@@ -46,8 +52,8 @@ export class ReceiptFile {
   /** Becomes the only writer of the file unless another process is. */
   async lock(): Promise<AsyncDisposable | null> {
     if (this.#file !== undefined && (await identityAt(this.#path)) !== this.#identity) await this.close()
-    await this.#opened()
-    return tryLock(`oncehook-receipts-${this.#identity}`)
+    const { file } = await this.#opened()
+    return lockFile(file)
   }
 
   /**
@@ -79,9 +85,9 @@ export class ReceiptFile {
   async #opened(): Promise<{ file: OpenFile; index: KeyIndex }> {
     if (this.#file === undefined || this.#index === undefined) {
       const file = await this.#open(this.#path, 'a+')
-      const { dev, ino, size } = await file.stat()
-      this.#identity = `${dev}-${ino}`
-      this.#syncedTo = size
+      const stats = await file.stat()
+      this.#identity = identityOf(stats)
+      this.#syncedTo = stats.size
       this.#isSuspect = false
       this.#index = await KeyIndex.atEndOf(file)
       this.#file = file
@@ -128,11 +134,14 @@ async function append(file: OpenFile, index: KeyIndex, lines: readonly ReceiptLi
   return bytesWritten
 }
 
+function identityOf({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
+  return `${dev}-${ino}`
+}
+
 /** Identifies a file; null if there is none. */
 async function identityAt(path: string): Promise<string | null> {
   try {
-    const { dev, ino } = await stat(path)
-    return `${dev}-${ino}`
+    return identityOf(await stat(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
