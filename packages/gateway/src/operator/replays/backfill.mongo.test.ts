@@ -272,3 +272,66 @@ it('ends at once if the clock of the database has gone back behind its start', a
   await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
 })
+
+it('waits two minutes unless it is given another margin', async () => {
+  const id = await startBackfill([sampleRecord()])
+  await makeRunner(['search'], { marginMs: undefined }).tick()
+  expect(await events.countDocuments({ handler: 'search' })).toBe(1)
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', finishedAt: null })
+  const moved = { startedAt: new Date(Date.now() - 110_000), leaseUntil: new Date(0) }
+  await jobs.updateOne({ _id: id }, { $set: moved })
+  await makeRunner(['search'], { marginMs: undefined }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', finishedAt: null })
+})
+
+/** Takes a backfill through its first look. From then on, it may look again. */
+async function lookOnce(records: readonly EventDocument[]): Promise<ObjectId> {
+  const id = await startBackfill(records)
+  await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
+  const moved = { startedAt: new Date(Date.now() - MARGIN_MS), leaseUntil: new Date(0) }
+  await jobs.updateOne({ _id: id }, { $set: moved })
+  return id
+}
+
+it('gives the handler no late event that it no longer wants', async () => {
+  const id = await lookOnce([sampleRecord({ type: 'of.another' })])
+  const [wanted, unwanted] = [sampleRecord(), sampleRecord({ type: 'of.another' })]
+  await events.insertMany([wanted, unwanted])
+  await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  const tasks = await events.find({ handler: 'search', type: { $ne: 'of.another' } }).toArray()
+  expect(tasks).toMatchObject([{ eventId: wanted.eventId }])
+  expect(await events.countDocuments({ handler: 'search', eventId: unwanted.eventId })).toBe(0)
+})
+
+it('spends its rate and its time on events without a task when it looks again', async () => {
+  const now = Date.now()
+  const before = Array.from({ length: 30 }, () => sampleRecord())
+  const old = recordAt(now, -3_600)
+  const id = await lookOnce([old, ...before])
+  await jobs.updateOne({ _id: id }, { $set: { ratePerSecond: 5 } })
+  // The tasks of another backfill: of events with a task of this handler, and of an old one that it did not want.
+  const copyOf = (one: EventDocument) => ({ ...one, _id: new ObjectId(), handler: 'other', state: 'pending' as const })
+  const late = sampleRecord()
+  await events.insertMany([...[old, ...before, recordAt(now, -7_200)].map(copyOf), late])
+  sent.length = 0
+  const providers = vi.fn(() => new Map())
+  await makeRunner(['search'], { marginMs: MARGIN_MS, providers }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 32 })
+  expect(providers).toHaveBeenCalledTimes(1)
+  const written = sent.filter(({ update }) => update === EVENTS).flatMap(({ updates }) => updates)
+  expect(written).toMatchObject([{ q: { eventId: late.eventId } }])
+  expect(await events.countDocuments({ handler: 'search' })).toBe(32)
+})
+
+it('keeps to its rate when it looks again, and continues where it was', async () => {
+  const id = await lookOnce([sampleRecord()])
+  await jobs.updateOne({ _id: id }, { $set: { ratePerSecond: 5 } })
+  await events.insertMany(Array.from({ length: 12 }, () => sampleRecord()))
+  for (const tasks of [6, 11, 13]) {
+    await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
+    expect(await events.countDocuments({ handler: 'search' })).toBe(tasks)
+    await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
+  }
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 13 })
+})

@@ -5,11 +5,11 @@ import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodic
 import type { Db, Document } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import type { Providers } from '../../providers/read-providers.ts'
-import { type ReadSlice, readSlice } from './read-slice.ts'
+import { type LimitedPart, type ReadSlice, readSlice } from './read-slice.ts'
 import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
-import { lookAgain, MARGIN_MS, mustLookAgain } from './second-look.ts'
-import { readWanted } from './stored-wanted.ts'
+import { searchRecords, searchToEnd } from './replay-search.ts'
+import { isSecondLook, lookAgain, MARGIN_MS, mustLookAgain } from './second-look.ts'
+import { findWantedTwice, readWanted } from './stored-wanted.ts'
 import { writeSlice } from './write-slice.ts'
 
 /** The handlers that can get tasks of stored events. */
@@ -144,7 +144,7 @@ export class ReplayRunner {
     let inParts = false
     const turnEndsAt = performance.now() + TURN_MS
     for (let open: ReplayDocument | null = replay; isOpen(open); ) {
-      const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
+      const slice = await this.#nextSlice(open, { mostUpdates: Math.min(SLICE, budget), inParts })
       // The cursor stays: when the handler is configured again, the replay continues here.
       if (!this.#knows(open)) return
       await this.#handOn(open, slice)
@@ -176,23 +176,27 @@ export class ReplayRunner {
    * The next events and their changes. A search without a suitable index could examine all records after the cursor
    * again and again without a match. If it takes too long, it continues in parts.
    */
-  async #nextSlice(replay: ReplayDocument, { limit, inParts }: { limit: number; inParts: boolean }): Promise<Slice> {
+  async #nextSlice(replay: ReplayDocument, { mostUpdates, inParts }: NextSlice): Promise<Slice> {
     const { db, searchMs = SEARCH_MS } = this.#deps
+    // A second look finds mostly events that have their tasks.
+    const limit = isSecondLook(replay) ? SLICE : mostUpdates
+    const limits = { limit, mostUpdates }
     if (!inParts) {
-      const slice = await this.#read(replay, searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit)
+      const slice = await this.#read(replay, { ...searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), ...limits })
       if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
     }
     const part = { limit, maxTimeMS: PART_MS, records: this.#partRecords }
-    const slice = await this.#read(replay, await searchRecords(db, replay, part), limit)
+    const slice = await this.#read(replay, { ...(await searchRecords(db, replay, part)), ...limits })
     const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
     this.#partRecords = Math.min(Math.max(records, LEAST_RECORDS), this.#deps.partRecords ?? PART_RECORDS)
     return { ...slice, inParts: true }
   }
 
-  #read(replay: ReplayDocument, part: SearchPart, limit: number): Promise<ReadSlice> {
-    const { handlers } = this.#deps
-    const findWanting = readWanted(replay) ?? handlers?.findWanting
-    return readSlice({ ...this.#deps, findWanting }, replay, { ...part, limit })
+  #read(replay: ReplayDocument, part: LimitedPart): Promise<ReadSlice> {
+    const now = this.#deps.handlers?.findWanting
+    const atRequest = readWanted(replay) ?? now
+    const findWanting = isSecondLook(replay) ? findWantedTwice(atRequest, now) : atRequest
+    return readSlice({ ...this.#deps, findWanting }, replay, part)
   }
 
   /**
@@ -232,6 +236,12 @@ function isLastOfTurn({ isSlow, isLast }: ReadSlice, turnEndsAt: number): boolea
 
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
   return replay !== null && OPEN_STATES.includes(replay.state)
+}
+
+/** The maximum number of updates, and whether the search is limited to a number of records. */
+interface NextSlice {
+  readonly mostUpdates: number
+  readonly inParts: boolean
 }
 
 interface Slice extends ReadSlice {

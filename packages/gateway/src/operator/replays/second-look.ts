@@ -5,8 +5,9 @@ import type { ReplayDocument } from './replay-document.ts'
 /*
  * A gateway that does not know a handler yet stores an event without its task. It may read the file of the handlers later
  * than the gateway at which the backfill was requested, and its clock may be behind. So a backfill looks twice: at
- * everything up to the request, and after a margin once more at the time around the request. Tasks that there are stay
- * as they are.
+ * everything up to the request, and after a margin once more at the time around the request. Then it reads only events
+ * without a task, and gives the handler those that it wanted at the request and wants now: if its setting has changed
+ * meanwhile, a later event rightly has no task.
  */
 
 /** How long after its request a backfill looks again, and how far around the request, in milliseconds. */
@@ -20,8 +21,20 @@ interface SecondLookTimes {
 }
 
 /** Whether a replay that has got to its end must look again. */
-export function mustLookAgain({ handler, lookedUntil }: ReplayDocument): boolean {
-  return handler !== undefined && lookedUntil === undefined
+export function mustLookAgain(replay: ReplayDocument): boolean {
+  return replay.handler !== undefined && !isSecondLook(replay)
+}
+
+/** Whether a backfill looks for the second time. */
+export function isSecondLook({ lookedUntil }: Pick<ReplayDocument, 'lookedUntil'>): boolean {
+  return lookedUntil !== undefined
+}
+
+/** The time at which the window of the second look begins, or a second before. */
+export function windowStartOf({ startedAt, until }: Pick<ReplayDocument, 'startedAt' | 'until'>): Date {
+  const start = startedAt.getTime()
+  const end = until?.getTimestamp().getTime() ?? start
+  return new Date(start - (end - start))
 }
 
 /** The fields of a backfill at the end of its first look: it waits until the margin is over, or looks again. */
