@@ -25,6 +25,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   dead       -> closed                              close
  *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
  *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
+ *   (insert)   -> done, with its key only             insertErased, so that no such copy can be inserted
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
  * the state, and for a claim the fence, that the record must still have. All times are those of the database.
@@ -288,4 +289,14 @@ export function keyOnly(reason: 'expired' | 'erased'): Document {
     ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
     ...{ test: '$test', handler: '$handler' },
   }
+}
+
+/**
+ * Inserts the key of a task whose event was erased, so that no backfill inserts the task. A task that there is stays as it
+ * is.
+ */
+export function insertErased(key: Pick<EventDocument, 'bodyHash' | 'receivedAt'>): Document[] {
+  const counts = { deliveries: 1, mismatches: 0 }
+  const added = { $mergeObjects: ['$$ROOT', { $literal: { ...key, state: 'done', reason: 'erased', ...counts } }] }
+  return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
 }

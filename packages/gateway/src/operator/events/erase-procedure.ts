@@ -12,6 +12,7 @@ import {
   MOST_EVENTS,
 } from '../../inbox/retention/erase-events.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
+import { keepOutErased } from '../replays/keep-out-erased.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 
 const text = z.string().min(1).max(255)
@@ -27,8 +28,9 @@ type Erasure = z.output<typeof eraseSchema>
 
 /**
  * `erase`: removes the data of an order, of a customer's orders or of one event from both databases, except keys and
- * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. Another call completes an
- * interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
+ * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. If
+ * something is stored or made due again during the call, the rest is erased, and the call is refused afterwards: the
+ * message says so. Another call completes an interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
  * order can only be found by its id. If the answer is not `complete`, call this again when fulfilment has examined the
  * orders of an earlier release.
  */
@@ -94,6 +96,8 @@ async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Prom
   if (await isBodyAwaited(...awaited)) throw eraseUnsettled({}, { message: BODY_AWAITED })
 }
 
+const PARTLY_ERASED =
+  'A part is erased, but an event was stored or became due again meanwhile: erase again to complete the erasure'
 const BODY_AWAITED =
   'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'
 
@@ -106,7 +110,9 @@ async function eraseAll(
   // A redelivery or a replay may have come meanwhile.
   await refuseAwaited(ctx.db, events)
   const erased = await eraseEvents(ctx.db, events)
-  if (erased < events.length || (await isAnyLeft(ctx, found))) throw eraseUnsettled()
+  const ids = events.map(({ _id }) => _id)
+  await keepOutErased(ctx.db, ids)
+  if (erased < events.length || (await isAnyLeft(ctx, found))) throw eraseUnsettled({}, { message: PARTLY_ERASED })
   if (orders.length === 0) return erased
   const context = { requestId: ctx.requestId }
   const orderIds = orders.map(({ id }) => id)
@@ -116,8 +122,8 @@ async function eraseAll(
 }
 
 /**
- * Whether there is an event now that was not erased, such as the task of a backfill that had read the event before: see
- * `writeSlice`. If one call was not enough, the next one finds it.
+ * Whether there is an event now that was not erased, such as the task of a backfill that had read the event before, and
+ * was faster than `keepOutErased`. If one call was not enough, the next one finds it.
  */
 async function isAnyLeft({ db }: OperatorContext, { meant, events }: Found): Promise<boolean> {
   return events.length < MOST_EVENTS && (await findErasableEvents(db, meant)).length > 0

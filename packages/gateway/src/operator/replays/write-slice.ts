@@ -29,9 +29,10 @@ export async function writeSlice(
 }
 
 /**
- * The events of a backfill are in memory for seconds, in which an operator may erase them. So no task is inserted if
- * only the key of its event is left, and if that is found afterwards, only the key of the task stays. An erasure looks
- * again after its write as well: each of the two writes before it looks, so one of them sees the other.
+ * The events of a backfill are in memory for seconds, in which an operator may erase them. `keepOutErased` then takes the
+ * places of their tasks. If the erasure dies before that, this look still helps: no task is inserted if only the key of its
+ * event is left, and if that is found afterwards, only the key of the task stays. If both processes die in that moment, a
+ * task may be left. A process may send the task before it is emptied.
  */
 async function insertTasks(db: Db, replayId: ObjectId, planned: readonly EventUpdate[]): Promise<readonly Refused[]> {
   const keysBefore = await findKeysAlone(db, planned)
