@@ -144,7 +144,10 @@ export const testEventNotSignable = defineError('test_event_not_signable', {
   retry: 'never',
   message: "The gateway cannot sign for this provider: send a test event from the provider's dashboard",
 })
-/** The data to erase is still in use: an event is not settled, or a receipt is not sent. */
+/**
+ * The data to erase is still in use: an event is not settled, or a receipt is not sent. Nothing was changed, unless the
+ * message says that a part is erased.
+ */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',

@@ -19,8 +19,9 @@ interface Options extends OperatorOptions {
 const notes = `
 Give exactly one of --order, --customer and --event. Orders are deleted. Events, receipts and the responses stored for
 idempotency keys keep only keys and hashes, so that nothing takes effect twice. While an event or a receipt is being
-processed, nothing is erased and the command exits with 1: run it again later. It also exits with 1 while orders of an
-earlier release are not scanned yet. After an interruption, run the same command again.`
+processed, nothing is erased and the command exits with 1: run it again later. If an event is stored or becomes due
+again while the command runs, a part is erased, and the command says so and exits with 1: run it again. It also exits
+with 1 while orders of an earlier release are not scanned yet. After an interruption, run the same command again.`
 
 /** `oncehook erase`: erases the personal data of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {
@@ -59,20 +60,41 @@ async function erase(options: Options, context: CliContext): Promise<0 | 1> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
-  const total = { matched: 0, erased: 0 }
-  const orders = new Set<string>()
-  let complete = true
-  for (let more = true; more; ) {
-    const answer = await ask(client.erase.mutate({ ...target, reason, dryRun }))
-    total.matched += answer.matched
-    total.erased += answer.erased
-    for (const id of answer.orders) orders.add(id)
-    complete &&= answer.complete
-    more = answer.more
+  let total: Total = { matched: 0, erased: 0, complete: true, orders: [] }
+  try {
+    for (let more = true; more; ) {
+      const answer = await ask(client.erase.mutate({ ...target, reason, dryRun }))
+      total = add(total, answer)
+      more = answer.more
+    }
+  } catch (error) {
+    // Later events of these orders can only be found by the ids, which the next command may not find again.
+    if (total.orders.length > 0) showBefore(options, context, total)
+    throw error
   }
-  if (options.json) writeJson(context, { ...total, complete, orders: [...orders] })
-  else writeLines(context, describe({ ...total, complete, orders: [...orders], dryRun }))
-  return complete ? 0 : 1
+  show(options, context, total)
+  return total.complete ? 0 : 1
+}
+
+/** What was erased before an error. With `--json`, standard output has only the error. */
+function showBefore({ json }: Options, context: CliContext, total: Total): void {
+  const lines = describe(total, false)
+  if (json) context.warn(`${lines.join('\n')}\n`)
+  else writeLines(context, lines)
+}
+
+function show({ json, dryRun }: Options, context: CliContext, total: Total): void {
+  if (json) writeJson(context, total)
+  else writeLines(context, describe(total, dryRun === true))
+}
+
+function add(total: Total, answer: Total): Total {
+  return {
+    matched: total.matched + answer.matched,
+    erased: total.erased + answer.erased,
+    complete: total.complete && answer.complete,
+    orders: [...new Set([...total.orders, ...answer.orders])],
+  }
 }
 
 interface Total {
@@ -80,10 +102,9 @@ interface Total {
   readonly erased: number
   readonly complete: boolean
   readonly orders: readonly string[]
-  readonly dryRun: boolean
 }
 
-function describe({ matched, erased, complete, orders, dryRun }: Total): string[] {
+function describe({ matched, erased, complete, orders }: Total, dryRun: boolean): string[] {
   const records = (count: number): string => (count === 1 ? '1 record' : `${count} records`)
   const lines: string[] = []
   if (matched > 0)

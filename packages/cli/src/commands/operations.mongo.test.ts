@@ -229,6 +229,30 @@ describe('erase', () => {
     expect((await run(erase)).exitCode).toBe(0)
   })
 
+  it.each([[], ['--json']])('shows the orders that it has deleted if a later call is refused: %s', async (...json) => {
+    const customerId = `cus_${randomUUID()}`
+    const [first, second] = [await system.order(), await system.order()]
+    const give = (_id: string) => orders.updateOne({ _id }, { $set: { customerId } })
+    await give(first)
+    let calls = 0
+    const fetchSlowly: typeof fetch = async (input, init) => {
+      calls += 1
+      if (calls === 2) {
+        await give(second)
+        const dueAt = new Date(Date.now() + 3_600_000)
+        await system.events.insertOne(sampleRecord({ orderId: second, state: 'pending', dueAt }))
+      }
+      return fetch(input, init)
+    }
+    const args = ['erase', '--customer', customerId, '--reason', 'asked for by mail', ...json]
+    const overrides = { operatorToken, fetch: fetchSlowly }
+    const ran = await runCommand([...args, '--admin-url', system.gateway.adminUrl], overrides)
+    expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(erase_unsettled)') })
+    const shown = json.length === 0 ? ran.stdout : ran.stderr
+    expect(shown).toContain(`1 record erased; keys and hashes remain\nOrders: ${first}\n`)
+    if (json.length > 0) expect(JSON.parse(ran.stdout)).toMatchObject({ result: 'failed' })
+  })
+
   it('requires exactly one thing to erase', async () => {
     for (const args of [[], ['--order', 'a', '--customer', 'b'], ['--event', 'evt_1']]) {
       expect(await run(['erase', ...args, '--reason', 'asked for by mail'])).toMatchObject({ exitCode: 2 })

@@ -8,7 +8,7 @@ export function describeReplay(progress: ReplayProgress): string[] {
     `State     ${state}`,
     `Started   ${toTime(startedAt)} by ${toPrintable(by)}: ${toPrintable(reason)}`,
     ...(finishedAt === null ? [] : [`Ended     ${toTime(finishedAt)}`]),
-    `Events    ${matched} matched, ${started} made due again: ${done} settled, ${failed} dead again`,
+    `Events    ${matched} matched at the start, ${started} made due again: ${done} settled, ${failed} dead again`,
     ...describeNotRead(notRead),
   ]
 }

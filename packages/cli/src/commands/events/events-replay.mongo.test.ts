@@ -89,7 +89,7 @@ describe('events replay', () => {
     await expect.poll(shown).toMatchObject({ state: 'finished', done: 2 })
     const { stdout } = await run(['replays', 'show', replayId])
     expect(stdout).toMatch(/^State {5}finished\nStarted {3}.+Z by alice: the cause is fixed\nEnded {5}.+Z\n/)
-    expect(stdout).toContain('Events    2 matched, 2 made due again: 2 settled, 0 dead again\n')
+    expect(stdout).toContain('Events    2 matched at the start, 2 made due again: 2 settled, 0 dead again\n')
     const [head, ...lines] = (await run(['replays', 'list'])).stdout.split('\n')
     expect(head).toMatch(/^REPLAY +STARTED +BY +STATE +MATCHED +DUE AGAIN +SETTLED +DEAD AGAIN +REASON$/)
     const line = lines.find((one) => one.startsWith(replayId))

@@ -249,7 +249,10 @@ describe('erase', () => {
     const task = { ...copied, _id: new ObjectId(), eventId: `${mark}-c`, handler: 'billing' }
     const { bodyId: _of, ...own } = task
     await open.events.insertOne({ ...own, state: 'pending', raw: new Binary(Buffer.from(`Name ${mark}`)) })
-    expect(await erasing).toMatchObject({ data: { reason: 'erase_unsettled' } })
+    expect(await erasing).toMatchObject({
+      message: expect.stringMatching(/^A part is erased, but/),
+      data: { reason: 'erase_unsettled', httpStatus: 409 },
+    })
     expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'erased' })
     await expect(erase()).rejects.toMatchObject({ data: { reason: 'erase_unsettled' } })
     await open.events.updateOne({ eventId: `${mark}-c` }, { $set: { state: 'done' } })

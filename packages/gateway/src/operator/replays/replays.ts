@@ -26,9 +26,13 @@ export interface ReplayRequest {
 /** The progress of a replay. Times are ISO 8601, UTC. */
 export interface ReplayProgress {
   readonly state: ReturnType<typeof shownStateOf>
-  /** The number of events that the request selected when it was made. */
+  /** The number of events that the request selected when it was made. It does not change. */
   readonly matched: number
-  /** Events made due again so far. At the end they may be fewer than `matched`, if other requests were faster. */
+  /**
+   * Events made due again so far, or tasks inserted by a backfill. At the end they may be fewer than `matched`, if other
+   * requests were faster or the handler does not want all; of a backfill, also more, because its second look finds later
+   * events.
+   */
   readonly started: number
   /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
   readonly done: number
