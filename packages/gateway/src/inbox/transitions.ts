@@ -15,8 +15,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertPaused, insertClaimed
  *   pending    -> processing                          claimRecord
  *   processing -> processing                          claimRecord, after its holder has died
- *   pending    -> pending                             postpone, while the provider is paused, or an earlier task of its
- *                                                     line is open; wake, when it no longer is
+ *   pending    -> pending                             postpone, while it waits for a provider or in line; wake, after it
  *   processing -> done | unhandled | dead | pending   settle
  *   processing -> pending                             release, releaseFromHolder, releaseFromDead
  *   processing -> dead                                failPoisoned
@@ -25,7 +24,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   dead       -> closed                              close
  *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
  *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
- *   (insert)   -> done, with its key only             insertErased, so that no such copy can be inserted
+ *   (insert)   -> done, with its key only             insertErased, before such a copy
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
  * the state, and for a claim the fence, that the record must still have. All times are those of the database.
@@ -251,8 +250,7 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
 export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
   const replays = [{ $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }]
   const due = { dueAt: '$$NOW', dueAgainAt: '$$NOW', replays }
-  const added = { $mergeObjects: [{ $literal: { ...task, ...insertPending() } }, due] }
-  return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
+  return unlessThere({ $mergeObjects: [{ $literal: { ...task, ...insertPending() } }, due] })
 }
 
 function literals(values: object): Document {
@@ -291,12 +289,12 @@ export function keyOnly(reason: 'expired' | 'erased'): Document {
   }
 }
 
-/**
- * Inserts the key of a task whose event was erased, so that no backfill inserts the task. A task that there is stays as it
- * is.
- */
+/** Inserts the key of a task whose event was erased, so that no backfill inserts it. A task that there is stays as it is. */
 export function insertErased(key: Pick<EventDocument, 'bodyHash' | 'receivedAt'>): Document[] {
-  const counts = { deliveries: 1, mismatches: 0 }
-  const added = { $mergeObjects: ['$$ROOT', { $literal: { ...key, state: 'done', reason: 'erased', ...counts } }] }
+  const members = { ...key, state: 'done', reason: 'erased', deliveries: 1, mismatches: 0 }
+  return unlessThere({ $mergeObjects: ['$$ROOT', { $literal: members }] })
+}
+
+function unlessThere(added: Document): Document[] {
   return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
 }
