@@ -172,6 +172,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       ...{
         orders,
         keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
+        keyTtlMs: times.ttlMs,
         walks: walkProgress(db),
         sink,
         encryption,

@@ -72,7 +72,10 @@ export interface IdempotencyKeys {
   claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<KeyRow>
   /** The row of a key that has not expired, or null if the key is free. */
   find(request: KeyedRequest): Promise<KeyRow | null>
-  /** Stores the answer unless another run of the same request has stored one. Returns the stored answer. */
+  /**
+   * Stores the answer unless another run of the same request has stored one, or an erasure has closed the key. Returns
+   * the stored answer.
+   */
   finish(row: KeyRow, answer: string, customerId?: string): Promise<string>
   /** Lets the next request take over from this run at once. */
   release(request: KeyedRequest, run: string): Promise<void>

@@ -110,7 +110,7 @@ function eraseDeps(db: Db) {
   const orders = db.collection<OrderDocument>(ORDERS)
   const { logger } = memoryLogger()
   const sink = createLogSink(logger)
-  return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
+  return { orders, keys, keyTtlMs: 60_000, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
 }
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX, guard: 'index' as const }

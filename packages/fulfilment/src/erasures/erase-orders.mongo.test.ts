@@ -1,12 +1,15 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
-import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '../idempotency-keys.ts'
+import { rotateAnswers } from '../encryption/rotate-answers.ts'
+import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
+import { type Created, createOrder } from '../orders/create-order.ts'
 import { nameFormerCustomers } from '../orders/name-former-customers.ts'
+import { createOrderId } from '../orders/order.ts'
 import { ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
-import { fulfilmentClient } from '../testing/fulfilment-client.ts'
+import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
 import { nameKeyedCustomers } from './name-keyed-customers.ts'
@@ -149,6 +152,99 @@ it('finds answers to keys of an earlier release by the customer of then, once th
   await fulfilment.db.collection('housekeeping').deleteMany({})
   await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
   expect(await keys.findOne({ orderId: id })).toMatchObject({ customerId: null })
+})
+
+describe('an order whose key has no answer yet', () => {
+  const rows = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+  const TTL_MS = 86_400_000
+  const keyedFor = (customerId: string) => ({
+    order: sampleOrder({ customerId, email: 'a@example.com', note: customerId, metadata: { name: customerId } }),
+    idempotency: { principal: 'shop', key: randomUUID(), fingerprint: hash('sha256', customerId) } as KeyedRequest,
+  })
+
+  /** Creates an order whose answer is stored only when the gate opens. Resolves when it waits there. */
+  async function createUpToGate(input: ReturnType<typeof keyedFor>, encryption = NO_ENCRYPTION) {
+    const [waiting, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: TTL_MS, leaseMs: 60_000, encryption })
+    const created: Promise<Created> = createOrder(
+      {
+        ...{ orders: stored, encryption, random: Math.random, logger },
+        keys: {
+          ...keys,
+          async finish(...args) {
+            waiting.resolve()
+            await gate.promise
+            return await keys.finish(...args)
+          },
+        },
+        newOrderId: () => createOrderId(randomBytes),
+        newRunId: randomUUID,
+      },
+      input,
+    )
+    await waiting.promise
+    const row = await rows.findOne({ key: input.idempotency.key })
+    return { orderId: row?.orderId ?? '', created, open: gate.resolve }
+  }
+
+  it('is erased for good: neither the run that is still at work nor a repetition stores the answer', async () => {
+    const customer = newCustomer()
+    const input = keyedFor(customer)
+    const { orderId, created, open } = await createUpToGate(input)
+    expect(await erase(customer)).toEqual([orderId])
+    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
+    // As release 0.1.0 stores its answer.
+    const answer = { $ifNull: ['$answer', { $literal: JSON.stringify({ customerId: customer }) }] }
+    await rows.updateOne({ orderId }, [{ $set: { state: 'done', answer } }])
+    open()
+    await expect(created).rejects.toMatchObject({ code: 'record_altered', details: { orderId } })
+    const row = await rows.findOne({ orderId })
+    expect(row).toMatchObject({ answer: '{"customerId":"erased"}', state: 'done', customerId: null })
+    const leftMs = Number(row?.expiresAt) - Date.now()
+    expect(Math.abs(leftMs - TTL_MS)).toBeLessThan(60_000)
+    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
+    const other = { ...input, idempotency: { ...input.idempotency, fingerprint: 'other' } }
+    expect(await refusalOf(orders.create.mutate(other))).toMatchObject({ reason: 'idempotency_key_reused' })
+    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: [], isComplete: true })
+    expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
+  })
+
+  it('is erased for good with encryption too, and after a rotation', async () => {
+    const customer = newCustomer()
+    const input = keyedFor(customer)
+    const encryption = createTestKeys().encryption('one')
+    const { orderId, created, open } = await createUpToGate(input, encryption)
+    expect(await erase(customer)).toEqual([orderId])
+    await rotateAnswers({ db: fulfilment.db, encryption, logger }, { after: null, dryRun: false })
+    const row = await rows.findOne({ orderId })
+    expect(row?.answer).toMatchObject({ key: 'one' })
+    open()
+    await expect(created).rejects.toMatchObject({ code: 'record_altered' })
+    expect((await rows.findOne({ orderId }))?.answer).toEqual(row?.answer)
+  })
+
+  it('is found by its id even if it is deleted, so that its answer is not stored either', async () => {
+    const customer = newCustomer()
+    const { orderId, created, open } = await createUpToGate(keyedFor(customer))
+    await orders.delete.mutate({ id: orderId })
+    const found = [{ id: orderId, isSettled: true }]
+    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: found, isComplete: true })
+    await erasures.erase.mutate({ orderIds: [orderId] })
+    open()
+    await expect(created).rejects.toMatchObject({ code: 'record_altered' })
+    expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
+  })
+
+  it('lets an answer count that was stored first', async () => {
+    const customer = newCustomer()
+    const input = keyedFor(customer)
+    const { orderId, created, open } = await createUpToGate(input)
+    open()
+    expect((await created).order).toMatchObject({ id: orderId, customerId: customer })
+    expect(await erase(customer)).toEqual([orderId])
+    const { order, replayed } = await orders.create.mutate(input)
+    expect([order.id, order.customerId, order.note, replayed]).toEqual([orderId, 'erased', undefined, true])
+  })
 })
 
 describe('a new customer of an order', () => {

@@ -1,6 +1,7 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { recordAltered } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import { fromNow } from '@oncehook/kernel/mongo/lease'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
@@ -22,6 +23,8 @@ import { KEYED_CUSTOMERS_WALK } from './name-keyed-customers.ts'
 export interface EraseDeps {
   readonly orders: Orders
   readonly keys: Collection<IdempotencyRow>
+  /** How long a key is kept after its answer, in milliseconds. */
+  readonly keyTtlMs: number
   readonly walks: Collection<WalkProgress>
   readonly sink: ReceiptSink
   /** Decrypts the stored answers of idempotency keys. */
@@ -72,7 +75,8 @@ export function findErasable(
  * Erases orders. Each order is deleted, and the customer is removed from its receipts, from stored idempotency
  * answers and from receipts kept by the sink. Versions, payments, event markers, keys and hashes are kept. With a
  * customer id, only that customer's data is removed, so an order that now belongs to another customer stays live.
- * An altered answer is overwritten. Safe to repeat. Resolves to the number of erased orders.
+ * An altered answer is overwritten, and a key without an answer is closed, because its request may still store one.
+ * Safe to repeat. Resolves to the number of erased orders.
  * @throws eraseUnsettled if a receipt is still to be sent; earlier orders may already be erased. keyUnknown if the key
  * of a stored answer is missing
  */
@@ -109,7 +113,7 @@ type StoredRow = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer'
 }
 
 /** A key with its decrypted answer, and the answer as stored. */
-type Row = Omit<StoredRow, 'answer'> & { readonly answer?: string; readonly stored: IdempotencyRow['answer'] }
+type Row = Omit<StoredRow, 'answer'> & { readonly answer: string; readonly stored: IdempotencyRow['answer'] }
 
 async function findKeyed(deps: EraseDeps, target: EraseTarget): Promise<Row[]> {
   const isMeant = 'orderIds' in target ? { orderId: { $in: [...target.orderIds] } } : { customerId: target.customerId }
@@ -119,13 +123,13 @@ async function findKeyed(deps: EraseDeps, target: EraseTarget): Promise<Row[]> {
     .project<StoredRow>({ principal: 1, key: 1, orderId: 1, answer: 1, customerId: 1 })
     .toArray()
   const opened = rows.map((row) => openRow(deps, row))
-  return opened.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
+  return opened.filter(({ answer }) => answer !== withoutPerson(answer))
 }
 
 /** @throws keyUnknown: an answer that cannot be read now may name the person */
 function openRow({ encryption, logger }: EraseDeps, row: StoredRow): Row {
   try {
-    return { ...openAnswer(row, encryption), stored: row.answer }
+    return { answer: UNREADABLE_ANSWER, ...openAnswer(row, encryption), stored: row.answer }
   } catch (error) {
     if (!recordAltered.is(error)) throw error
     logger.error({ collection: IDEMPOTENCY_KEYS, orderId: row.orderId }, 'encryption.record-altered')
@@ -206,15 +210,18 @@ function buried(customerId?: string): Document[] {
 async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], customerId?: string): Promise<void> {
   const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
   for (let rows = await find(); rows.length > 0; rows = await find()) {
-    for (const { _id, stored = '', answer = '' } of rows) {
+    for (const { _id, stored, answer } of rows) {
       // Null rather than absent: earlier releases omit the field although the answer names the customer.
-      const erased = { $set: { answer: withoutPerson(answer), customerId: null } }
-      await deps.keys.updateOne({ _id: _id as never, answer: { $eq: stored } }, erased)
+      const erased = { answer: { $literal: withoutPerson(answer) }, customerId: null }
+      const isUnanswered = stored === undefined
+      const closed = isUnanswered ? { state: 'done', expiresAt: fromNow(deps.keyTtlMs) } : {}
+      const expected = isUnanswered ? { $exists: false } : { $eq: stored }
+      await deps.keys.updateOne({ _id: _id as never, answer: expected }, [{ $set: { ...erased, ...closed } }])
     }
   }
 }
 
-function names({ customerId: kept, answer = '{}' }: Row, customerId: string | undefined): boolean {
+function names({ customerId: kept, answer }: Row, customerId: string | undefined): boolean {
   if (customerId === undefined || kept === customerId) return true
   // Nobody can find out whom it names any more, and nobody can use it.
   if (answer === UNREADABLE_ANSWER) return typeof kept !== 'string'

@@ -1,4 +1,4 @@
-/** Replaces an answer that cannot be read. It names no customer, and is erased like any other. */
+/** Replaces an answer that cannot be read, or is not stored yet. It names no customer, and is erased like any other. */
 export const UNREADABLE_ANSWER = ''
 
 // Still valid against the order schema, which requires a customer.

@@ -36,7 +36,8 @@ export interface Created {
 /**
  * Creates an order, once per idempotency key. The key reserves the order id before the insert. A retry after a crash
  * in between inserts under the same id, or finds the order there.
- * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable
+ * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable; recordAltered if the order was erased
+ * and nothing is left of the answer
  */
 export async function createOrder(deps: CreateDeps, request: CreateRequest): Promise<Created> {
   const { order, idempotency, principal = null } = request
@@ -73,7 +74,7 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
     // No insert means that an earlier run of this request died after inserting the order under the reserved id.
     if (isOurs) await insertOrder(deps, document)
     const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)), content.customerId)
-    return { order: JSON.parse(answer) as Order, replayed: !isOurs }
+    return { order: readAnswer(row, answer), replayed: !isOurs }
   } catch (error) {
     if (!idempotencyKeyReused.is(error) && !idempotencyInProgress.is(error)) releaseLater(deps, request, fresh.run)
     throw error
@@ -94,9 +95,13 @@ const NO_ORDER = withoutPerson(UNREADABLE_ANSWER)
 function replay(row: KeyRow, request: KeyedRequest): Created {
   if (row.fingerprint !== request.fingerprint) throw idempotencyKeyReused()
   if (row.answer === undefined) throw idempotencyInProgress({}, { headers: { 'Retry-After': '1' } })
-  // Of an answer that was altered nothing is left once its order was erased.
-  if (row.answer === NO_ORDER) throw recordAltered({ orderId: row.orderId })
-  return { order: JSON.parse(row.answer) as Order, replayed: true }
+  return { order: readAnswer(row, row.answer), replayed: true }
+}
+
+function readAnswer({ orderId }: KeyRow, answer: string): Order {
+  // The order was erased, and its answer was altered or not stored yet: nothing is left of it.
+  if (answer === NO_ORDER) throw recordAltered({ orderId })
+  return JSON.parse(answer) as Order
 }
 
 // Not awaited: the answer must not be delayed. If the release fails, the lease lapses.
