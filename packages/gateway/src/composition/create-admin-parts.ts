@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { monotonicMs } from '@oncehook/kernel/clock'
 import type { Db } from 'mongodb'
 import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
@@ -64,6 +65,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       handlerPauses: context.handlerPauses,
       ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
+      monotonicMs: context.monotonicMs ?? monotonicMs,
     },
   })
   const signingIn: Omit<SignInAtIssuerDeps, 'atIssuer'> = {

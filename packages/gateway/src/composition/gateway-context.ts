@@ -30,6 +30,8 @@ export interface GatewayDeps {
   /** The output of the logger, which counts the lines that it lost. */
   readonly logOutput?: LogOutput
   readonly clock: Clock
+  /** Measures intervals, in milliseconds on a clock that is never set back. Default: that of the process. */
+  readonly monotonicMs?: () => number
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch
   /** Finds the folder of the built files of the operator's page. Null if there is none. Default: none. */

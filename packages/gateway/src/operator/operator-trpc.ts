@@ -52,6 +52,8 @@ export interface OperatorParts {
   readonly retention: Retention
   readonly fulfilment: FulfilmentClient
   readonly clock: Clock
+  /** Measures intervals: the clock may be set back meanwhile. */
+  readonly monotonicMs: () => number
   readonly logger: Logger
 }
 

@@ -22,6 +22,8 @@ export interface StartOptions {
   /** Other settings, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
+  /** Measures the intervals of operators' calls. Default: that of the process. */
+  readonly monotonicMs?: () => number
   readonly fetch?: typeof globalThis.fetch
   /** The folder of the operator's page. Default: none. */
   readonly consoleFolder?: string
@@ -63,10 +65,13 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   )
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
-  const { clock = systemClock, fetch = globalThis.fetch, consoleFolder = null } = options
+  const { clock = systemClock, monotonicMs, fetch = globalThis.fetch, consoleFolder = null } = options
   const started = startParts(
     // All its events are of this process, which knows its handlers.
-    { settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder, backfillMarginMs: 0 },
+    {
+      ...{ settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder, backfillMarginMs: 0 },
+      ...(monotonicMs === undefined ? {} : { monotonicMs }),
+    },
     lifecycle,
   )
   const { publicPort, adminPort } = await started.catch(async (error: unknown) => {

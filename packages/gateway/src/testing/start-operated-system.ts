@@ -18,6 +18,8 @@ export interface OperatedOptions {
   /** Settings of the gateway, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
+  /** Measures the intervals of operators' calls. Default: that of the process. */
+  readonly monotonicMs?: () => number
   readonly fetch?: typeof globalThis.fetch
   /** The folder of the operator's page. Default: none. */
   readonly consoleFolder?: string

@@ -1,7 +1,6 @@
-import type { Clock } from '@oncehook/kernel/clock'
 import type { Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../../inbox/event-document.ts'
-import { SEARCH_MS } from '../operator-trpc.ts'
+import { type OperatorContext, SEARCH_MS } from '../operator-trpc.ts'
 import { REPLAYS, type ReplayDocument, shownStateOf } from './replay-document.ts'
 import type { ReplayProgress } from './replays.ts'
 
@@ -24,7 +23,7 @@ interface ReplayPage {
  * total.
  */
 export async function listReplays(
-  { db, clock }: { readonly db: Db; readonly clock: Clock },
+  { db, monotonicMs }: Pick<OperatorContext, 'db' | 'monotonicMs'>,
   { limit, after }: ReplayPage,
 ): Promise<ListedReplay[]> {
   const found = await db
@@ -34,9 +33,9 @@ export async function listReplays(
     .limit(limit)
     .toArray()
   const listed: ListedReplay[] = []
-  const deadline = clock.now() + SEARCH_MS
+  const deadline = monotonicMs() + SEARCH_MS
   for (const replay of found) {
-    const counts = await countInTime(db, replay._id, deadline - clock.now())
+    const counts = await countInTime(db, replay._id, deadline - monotonicMs())
     listed.push({ ...toListed(replay), ...counts })
   }
   return listed

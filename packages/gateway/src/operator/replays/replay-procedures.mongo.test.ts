@@ -356,8 +356,8 @@ describe('replays.list', () => {
       await finished((await alice.events.replay.mutate({ ids, reason })).replayId)
     }
     const times = [0, 0, 5_000]
-    const clock = { now: () => times.shift() ?? 0 }
-    const listed = await listReplays({ db: database.db, clock }, { limit: 10, after: null })
+    const monotonicMs = () => times.shift() ?? 0
+    const listed = await listReplays({ db: database.db, monotonicMs }, { limit: 10, after: null })
     expect(listed).toMatchObject([
       { state: 'finished', matched: 1, started: 1, done: 1, failed: 0 },
       { state: 'finished', matched: 1, started: null, done: null, failed: null },

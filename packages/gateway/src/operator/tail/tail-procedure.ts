@@ -49,13 +49,14 @@ export const tailProcedure = procedure.input(tailSchema.prefault({})).subscripti
 
 async function* readAll(ctx: OperatorContext, input: TailInput, reader: TailReader) {
   let isFirst = true
-  let checkedAt = ctx.clock.now()
+  let checkedAt = ctx.monotonicMs()
   try {
     for (;;) {
       const batch = await reader.next(CHECK_MS)
-      const now = ctx.clock.now()
-      await checkCaller(ctx, now, now - checkedAt >= CHECK_MS)
-      if (now - checkedAt >= CHECK_MS) checkedAt = now
+      const at = ctx.monotonicMs()
+      const isDue = at - checkedAt >= CHECK_MS
+      await checkCaller(ctx, isDue)
+      if (isDue) checkedAt = at
       const message = batch === null ? null : toMessage(batch, input)
       if (batch === null || message === null) continue
       if (!isFirst && message.counts.length === 0 && !message.lagging) continue
@@ -68,9 +69,9 @@ async function* readAll(ctx: OperatorContext, input: TailInput, reader: TailRead
 }
 
 /** The token was checked when the stream began. It may have expired since, and the session may have ended. */
-async function checkCaller({ caller, signIns }: OperatorContext, now: number, isDue: boolean): Promise<void> {
+async function checkCaller({ caller, clock, signIns }: OperatorContext, isDue: boolean): Promise<void> {
   const { endsAt, session } = caller
-  if (endsAt !== null && endsAt <= now) throw unauthenticated({ reason: 'expired' })
+  if (endsAt !== null && endsAt <= clock.now()) throw unauthenticated({ reason: 'expired' })
   if (!isDue || session === null) return
   if ((await signIns.findSession(session.token.reveal())) === null) throw unauthenticated({ reason: 'session_unknown' })
 }

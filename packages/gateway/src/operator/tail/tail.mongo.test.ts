@@ -317,10 +317,16 @@ describe('a reader of the tail', () => {
     await stopping[Symbol.asyncDispose]()
   })
 
-  it('ends with its session, and sees why', async () => {
-    let shift = 0
+  it.each([
+    ['', 0],
+    [', also while the clock of the gateway is set back', -3_600_000],
+  ])('ends with its session%s, and sees why', async (_, shift) => {
+    let [shiftedMs, passedMs] = [0, 0]
     await using other = await testDatabase(process.env)
-    await using shifted = await startOperatedSystem(other, { clock: { now: () => Date.now() + shift } })
+    await using shifted = await startOperatedSystem(other, {
+      clock: { now: () => Date.now() + shiftedMs },
+      monotonicMs: () => performance.now() + passedMs,
+    })
     const url = shifted.gateway.adminUrl
     const { code } = await shifted.operator().signIn.createCode.mutate({})
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) }
@@ -328,7 +334,8 @@ describe('a reader of the tail', () => {
     await using tail = await openTail({ url, token })
     await tail.begin()
     await createOperatorClient(url, token).signIn.end.mutate({})
-    shift = 10_000
+    shiftedMs = shift
+    passedMs = 10_000
     await shifted.events.insertOne(sampleRecord())
     const told = await tail.event()
     expect(told?.event).toBe('serialized-error')

@@ -1,10 +1,11 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
+import { monotonicMs } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { readCapped } from '@oncehook/kernel/read-capped'
 
 /** The address that a certificate is looked up for, and the time. */
 interface KeyLookup {
-  /** Milliseconds. */
+  /** When the certificate must be valid, in milliseconds since 1970. */
   readonly now: number
   readonly fetch: typeof globalThis.fetch
   /** The address of the sender; absent for a stored delivery. */
@@ -58,13 +59,13 @@ export function certificateHost(url: string, { sandbox }: Pick<KeyLookup, 'sandb
  * without redirects, within 3 s and 64 KiB, 4 at once and 2 more for URLs that have verified before. It keeps 16 chains
  * that lead to a trusted root, the least recently used one goes first and those that have verified last. Time is checked
  * at every use; a chain that does not count now is fetched again, once in 5 minutes. An address that has asked for nothing
- * useful three times waits.
+ * useful three times waits. `elapsedMs` measures waits on a clock that is never set back.
  */
-export function createCertificateFinder(roots: readonly string[]): FindKey {
+export function createCertificateFinder(roots: readonly string[], elapsedMs: () => number = monotonicMs): FindKey {
   const kept = new Map<string, KeptChain>()
   const proved = new Set<string>()
   const fetching = new Map<string, Promise<Chain | null>>()
-  const vain = createVainQuestions()
+  const vain = createVainQuestions(elapsedMs)
   const trusted = roots.map((pem) => new X509Certificate(pem))
 
   async function fetchChain(url: string, lookup: KeyLookup): Promise<Chain | null> {
@@ -73,14 +74,14 @@ export function createCertificateFinder(roots: readonly string[]): FindKey {
     kept.delete(url)
     if (chain === null) return null
     if (kept.size >= MAX_KEPT) kept.delete([...kept.keys()].find((one) => !proved.has(one)) ?? oldestOf(kept))
-    kept.set(url, { chain, fetchedAt: lookup.now })
+    kept.set(url, { chain, fetchedAt: elapsedMs() })
     return chain
   }
 
   function chainOf(url: string, lookup: KeyLookup): Promise<Chain | null> {
     const under = fetching.get(url)
     if (under !== undefined) return under
-    const asker = { host: certificateHost(url, lookup) ?? '', from: lookup.from, now: lookup.now }
+    const asker = { host: certificateHost(url, lookup) ?? '', from: lookup.from }
     if (!proved.has(url) && vain.isTooMany(asker)) return refuse(CERTIFICATE_ASKED_IN_VAIN)
     if (fetching.size >= (proved.has(url) ? MAX_FETCHING_PROVED : MAX_FETCHING)) return refuse('certificates_busy')
     const started = fetchChain(url, lookup).finally(() => fetching.delete(url))
@@ -96,7 +97,8 @@ export function createCertificateFinder(roots: readonly string[]): FindKey {
     if (certificateHost(url, lookup) === null) return null
     const { now, sandbox } = lookup
     const known = kept.get(url)
-    const isFresh = known !== undefined && (isChainValid(known.chain, now) || now - known.fetchedAt < ASK_AGAIN_MS)
+    const isFresh =
+      known !== undefined && (isChainValid(known.chain, now) || elapsedMs() - known.fetchedAt < ASK_AGAIN_MS)
     const chain = isFresh ? known.chain : await chainOf(url, lookup)
     const [leaf] = chain ?? []
     if (chain === null || leaf === undefined || !isOfPaypal(leaf, sandbox) || !isChainValid(chain, now)) return null
@@ -116,7 +118,7 @@ type Chain = readonly X509Certificate[]
 
 interface KeptChain {
   readonly chain: Chain
-  /** Milliseconds. */
+  /** A value of `elapsedMs`. */
   readonly fetchedAt: number
 }
 
@@ -143,16 +145,15 @@ const MAX_ASKERS = 10_000
 interface Asker {
   readonly host: string
   readonly from: string | undefined
-  readonly now: number
 }
 
 /** Counts the fetches that led to no certificate, by host and sender. */
-function createVainQuestions(): { isTooMany(asker: Asker): boolean; count(asker: Asker): void } {
+function createVainQuestions(elapsedMs: () => number): { isTooMany(asker: Asker): boolean; count(asker: Asker): void } {
   const counts = new Map<string, { vain: number; readonly until: number }>()
-  const find = ({ host, from, now }: Asker) => {
+  const find = ({ host, from }: Asker) => {
     const key = `${host}\n${from}`
     const entry = counts.get(key)
-    return { key, entry: entry !== undefined && entry.until > now ? entry : undefined }
+    return { key, entry: entry !== undefined && entry.until > elapsedMs() ? entry : undefined }
   }
   return {
     isTooMany: (asker) => asker.from !== undefined && (find(asker).entry?.vain ?? 0) >= MOST_VAIN,
@@ -163,7 +164,7 @@ function createVainQuestions(): { isTooMany(asker: Asker): boolean; count(asker:
       else {
         if (counts.size >= MAX_ASKERS) counts.delete(oldestOf(counts))
         counts.delete(key)
-        counts.set(key, { vain: 1, until: asker.now + VAIN_WINDOW_MS })
+        counts.set(key, { vain: 1, until: elapsedMs() + VAIN_WINDOW_MS })
       }
     },
   }
