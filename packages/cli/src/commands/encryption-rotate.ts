@@ -33,16 +33,14 @@ async function rotate(options: Options, context: CliContext): Promise<0 | 1> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
-  const total = { examined: 0, changed: 0, unknown: 0, altered: 0 }
+  let total: Counts = { examined: 0, changed: 0, unknown: 0, altered: 0 }
   let key = ''
   let inUse: readonly string[] = []
   for (let position: string | null | undefined; position !== null; ) {
     const asked = dryRun && position !== undefined ? { position } : {}
     const part = await ask(client.encryption.rotate.mutate({ reason, dryRun, ...asked }))
-    total.examined += part.examined
-    total.changed += part.changed
-    total.unknown += part.unknown
-    total.altered += part.altered
+    // An interrupted command may have run earlier parts. A dry run and an earlier gateway do not count them.
+    total = part.total ?? sumOf(total, part)
     key = part.key
     inUse = part.inUse ?? []
     position = part.next
@@ -52,11 +50,23 @@ async function rotate(options: Options, context: CliContext): Promise<0 | 1> {
   return total.unknown === 0 && inUse.length === 0 ? 0 : 1
 }
 
-interface Total {
+interface Counts {
   readonly examined: number
   readonly changed: number
   readonly unknown: number
   readonly altered: number
+}
+
+function sumOf(one: Counts, other: Counts): Counts {
+  return {
+    examined: one.examined + other.examined,
+    changed: one.changed + other.changed,
+    unknown: one.unknown + other.unknown,
+    altered: one.altered + other.altered,
+  }
+}
+
+interface Total extends Counts {
   readonly key: string
   readonly dryRun: boolean
   readonly inUse: readonly string[]

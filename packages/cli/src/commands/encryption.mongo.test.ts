@@ -189,15 +189,42 @@ describe('encryption at rest', () => {
     expect(left).toBeLessThan(1_200)
     const rest = await rotate()
     expect(rest.exitCode).toBe(0)
-    // The second run continues where the first one stopped.
-    expect(rest.examined).toBeLessThan(1_200)
+    // The second run continues where the first one stopped, and shows the counts of both.
+    expect(rest.examined).toBeGreaterThanOrEqual(1_200)
     expect(await countText(database.db, CANARY)).toEqual({})
     expect(await keysInUse()).toEqual(['newest'])
-    const { items } = await system.operator().audit.list.query({ limit: 2 })
+    const { items } = await system.operator().audit.list.query({ limit: 3 })
     expect(items.map(({ action, details }) => [action, details])).toMatchObject([
       ['encryption.rotated', { key: 'newest', unknown: 0, retired: ['new'] }],
       ['encryption.rotate', { key: 'newest' }],
+      // One rotation only.
+      ['events.read-body', {}],
     ])
+  })
+
+  it('exits with 1 if the command that was interrupted has found missing keys, and counts the whole rotation', async () => {
+    const orders = fulfilmentDb.collection<{ _id: string; email?: object }>('orders')
+    const one = await orders.findOne({ 'email.key': 'newest' })
+    const lost = Array.from({ length: 5 }, (_, n) => ({
+      ...{ _id: `ord_lost_${n}`, version: 1, status: 'pending', receipts: [] },
+      email: { ...one?.email, key: 'lost' },
+    }))
+    await orders.insertMany(lost)
+    let isKilled = false
+    const dying: typeof fetch = async (input, init) => {
+      if (isKilled) throw new Error('The command was killed')
+      const response = await fetch(input, init)
+      isKilled = (await response.clone().text()).includes('"next":"idempotency_keys:"')
+      return response
+    }
+    expect((await rotate([], { fetch: dying })).exitCode).toBe(1)
+    expect(isKilled).toBe(true)
+    const { exitCode, unknown, examined, changed } = await rotate()
+    expect([exitCode, unknown]).toEqual([1, 5])
+    const { items } = await system.operator().audit.list.query({ limit: 1 })
+    expect(items).toMatchObject([{ action: 'encryption.rotated', details: { unknown: 5, examined, changed } }])
+    await orders.deleteMany({ _id: /^ord_lost_/ })
+    expect(await rotate()).toMatchObject({ exitCode: 0, unknown: 0 })
   })
 
   it('is not rotated without keys, or without a reason', async () => {

@@ -17,6 +17,8 @@ export interface RotationAnswer extends RotationCounts {
   readonly key: string
   /** At the end: other keys with which a process has encrypted since the rotation began. They are still needed. */
   readonly inUse?: readonly string[]
+  /** At the end: the counts of the whole rotation. Other callers, or an interrupted one, may have run its earlier parts. */
+  readonly total?: RotationCounts
 }
 
 /** A rotation works with one key, even if the file changes in the meantime. */
@@ -108,7 +110,7 @@ export async function rotationPart(context: OperatorContext, reason: string): Pr
     const entry = { by: ctx.operator, action: 'encryption.rotated', reason } as const
     await ctx.audit.record({ ...entry, details: { key, ...sum, retired, inUse } })
   }
-  return { ...part, key, ...(inUse.length === 0 ? {} : { inUse }) }
+  return { ...part, key, ...(inUse.length === 0 ? {} : { inUse }), ...(isLast ? { total: sum } : {}) }
 }
 
 const NOTHING = { examined: 0, changed: 0, unknown: 0, altered: 0 } as const
