@@ -187,7 +187,7 @@ describe('an order whose key has no answer yet', () => {
     return { orderId: row?.orderId ?? '', created, open: gate.resolve }
   }
 
-  it('is erased for good: neither the run that is still at work nor a repetition stores the answer', async () => {
+  it('is erased permanently: neither the run that is still at work nor a repetition stores the answer', async () => {
     const customer = newCustomer()
     const input = keyedFor(customer)
     const { orderId, created, open } = await createUpToGate(input)
@@ -209,7 +209,7 @@ describe('an order whose key has no answer yet', () => {
     expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
   })
 
-  it('is erased for good with encryption too, and after a rotation', async () => {
+  it('is erased permanently with encryption too, and after a rotation', async () => {
     const customer = newCustomer()
     const input = keyedFor(customer)
     const encryption = createTestKeys().encryption('one')
