@@ -84,6 +84,20 @@ async function expire({ db, events }: OpenInbox, eventId: string, members: objec
   await stripOldBodies(db, RETENTION, new AbortController().signal)
 }
 
+/** Expects that the first event of a delivery can be erased, with the body, only when the second is done. */
+async function expectRefusedUntilDone(open: OpenInbox, mark: string, whenRefused = async () => {}): Promise<void> {
+  const erase = () => operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
+  await expect(erase()).rejects.toMatchObject({
+    message: expect.stringContaining('of the same delivery'),
+    data: { reason: 'erase_unsettled', httpStatus: 409 },
+  })
+  expect(await dump(database.db)).toContain(`Name ${mark}`)
+  await whenRefused()
+  await open.events.updateOne({ eventId: `${mark}-b` }, { $set: { state: 'done' } })
+  expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
+  expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+}
+
 describe('erase', () => {
   it('leaves nothing of an order in either database or in the file of receipts, and no event takes effect twice', async () => {
     const { mark, orderId, eventId, event } = await paidCustomer()
@@ -220,16 +234,9 @@ describe('erase', () => {
     // The task of a handler that nobody runs.
     const other = { eventId: `${mark}-b` }
     await open.events.updateOne(other, { $set: { state, handler: 'billing', leaseOwner: 'a dead process' } })
-    const erase = () => operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
-    await expect(erase()).rejects.toMatchObject({
-      message: expect.stringContaining('of the same delivery'),
-      data: { reason: 'erase_unsettled', httpStatus: 409 },
+    await expectRefusedUntilDone(open, mark, async () => {
+      expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
     })
-    expect(await dump(database.db)).toContain(`Name ${mark}`)
-    expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
-    await open.events.updateOne(other, { $set: { state: 'done' } })
-    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
-    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
   })
 
   it('notices what is stored meanwhile, such as the task of a backfill, and finds it when it is repeated', async () => {
@@ -301,15 +308,7 @@ describe('erase', () => {
     const other = { eventId: `${mark}-b` }
     await open.events.updateOne(other, { $set: { state: 'pending', handler: 'billing' } })
     await expire(open, `${mark}-a`)
-    const erase = () => operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
-    await expect(erase()).rejects.toMatchObject({
-      message: expect.stringContaining('of the same delivery'),
-      data: { reason: 'erase_unsettled', httpStatus: 409 },
-    })
-    expect(await dump(database.db)).toContain(`Name ${mark}`)
-    await open.events.updateOne(other, { $set: { state: 'done' } })
-    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
-    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+    await expectRefusedUntilDone(open, mark)
   })
 
   it('empties a body to which no record refers: a process died before it revived the event', async () => {

@@ -52,9 +52,7 @@ const TURN_EVENTS = 1_000
 const TURN_MS = 5_000
 // Together with a slice, this is below the lease.
 const SEARCH_MS = 1_000
-const PART_MS = 4_000
-const PART_RECORDS = 50_000
-const LEAST_RECORDS = 100
+const PART = { ms: 4_000, records: 50_000, leastRecords: 100 } as const
 
 /**
  * Makes the events of running replays due again, in order and at the requested rate. If a process dies, another
@@ -71,7 +69,7 @@ export class ReplayRunner {
 
   constructor(deps: ReplayRunnerDeps) {
     this.#deps = deps
-    this.#partRecords = deps.partRecords ?? PART_RECORDS
+    this.#partRecords = deps.partRecords ?? PART.records
   }
 
   start(): void {
@@ -185,10 +183,10 @@ export class ReplayRunner {
       const slice = await this.#read(replay, { ...searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), ...limits })
       if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
     }
-    const part = { limit, maxTimeMS: PART_MS, records: this.#partRecords }
+    const part = { limit, maxTimeMS: PART.ms, records: this.#partRecords }
     const slice = await this.#read(replay, { ...(await searchRecords(db, replay, part)), ...limits })
     const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
-    this.#partRecords = Math.min(Math.max(records, LEAST_RECORDS), this.#deps.partRecords ?? PART_RECORDS)
+    this.#partRecords = Math.min(Math.max(records, PART.leastRecords), this.#deps.partRecords ?? PART.records)
     return { ...slice, inParts: true }
   }
 
