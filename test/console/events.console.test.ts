@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
-import type { Locator } from 'playwright-core'
+import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 import { pay } from '../support/console/pay.ts'
@@ -338,20 +338,29 @@ describe('a session', () => {
     expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 
-  it('that the gateway may not have ended says so, and the page forgets it all the same', async () => {
-    await pay(console, 'evt_of_alice')
+  it.each([
+    ['cannot be asked to end it', (route: Route) => route.abort()],
+    ['does not answer', async () => undefined],
+  ])('says that it may last if the gateway %s, and the page forgets it all the same', async (_, handle) => {
+    const eventId = `evt_of_alice_${randomUUID()}`
+    await pay(console, eventId)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
-    await row(visit, 'evt_of_alice').waitFor()
-    await page.route('**/operator/signIn.end', (route) => route.abort())
+    await row(visit, eventId).waitFor()
+    await page.route('**/operator/signIn.end', handle)
     await page.getByRole('button', { name: 'Sign out alice' }).click()
-    await page.getByRole('alert').getByText('has not confirmed the end of your session').waitFor()
+    const notice = page.getByRole('alert').getByText('has not confirmed the end of your session')
+    await notice.waitFor()
+    await page.getByLabel('Operator token').fill('not-a-token')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').getByText('unauthenticated').waitFor()
+    await notice.waitFor()
     await page.route('**/operator/events.list*', (route) => route.abort())
     await page.getByLabel('Operator token').fill(console.system.tokens.operators.bob)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').getByText('The gateway does not answer.').waitFor()
-    expect(await row(visit, 'evt_of_alice').count()).toBe(0)
+    expect(await row(visit, eventId).count()).toBe(0)
   })
 
   it('needs a token that the gateway knows, and ends with a reload', async () => {

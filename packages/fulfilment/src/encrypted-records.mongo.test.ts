@@ -210,7 +210,7 @@ describe('fulfilment with keys', () => {
       expect(await answers.findOne({ orderId })).toMatchObject({ answer: '{"customerId":"erased"}', customerId: null })
       expect((await client.erasures.find.query({ customerId })).orders).toEqual([])
     }
-    expect(await refusalOf(client.orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
+    expect(await refusalOf(client.orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
   })
 
   it('skips records of other software in a rotation, and keeps values in them that are not text', async () => {

@@ -27,7 +27,8 @@ function queriesOf(session: Session | null): QueryClient {
 
 function createQueries(session: Session | null): QueryClient {
   const onError = (error: Error): void => {
-    if (codeOf(error) === 'unauthenticated' && currentSession() === session) setSession(null)
+    const isRefused = session !== null && codeOf(error) === 'unauthenticated'
+    if (isRefused && currentSession() === session) setSession(null)
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError }),

@@ -3,7 +3,7 @@ import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
-import { setSession, useSession } from '../api/session.ts'
+import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
 import { texts } from '../texts/texts.ts'
 import { KeysDialog } from './keys-dialog.tsx'
@@ -75,14 +75,20 @@ function ThemeChoice() {
   )
 }
 
+const END_MS = 5_000
+
 function SessionButtons() {
   const [areKeysShown, setKeysShown] = useState(false)
   const session = useSession()
   // The token of a session ends now; one of the settings stays, and only this page forgets it. It does so in any case.
   const ending = useMutation({
-    mutationFn: () => operator.signIn.end.mutate({}),
-    onSuccess: () => setSession(null),
-    onError: (error) => setSession(null, codeOf(error) === 'unauthenticated' ? 'confirmed' : 'unconfirmed'),
+    networkMode: 'always',
+    mutationFn: (_: Session | null) => operator.signIn.end.mutate({}, { signal: AbortSignal.timeout(END_MS) }),
+    onSettled(_, error, ended) {
+      if (currentSession() !== ended) return
+      const isConfirmed = error === null || codeOf(error) === 'unauthenticated'
+      setSession(null, isConfirmed ? 'confirmed' : 'unconfirmed')
+    },
   })
   useKeys({ '?': () => setKeysShown(true) })
   return (
@@ -90,7 +96,7 @@ function SessionButtons() {
       <button type="button" className="button" onClick={() => setKeysShown(true)}>
         {texts.frame.keys} <kbd>?</kbd>
       </button>
-      <button type="button" className="button" disabled={ending.isPending} onClick={() => ending.mutate()}>
+      <button type="button" className="button" disabled={ending.isPending} onClick={() => ending.mutate(session)}>
         {texts.frame.signOut} <span className="max-sm:hidden">{session?.operator}</span>
       </button>
       {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}

@@ -192,17 +192,17 @@ describe('an order whose key has no answer yet', () => {
     const input = keyedFor(customer)
     const { orderId, created, open } = await createUpToGate(input)
     expect(await erase(customer)).toEqual([orderId])
-    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
+    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
     // As release 0.1.0 stores its answer.
     const answer = { $ifNull: ['$answer', { $literal: JSON.stringify({ customerId: customer }) }] }
     await rows.updateOne({ orderId }, [{ $set: { state: 'done', answer } }])
     open()
-    await expect(created).rejects.toMatchObject({ code: 'record_altered', details: { orderId } })
+    await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })
     const row = await rows.findOne({ orderId })
     expect(row).toMatchObject({ answer: '{"customerId":"erased"}', state: 'done', customerId: null })
     const leftMs = Number(row?.expiresAt) - Date.now()
     expect(Math.abs(leftMs - TTL_MS)).toBeLessThan(60_000)
-    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
+    expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
     const other = { ...input, idempotency: { ...input.idempotency, fingerprint: 'other' } }
     expect(await refusalOf(orders.create.mutate(other))).toMatchObject({ reason: 'idempotency_key_reused' })
     expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: [], isComplete: true })
@@ -219,7 +219,7 @@ describe('an order whose key has no answer yet', () => {
     const row = await rows.findOne({ orderId })
     expect(row?.answer).toMatchObject({ key: 'one' })
     open()
-    await expect(created).rejects.toMatchObject({ code: 'record_altered' })
+    await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })
     expect((await rows.findOne({ orderId }))?.answer).toEqual(row?.answer)
   })
 
@@ -231,7 +231,7 @@ describe('an order whose key has no answer yet', () => {
     expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: found, isComplete: true })
     await erasures.erase.mutate({ orderIds: [orderId] })
     open()
-    await expect(created).rejects.toMatchObject({ code: 'record_altered' })
+    await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })
     expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
   })
 

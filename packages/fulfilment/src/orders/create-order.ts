@@ -1,7 +1,7 @@
 import { recordAltered } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
 import { UNREADABLE_ANSWER, withoutPerson } from '../erasures/keyed-answer.ts'
-import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
+import { idempotencyInProgress, idempotencyKeyReused, orderUnreadable } from '../errors.ts'
 import type { IdempotencyKeys, KeyedRequest, KeyRow } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import type { OrderDeps } from './put-order.ts'
@@ -36,10 +36,21 @@ export interface Created {
 /**
  * Creates an order, once per idempotency key. The key reserves the order id before the insert. A retry after a crash
  * in between inserts under the same id, or finds the order there.
- * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable; recordAltered if the order was erased
- * and nothing is left of the answer
+ * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable; orderUnreadable if the stored answer was
+ * altered, or erased with the order
  */
 export async function createOrder(deps: CreateDeps, request: CreateRequest): Promise<Created> {
+  try {
+    return await createOnce(deps, request)
+  } catch (error) {
+    // A repetition cannot help, and nothing is wrong with the service.
+    throw recordAltered.is(error) ? orderUnreadable({}, { message: NO_ANSWER_LEFT, cause: error }) : error
+  }
+}
+
+const NO_ANSWER_LEFT = 'The answer of this Idempotency-Key was altered, or its order was erased: use another key'
+
+async function createOnce(deps: CreateDeps, request: CreateRequest): Promise<Created> {
   const { order, idempotency, principal = null } = request
   if (idempotency === undefined) {
     return { order: await makeOrder(deps, parseOrderContent(order), principal), replayed: false }

@@ -62,7 +62,10 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
         links: LINKS_OF_NEW,
       },
     },
-    refusals: [...ANY, ...BODY, errors.idempotency_in_progress, errors.idempotency_key_reused],
+    refusals: [
+      ...[...ANY, ...BODY],
+      ...[errors.order_unreadable, errors.idempotency_in_progress, errors.idempotency_key_reused],
+    ],
   },
 }
 

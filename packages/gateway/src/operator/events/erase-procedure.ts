@@ -41,10 +41,12 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
   if (matched === 0 || input.dryRun) return { ...answer, erased: 0, more: false }
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
+  // Nothing else leads from a customer to their deleted orders if the answer is lost.
+  const whose = 'customerId' in input ? { orderIds: answer.orders } : {}
   try {
     await refuseUnsettled(ctx, found)
     // The entry of the audit log comes first. After a crash in between, nothing is erased without an entry.
-    await ctx.audit.record({ ...entry, details })
+    await ctx.audit.record({ ...entry, details: { ...details, ...whose } })
     const erased = await eraseAll(ctx, { found, input })
     ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')
     return { ...answer, erased, more: found.isFull }
@@ -98,6 +100,7 @@ async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Prom
 
 const PARTLY_ERASED =
   'A part is erased, but an event was stored or became due again meanwhile: erase again to complete the erasure'
+const RECEIPT_OWED = 'A part is erased, but a receipt became due again meanwhile: erase again when it is sent'
 const BODY_AWAITED =
   'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'
 
@@ -117,7 +120,10 @@ async function eraseAll(
   const context = { requestId: ctx.requestId }
   const orderIds = orders.map(({ id }) => id)
   const whose = 'customerId' in input ? { customerId: input.customerId } : {}
-  const answer = await callFulfilment(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
+  const asked = callFulfilment(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
+  const answer = await asked.catch((error: unknown) => {
+    throw eraseUnsettled.is(error) ? eraseUnsettled({}, { message: RECEIPT_OWED, cause: error }) : error
+  })
   return erased + answer.erased
 }
 
