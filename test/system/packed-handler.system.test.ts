@@ -124,9 +124,9 @@ createHandler({ name: 'typed', secrets, on: {} })
 `
 
 describe('the packed @oncehook/handler', () => {
-  it('is smaller than 90 kB without its README, and needs no driver that its user does not have', async () => {
+  it('is smaller than 100 kB without its README, and needs no driver that its user does not have', async () => {
     const read = (file: string): Promise<Buffer> => readFile(join(folder, 'node_modules/@oncehook/handler', file))
-    expect(installed.unpackedBytes - (await read('README.md')).byteLength).toBeLessThan(90_000)
+    expect(installed.unpackedBytes - (await read('README.md')).byteLength).toBeLessThan(100_000)
     const manifest = JSON.parse((await read('package.json')).toString())
     expect(Object.keys(manifest.dependencies)).toEqual(['@oncehook/webhooks', 'jose'])
     expect(manifest.peerDependenciesMeta).toEqual({ mongodb: { optional: true }, pg: { optional: true } })
