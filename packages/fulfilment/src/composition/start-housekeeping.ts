@@ -35,7 +35,7 @@ export function startHousekeeping(parts: FulfilmentParts, housekeeping: Housekee
     // A process with reservations may have completed them since this one started.
     ...(guard === 'index' ? [() => notePaymentsUnreserved(mongo.db)] : []),
   ]
-  // One that fails does not keep the others from their turn.
+  // If one fails, the others still run.
   const task = async (stopping: AbortSignal): Promise<void> => {
     for (const duty of duties) {
       if (!stopping.aborted) await duty(stopping).catch(onError)

@@ -29,10 +29,10 @@ export async function writeSlice(
 }
 
 /**
- * The events of a backfill are in memory for seconds, in which an operator may erase them. `keepOutErased` then takes the
- * places of their tasks. If the erasure dies before that, this look still helps: no task is inserted if only the key of its
- * event is left, and if that is found afterwards, only the key of the task stays. If both processes die in that moment, a
- * task may be left. A process may send the task before it is emptied.
+ * An operator may erase events while they are in the memory of a backfill. The erasure then stores the keys of their tasks
+ * (`keepOutErased`). If it dies before that, this function helps: it inserts no task of an event that was erased before, and
+ * empties the tasks of those that were erased meanwhile. A handler may be called with a task before it is emptied. If both
+ * processes die in that moment, a task may be left.
  */
 async function insertTasks(db: Db, replayId: ObjectId, planned: readonly EventUpdate[]): Promise<readonly Refused[]> {
   const keysBefore = await findKeysAlone(db, planned)
