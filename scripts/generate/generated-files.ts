@@ -4,7 +4,6 @@ import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
 import { DESCRIPTIONS, describedText } from '../contracts/release-files.ts'
 import type { Say } from '../progress.ts'
 import { describeOrders } from './order-schemas.ts'
-import { withScalingTables } from './scaling-tables.ts'
 
 /** A file of the repository that is generated from the sources. */
 export interface GeneratedFile {
@@ -19,7 +18,6 @@ const END = '<!-- End of the table. -->'
 /** Every generated file, in the order of generation: each file may depend on earlier ones. */
 export function generatedFiles(repository: string): readonly GeneratedFile[] {
   const http = 'docs/http.md'
-  const scaling = 'docs/scaling.md'
   return [
     {
       path: 'packages/gateway/src/http/openapi/order-schemas.json',
@@ -32,10 +30,6 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
         const { describeHttp } = await import('./http-table.ts')
         return withTable(readFileSync(join(repository, http), 'utf8'), describeHttp())
       },
-    },
-    {
-      path: scaling,
-      content: async () => withScalingTables(readFileSync(join(repository, scaling), 'utf8')),
     },
     ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
       path: `contracts/${provider}.json`,

@@ -1,8 +1,7 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import { COVERAGE_FOLDER, recordCoverage } from './record-coverage.ts'
 
 /** Chromium, and the system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
@@ -32,7 +31,7 @@ const ARGUMENTS = [
   ...['--disable-component-update', '--disable-sync'],
 ]
 
-const DIST = join(COVERAGE_FOLDER ?? resolve(import.meta.dirname, '../../../packages/console'), 'dist')
+const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
 
 /** The browser of the machine: Debian's, or the one that the setting names. */
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -67,7 +66,6 @@ async function openVisit({ browser, url, system }: Shown, options: BrowserContex
     ...{ locale: 'en-GB', timezoneId: 'Asia/Tokyo', viewport: { width: 1280, height: 800 }, ...options },
   })
   const page = await context.newPage()
-  const writeCoverage = await recordCoverage(page)
   const problems: string[] = []
   watch(page, url, problems)
   let clicks = 0
@@ -93,10 +91,7 @@ async function openVisit({ browser, url, system }: Shown, options: BrowserContex
       clicks = 0
       return counted
     },
-    async [Symbol.asyncDispose]() {
-      await writeCoverage()
-      await context.close()
-    },
+    [Symbol.asyncDispose]: () => context.close(),
   }
 }
 
