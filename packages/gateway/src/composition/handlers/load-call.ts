@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import type { CallHandler } from '../../handlers/calls/call-handler.ts'
-import type { Lookup } from '../../handlers/calls/share-lookup.ts'
 import type { HandlerPlace, HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import type { GatewayContext } from '../gateway-context.ts'
 
@@ -11,15 +10,8 @@ interface CallContext extends Pick<GatewayContext, 'clock'> {
   readonly serviceKeys: Pick<GatewayContext['serviceKeys'], 'current'>
 }
 
-/** Loads the fetch of one handler. */
-type LoadFetch = (place: { readonly mayBePrivate: boolean }) => Promise<CallFetch>
-
 /** Creates the calls of a handler. Deliveries do not need them, so the first call loads their code. */
-export function loadCall(
-  context: CallContext,
-  handler: HandlerSettings,
-  loadFetch: LoadFetch = loadSharedFetch,
-): CallHandler {
+export function loadCall(context: CallContext, handler: HandlerSettings): CallHandler {
   const { place } = handler
   return loadOnce(async () =>
     place.by === 'https'
@@ -51,16 +43,10 @@ async function loadHttps(
   return createHttpsCall({ place, fetch, clock, timeoutMs })
 }
 
-// All handlers of the process share it, with their former settings too: so do the threads that look names up.
-let shared: Lookup | undefined
-
-/** Node's own fetch would take a thread for each of its lookups. */
-const loadSharedFetch: LoadFetch = async ({ mayBePrivate }) => {
+async function loadFetch({ mayBePrivate }: { readonly mayBePrivate: boolean }): Promise<CallFetch> {
   const { lookup } = await import('node:dns/promises')
-  const { shareLookup } = await import('../../handlers/calls/share-lookup.ts')
   const { createGuardedFetch } = await import('../../handlers/calls/guarded-fetch.ts')
-  shared ??= shareLookup(lookup)
-  return createGuardedFetch({ lookup: shared, mayBePrivate })
+  return createGuardedFetch({ lookup, mayBePrivate })
 }
 
 async function loadTrpc(

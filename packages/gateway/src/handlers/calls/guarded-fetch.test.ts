@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createGuardedFetch, isPrivateAddress, isPublic } from './guarded-fetch.ts'
-import { type Lookup, shareLookup } from './share-lookup.ts'
+import { createGuardedFetch, isPrivateAddress, isPublic, type Lookup } from './guarded-fetch.ts'
 
 const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1')
 afterAll(() => void server.close())
@@ -30,25 +29,20 @@ describe('createGuardedFetch', () => {
   })
 
   it.each([true, false])(
-    'looks a name up once for calls of several handlers at the same time (private addresses: %s)',
+    'shares a lookup between calls at the same time (private addresses: %s)',
     async (mayBePrivate) => {
       const asked: string[] = []
       const answered = Promise.withResolvers<void>()
-      const shared = shareLookup(async (name, options) => {
+      const lookup: Lookup = async (name, options) => {
         asked.push(name)
         await answered.promise
         return toThisMachine(name, options)
-      })
-      let waiting = 0
-      const lookup: Lookup = (...question) => {
-        waiting += 1
-        return shared(...question)
       }
-      const handlers = [1, 2].map(() => createGuardedFetch({ lookup, mayBePrivate }))
-      const calls = Array.from({ length: 8 }, () => handlers.map((call) => call(`http://shop.example:${port}/`, {})))
-      await expect.poll(() => waiting).toBe(calls.flat().length)
+      const fetch = createGuardedFetch({ lookup, mayBePrivate })
+      const calls = Array.from({ length: 8 }, () => fetch(`http://shop.example:${port}/`, {}))
+      await expect.poll(() => asked.length).toBe(1)
       answered.resolve()
-      const results = await Promise.allSettled(calls.flat())
+      const results = await Promise.allSettled(calls)
       expect(new Set(results.map(({ status }) => status))).toEqual(new Set([mayBePrivate ? 'fulfilled' : 'rejected']))
       expect(asked).toEqual(['shop.example'])
     },

@@ -2,7 +2,9 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import ipaddr from 'ipaddr.js'
 import { Agent, fetch, type RequestInit } from 'undici'
-import type { Lookup } from './share-lookup.ts'
+
+/** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
+export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
 
 /** How addresses are found, and whether they may be private. */
 export interface GuardedFetchOptions {
@@ -24,14 +26,25 @@ export function isPrivateAddress(error: unknown): boolean {
 
 /**
  * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
- * controls the name can lead a call into the private network.
+ * controls the name can lead a call into the private network. Connections that are made at the same time share one
+ * lookup: a process has two threads for lookups, and fulfilment and the database need them too.
  */
 export function createGuardedFetch({ lookup, mayBePrivate }: GuardedFetchOptions): CallFetch {
-  const connect = { lookup: toConnectLookup(mayBePrivate ? lookup : onlyPublic(lookup)) }
+  const shared = shareLookups(lookup)
+  const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
   const agent = new Agent({ allowH2: false, connect })
   // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
   return async (address, init) =>
     (await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })) as unknown as Response
+}
+
+function shareLookups(lookup: Lookup): Lookup {
+  const inProgress = new Map<string, Promise<LookupAddress[]>>()
+  return (name, options) => {
+    const found = inProgress.get(name) ?? lookup(name, options).finally(() => inProgress.delete(name))
+    inProgress.set(name, found)
+    return found
+  }
 }
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
