@@ -10,7 +10,7 @@ const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const contracts = join(resolve(import.meta.dirname, '..'), 'contracts')
 const version = positionals[0] ?? (await lastRelease(contracts))
 if (version === undefined) {
-  console.log('Procedures: no release is recorded')
+  console.log('Procedures: no release is recorded yet')
 } else {
   const changes = Object.entries(DESCRIPTIONS).map(async ([provider, describe]) => {
     const before = await readDescription(contracts, { version, provider })

@@ -25,15 +25,11 @@ export function contractNames(folder: string): string[] {
   return globSync(PATTERNS, { cwd: folder }).toSorted()
 }
 
-/** The names of the recorded releases. */
-export async function releaseNames(contracts: string): Promise<string[]> {
-  return (await readdir(join(contracts, 'releases'))).toSorted()
-}
-
 /** The release with the highest version. Undefined if none is recorded. */
 export async function lastRelease(contracts: string): Promise<string | undefined> {
   const { compare } = new Intl.Collator('en', { numeric: true })
-  return (await releaseNames(contracts)).toSorted(compare).at(-1)
+  const folder = join(contracts, 'releases')
+  return existsSync(folder) ? (await readdir(folder)).toSorted(compare).at(-1) : undefined
 }
 
 /** The text of a description's file. */

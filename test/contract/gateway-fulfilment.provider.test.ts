@@ -6,10 +6,10 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import type { ServiceCall, TokenBinding } from '@oncehook/kernel/service-token'
+import type { ServiceCall } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it } from 'vitest'
 import { type ProcedureName, procedureOutputs } from '../../scripts/contracts/procedure-outputs.ts'
 import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
@@ -108,21 +108,6 @@ interface TokenSource {
   readonly clock: Clock
 }
 
-type TokenMaker = (source: TokenSource, call: ServiceCall) => Promise<string>
-
-/** Tokens as the gateway of each contract makes them, and the settings with which fulfilment accepts them. */
-const GATEWAYS: Readonly<Record<'today' | '0.1.0', { makeToken: TokenMaker; binding: TokenBinding }>> = {
-  today: {
-    makeToken: ({ secret, clock }, call) => testServiceTokens(secret, { clock }).issue(call),
-    binding: 'required',
-  },
-  '0.1.0': { makeToken: ({ secret, clock }) => unboundToken(secret, { clock }), binding: 'accepted' },
-}
-
-function gatewayOf(contractName: string) {
-  return contractName.startsWith('releases/0.1.0/') ? GATEWAYS['0.1.0'] : GATEWAYS.today
-}
-
 /** The call that the token of a request is bound to. The body is serialised again, as it is when it is sent. */
 function bindable(request: FilteredRequest): ServiceCall {
   const procedure = request.path.replace(/^\/trpc\//, '')
@@ -134,14 +119,14 @@ function bindable(request: FilteredRequest): ServiceCall {
 }
 
 /** The token of the next request, and the states that decide it. */
-function tokenStates({ secret }: RunningFulfilment, makeToken: TokenMaker) {
+function tokenStates({ secret }: RunningFulfilment) {
   const usual = { secret, clock: systemClock }
   let next: TokenSource | null = usual
   return {
     async take(call: ServiceCall): Promise<string | null> {
       const source = next
       next = usual
-      return source === null ? null : makeToken(source, call)
+      return source === null ? null : testServiceTokens(source.secret, { clock: source.clock }).issue(call)
     },
     states: {
       'the token of the caller has expired': async () => {
@@ -178,9 +163,8 @@ describe('fulfilment', () => {
 
   it.each(CONTRACTS)('answers as $name says', async (contract) => {
     await using database = await testDatabase(process.env)
-    const { makeToken, binding } = gatewayOf(contract.name)
-    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name, binding })
-    const tokens = tokenStates(fulfilment, makeToken)
+    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name })
+    const tokens = tokenStates(fulfilment)
     const states: Record<string, StateHandler> = {
       'nothing in particular': async () => undefined,
       ...orderStates(fulfilment),

@@ -20,8 +20,6 @@ export interface RecordedTokens {
   readonly secret: string
   /** Milliseconds since 1970. */
   readonly issuedAt: number
-  /** Whether they are for one call each; those of release 0.1.0 are not. */
-  readonly bound: boolean
   readonly tokens: readonly RecordedToken[]
 }
 

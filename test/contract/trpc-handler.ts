@@ -55,7 +55,7 @@ export async function startTrpcHandler(database: TestDatabase, secret: Secret): 
   const store = mongo(database.client, { database: database.name })
   const verify = createServiceTokenVerifier({
     ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: HANDLER },
-    ...{ clock: systemClock, binding: 'required' },
+    clock: systemClock,
   })
   let next: NextAnswer = {}
   const answer = async (request: IncomingMessage): Promise<{ status: number; json: object }> => {

@@ -44,7 +44,7 @@ export function testMessages(provider: string, name: string, senders: Senders): 
 }
 
 /** The contracts of all receivers of a sender's messages, those of earlier releases included. */
-export function messageContractsOf(provider: string): ContractFile[] {
+function messageContractsOf(provider: string): ContractFile[] {
   const patterns = [`messages/*-${provider}.json`, `releases/*/messages/*-${provider}.json`]
   const files = globSync(patterns, { cwd: CONTRACTS }).toSorted()
   return files.map((name) => ({ name, file: join(CONTRACTS, name) }))

@@ -7,8 +7,6 @@ export interface FulfilmentMetrics {
   verdict(verdict: string): void
   /** Counts an attempt to send a receipt by the resulting state. */
   receipt(state: string): void
-  /** Counts a call accepted with an unbound service token. */
-  unboundToken(): void
   /** Records an answered call. */
   request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
 }
@@ -28,11 +26,6 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
     labelNames: ['state'],
     registers,
   })
-  const unbound = new Counter({
-    name: 'oncehook_unbound_service_tokens_total',
-    help: 'Calls with an unbound service token, which SERVICE_TOKEN_BINDING=accepted allows',
-    registers,
-  })
   const requests = new Histogram({
     name: 'oncehook_call_seconds',
     help: 'Seconds from the start of a call to its response, by procedure and status',
@@ -43,7 +36,6 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   return {
     verdict: (verdict) => verdicts.inc({ verdict }),
     receipt: (state) => receipts.inc({ state }),
-    unboundToken: () => unbound.inc(),
     request: ({ procedure, status, seconds }) => requests.observe({ procedure, status }, seconds),
   }
 }

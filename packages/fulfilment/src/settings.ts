@@ -40,9 +40,6 @@ export const fulfilmentSchema = z.object({
   FULFILMENT_DB: databaseSetting('oncehook_fulfilment'),
   ...serviceKeySettings,
   ...encryptionKeySettings,
-  SERVICE_TOKEN_BINDING: z
-    .enum(['required', 'accepted'], { error: 'must be one of required, accepted' })
-    .default('required'),
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
   RECEIPT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),

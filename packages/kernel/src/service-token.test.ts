@@ -1,6 +1,6 @@
 import { createHash, createHmac, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
-import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { unauthenticated } from './error-codes.ts'
 import type { AppError } from './errors.ts'
@@ -23,7 +23,7 @@ const BSH = createHash('sha256').update(CALL.input).digest('base64url')
 
 const clock = { now: () => NOW * 1_000 }
 const rules: ServiceTokenRules = {
-  ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'fulfilment', clock, binding: 'required' },
+  ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'fulfilment', clock },
 }
 const verify = createServiceTokenVerifier(rules)
 const TYPED = { alg: 'HS256', typ: 'oncehook-call+jwt' }
@@ -62,7 +62,7 @@ async function refusalOf(
 async function accept(
   authorization: string,
   { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
-): Promise<{ isBound: boolean }> {
+): Promise<{ subject: string | null }> {
   const token = await by(authorization)
   expect(token.issuer).toBe('gateway')
   token.checkProcedure(call.procedure)
@@ -96,15 +96,12 @@ describe('createServiceTokens', () => {
     const tokens = tokensOf(keyOfSecret(secret))
     const conditional = { ...CALL, ifMatch: '"7"' }
     const token = `Bearer ${await tokens.issue(conditional)}`
-    expect(await accept(token, { call: conditional })).toMatchObject({ isBound: true })
+    await accept(token, { call: conditional })
     for (const call of [CALL, { ...CALL, ifMatch: '*' }]) {
       expect((await refusalOf(token, { call })).details.reason).toBe('other_condition')
     }
     const plain = `Bearer ${await tokens.issue(CALL)}`
     expect((await refusalOf(plain, { call: conditional })).details.reason).toBe('other_condition')
-    const unbound = await forge(UNBOUND, { typ: undefined as never })
-    const by = createServiceTokenVerifier({ ...rules, binding: 'accepted' })
-    expect(await accept(unbound, { by, call: conditional })).toMatchObject({ isBound: false })
   })
 
   it('names the principal of the call in the token, and none if the caller acts for itself', async () => {
@@ -113,16 +110,6 @@ describe('createServiceTokens', () => {
     expect(decodeJwt(named)).toEqual({ ...CLAIMS, jti: 'id_1', sub: 'shop ü' })
     expect(await accept(`Bearer ${named}`)).toMatchObject({ subject: 'shop ü' })
     expect(await accept(`Bearer ${own}`)).toMatchObject({ subject: null })
-  })
-
-  it('creates tokens that fulfilment of release 0.1.0 accepts: it knows HS256, the audience, iss, iat and exp', async () => {
-    const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
-    const { payload } = await jwtVerify(token, new TextEncoder().encode(SECRET), {
-      ...{ algorithms: ['HS256'], audience: 'fulfilment', clockTolerance: 30, currentDate: new Date(NOW * 1_000) },
-      ...{ requiredClaims: ['iss', 'iat', 'exp'], maxTokenAge: 60 },
-    })
-    expect(payload.iss).toBe('gateway')
-    expect(Number(payload.exp) - Number(payload.iat)).toBe(60)
   })
 })
 
@@ -139,7 +126,7 @@ describe('a verifier of several keys', () => {
     ['the private key', own],
   ])('accepts a token by %s, so that callers can be switched one by one', async (_, key) => {
     const token = `Bearer ${await tokensOf(key).issue(CALL)}`
-    expect(await accept(token, { by: by(next, published, old) })).toMatchObject({ isBound: true })
+    await accept(token, { by: by(next, published, old) })
     await refusalOf(token, { by: by(...[old, next, published].filter(({ verifying }) => verifying !== key.verifying)) })
     await refusalOf(token, { by: by() })
   })
@@ -168,21 +155,11 @@ describe('the binding of a token', () => {
     ['the same input with a space more', { ...CALL, input: `${CALL.input} ` }],
     ['no input', { ...CALL, input: '' }],
   ])('refuses %s', async (_, call) => {
-    const token = await forge(CLAIMS)
-    await refusalOf(token, { call })
-    await refusalOf(token, { call, by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
-  })
-
-  it('is required, unless tokens of release 0.1.0 are accepted', async () => {
-    const token = await forge(UNBOUND, { typ: undefined as never })
-    await refusalOf(token)
-    const by = createServiceTokenVerifier({ ...rules, binding: 'accepted' })
-    expect(await accept(token, { by })).toMatchObject({ isBound: false })
-    expect(await accept(await forge(CLAIMS), { by })).toMatchObject({ isBound: true })
-    await refusalOf(await forge({ ...UNBOUND, iss: 'test' }, { typ: undefined as never }), { by })
+    await refusalOf(await forge(CLAIMS), { call })
   })
 
   it.each<[string, JWTPayload, Forging]>([
+    ['nothing', UNBOUND, { typ: undefined as never }],
     ['the type alone', UNBOUND, {}],
     ['the procedure alone', { ...UNBOUND, proc: CALL.procedure }, { typ: undefined as never }],
     ['the input alone', { ...UNBOUND, bsh: BSH }, { typ: undefined as never }],
@@ -192,10 +169,8 @@ describe('the binding of a token', () => {
     ['no id', { ...CLAIMS, jti: undefined as never }, {}],
     ['an id that is no text', { ...CLAIMS, jti: 7 as never }, {}],
     ['a procedure that is no text', { ...CLAIMS, proc: [CALL.procedure] }, {}],
-  ])('is complete or missing: refused with %s, even if unbound tokens are accepted', async (_, claims, header) => {
-    const token = await forge(claims, header)
-    await refusalOf(token)
-    await refusalOf(token, { by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
+  ])('is complete: refused with %s', async (_, claims, header) => {
+    await refusalOf(await forge(claims, header))
   })
 })
 

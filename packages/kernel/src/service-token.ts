@@ -55,7 +55,6 @@ export function createServiceTokens({ key, issuer, audience, clock, newId }: Ser
   }
 }
 
-/** Set only with a precondition, because a verifier that does not know the claim accepts the token as before. */
 function conditionClaim(ifMatch: string | undefined): { readonly imh?: string } {
   return ifMatch === undefined ? {} : { imh: hashOf(ifMatch) }
 }
@@ -75,19 +74,11 @@ function hashOf(input: string | Uint8Array): string {
   return hash('sha256', input, 'base64url')
 }
 
-/**
- * Whether every token must be bound to its call (`required`), or tokens of release 0.1.0 are also accepted
- * (`accepted`).
- */
-export type TokenBinding = 'required' | 'accepted'
-
 /** A verified token. */
 interface VerifiedToken {
   readonly issuer: string
-  /** The principal on whose behalf the issuer calls. Null if not given, as in releases without this claim. */
+  /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
   readonly subject: string | null
-  /** Whether it is bound to one call. False only if unbound tokens are accepted. */
-  readonly isBound: boolean
   /**
    * Checks that the token is for this procedure.
    * @throws unauthenticated
@@ -115,7 +106,6 @@ export interface ServiceTokenRules {
   readonly issuer: string
   readonly audience: string
   readonly clock: Clock
-  readonly binding: TokenBinding
 }
 
 /**
@@ -129,7 +119,7 @@ export function createServiceTokenVerifier(rules: ServiceTokenRules): ServiceTok
     if (token === undefined) throw refusal('missing')
     try {
       const { payload, protectedHeader } = await verifyByAny(token, rules)
-      return toVerified(payload, { header: protectedHeader, rules })
+      return toVerified(payload, { header: protectedHeader, issuer: rules.issuer })
     } catch (cause) {
       if (cause instanceof errors.JOSEError) throw refusal(cause.code)
       throw cause
@@ -159,25 +149,21 @@ async function verifyByAny(token: string, { keys, issuer, audience, clock }: Ser
 
 interface Verifying {
   readonly header: JWTHeaderParameters
-  readonly rules: ServiceTokenRules
+  readonly issuer: string
 }
 
-function toVerified(payload: JWTPayload, { header, rules }: Verifying): VerifiedToken {
+function toVerified(payload: JWTPayload, { header, issuer }: Verifying): VerifiedToken {
   const { iat = Number.NaN, exp = Number.NaN, jti, proc, bsh, imh, sub } = payload
   const lifetime = exp - iat
   if (!(lifetime > 0 && lifetime <= LIFETIME_SECONDS)) throw refusal('claims')
-  // A token with one binding claim must have all of them: release 0.1.0 sends none.
-  const isBound = [header.typ, proc, bsh, imh, sub].some((property) => property !== undefined)
-  if (!isBound && rules.binding === 'required') throw refusal('not_bound')
-  if (isBound && (header.typ !== TYPE || !isText(jti))) throw refusal('claims')
+  if (header.typ !== TYPE || !isText(jti)) throw refusal('claims')
   if (sub !== undefined && !(isText(sub) && sub.length <= MAX_SUBJECT)) throw refusal('claims')
   const demand = (isRight: boolean, reason: string): void => {
-    if (isBound && !isRight) throw refusal(reason)
+    if (!isRight) throw refusal(reason)
   }
   return {
-    issuer: rules.issuer,
+    issuer,
     subject: sub ?? null,
-    isBound,
     checkProcedure: (procedure) => demand(proc === procedure, 'other_procedure'),
     checkInput: (input) => demand(bsh === hashOf(input), 'other_input'),
     checkCondition: (ifMatch) => demand(imh === conditionClaim(ifMatch).imh, 'other_condition'),

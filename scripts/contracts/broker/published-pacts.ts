@@ -10,7 +10,7 @@ export interface PublishedPact {
 }
 
 /** The providers that the tests verify. The APIs of payment providers are theirs to verify: their pacts stay here. */
-export const VERIFIED_PROVIDERS: readonly string[] = [
+const VERIFIED_PROVIDERS: readonly string[] = [
   'gateway',
   'fulfilment',
   'operator-api',

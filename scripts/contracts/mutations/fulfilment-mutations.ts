@@ -73,7 +73,7 @@ const ofFulfilment = mutationsOf(PROVIDER, [
     file: 'packages/fulfilment/src/http/app.ts',
     find: 'const token = await verifyToken(request.headers.authorization)',
     replace:
-      "const token = { issuer: 'anybody', subject: null, isBound: true, checkProcedure() {}, checkCondition() {}, checkInput() {} }",
+      "const token = { issuer: 'anybody', subject: null, checkProcedure() {}, checkCondition() {}, checkInput() {} }",
   },
   {
     breaks: 'the challenge of a refused token is missing',
@@ -189,23 +189,5 @@ const beyondFirst = mutationsOf(PROVIDER, [
   },
 ])
 
-/** Changes of fulfilment that only a comparison with the previous release can find. */
-const sinceRelease = mutationsOf({ test: 'test/contract/releases.provider.test.ts', consumers: ['gateway'] }, [
-  {
-    breaks: 'fewer events fit into a call than before',
-    tells: 'maxItems 100 is required now',
-    file: 'packages/fulfilment/src/payments/payment-procedures.ts',
-    find: 'const MAX_EVENTS = 500',
-    replace: 'const MAX_EVENTS = 100',
-  },
-  {
-    breaks: 'an order can have a status that its readers do not know',
-    tells: 'widened enum: new to readers: "refunded"',
-    file: 'packages/fulfilment/src/orders/order-schemas.ts',
-    find: "z.enum(['pending', 'payment_failed', 'paid'])",
-    replace: "z.enum(['pending', 'payment_failed', 'paid', 'refunded'])",
-  },
-])
-
 /** The mutations of fulfilment. */
-export const FULFILMENT_MUTATIONS: readonly Mutation[] = [...ofFulfilment, ...beyondFirst, ...sinceRelease]
+export const FULFILMENT_MUTATIONS: readonly Mutation[] = [...ofFulfilment, ...beyondFirst]

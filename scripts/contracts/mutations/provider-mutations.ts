@@ -96,21 +96,9 @@ const ofHandshakes: readonly (Change & Pick<Mutation, 'consumers'>)[] = [
   },
 ]
 
-/** Changes of the gateway beside an older fulfilment. */
-const besideOlder = mutationsOf({ test: 'test/contract/releases.consumer.test.ts', consumers: ['gateway'] }, [
-  {
-    breaks: 'the gateway tries again what an older fulfilment has refused permanently',
-    tells: "Today's gateway misreads recorded answers",
-    file: 'packages/gateway/src/fulfilment/fulfilment-client.ts',
-    find: 'new AppError(reason, { status, retry, message }',
-    replace: "new AppError(reason, { status, retry: retry === 'never' ? 'later' : retry, message }",
-  },
-])
-
-/** The mutations of the gateway as a client of providers' APIs, in handshakes, and beside an older fulfilment. */
+/** The mutations of the gateway as a client of providers' APIs, and in handshakes. */
 export const PROVIDER_MUTATIONS: readonly Mutation[] = [
   ...ofApis,
   ...ofPaypal,
   ...ofHandshakes.map((change) => ({ test: 'test/contract/handshakes.provider.test.ts', ...change })),
-  ...besideOlder,
 ]

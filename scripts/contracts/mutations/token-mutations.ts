@@ -100,13 +100,6 @@ const taken = mutationsOf({ test: 'test/contract/service-tokens.provider.test.ts
     replace: 'demand(proc !== null || procedure === null,',
   },
   {
-    breaks: 'tokens of release 0.1.0 are no longer taken',
-    tells: 'releases/0.1.0/service-tokens.json',
-    file: TOKEN,
-    find: "if (!isBound && rules.binding === 'required')",
-    replace: 'if (!isBound)',
-  },
-  {
     breaks: 'one procedure can be called without a token',
     tells: 'its token is missing',
     file: 'packages/fulfilment/src/http/app.ts',

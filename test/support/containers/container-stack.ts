@@ -13,12 +13,7 @@ import type { EventRecord, OrderRecord, ReceiptLine } from '../stack/records.ts'
 import type { Settings } from '../stack/service-under-test.ts'
 import { readReceipts, untilSettled } from '../stack/stack.ts'
 import { createStackProvider, type ProviderParts } from '../stack/stack-provider.ts'
-import {
-  fulfilmentSettings,
-  gatewaySettings,
-  providersOfFirstRelease,
-  type StackPlace,
-} from '../stack/stack-settings.ts'
+import { fulfilmentSettings, gatewaySettings, type StackPlace } from '../stack/stack-settings.ts'
 import { startTogether } from '../start-together.ts'
 import { containerImage, type ProxyImage, proxyImage } from './container-images.ts'
 import { type ContainerNetwork, createContainerNetwork, listRemains } from './container-network.ts'
@@ -39,8 +34,6 @@ export interface ContainerImages {
   readonly proxy: ProxyImage
   readonly gateway: string
   readonly fulfilment: string
-  /** Other images for some, by the name of the service: `gateway1`. */
-  readonly others?: Readonly<Record<string, string>>
 }
 
 /** The number of each service, and the settings that differ from the usual ones. */
@@ -116,23 +109,21 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const secrets = makeSecrets()
   const place = placeInside({ secrets, mongoUri: mongo.uri })
   const start = (name: ServiceName, settings: Settings, proxy: EdgeProxy) => {
-    const image = images.others?.[name] ?? images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
+    const image = images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
     const hosts = Object.fromEntries(mongo.nodes.map((node) => [node.name, proxy.address]))
     return startContainerService({ name, image, network, settings, hosts, receiptsFolder })
   }
-  const olderProviders = { PROVIDERS: JSON.stringify(providersOfFirstRelease(secrets)) }
-  const isOther = (name: string): boolean => images.others?.[name] !== undefined
-  const older = (name: string): Settings => (isOther(name) ? olderProviders : {})
   const gatewayInside = { ...gatewayInContainer(place, edges.gatewaySide), ...options.gateway }
   const fulfilmentInside = { ...fulfilmentInContainer(place), ...options.fulfilment }
   const startOne = (name: ServiceName) =>
     name.startsWith('gateway')
-      ? start(name, { ...gatewayInside, ...older(name) }, edges.gatewaySide)
+      ? start(name, gatewayInside, edges.gatewaySide)
       : start(name, fulfilmentInside, edges.fulfilmentSide)
-  const services: (ContainerService & AsyncDisposable)[] = []
-  for (const turn of startingOrder(options, isOther)) {
-    services.push(...(await startTogether(resources, turn.map(startOne))))
-  }
+  const names: ServiceName[] = [
+    ...numbers(options.fulfilments).map((n) => `fulfilment${n}` as const),
+    ...numbers(options.gateways).map((n) => `gateway${n}` as const),
+  ]
+  const services = await startTogether(resources, names.map(startOne))
   const signatures = new Set<string>()
   const leaksIn = (text: string): string[] => findLeaks(text, { secrets, signatures, databaseAddresses: [] })
   resources.defer(() => stopAndJudge(services, leaksIn))
@@ -188,19 +179,6 @@ function counting(parts: ProviderParts, gateway: string, answers: Map<string, nu
 }
 
 type ServiceName = ContainerServiceOptions['name']
-
-/** Earlier versions create the indexes, as before an upgrade. A gateway is ready only if a fulfilment runs. */
-function startingOrder(options: ContainerStackOptions, isOlder: (name: string) => boolean): ServiceName[][] {
-  const isNewer = (name: string): boolean => !isOlder(name)
-  const fulfilments = numbers(options.fulfilments).map((n) => `fulfilment${n}` as const)
-  const gateways = numbers(options.gateways).map((n) => `gateway${n}` as const)
-  if (![...fulfilments, ...gateways].some(isOlder)) return [[...fulfilments, ...gateways]]
-  return [
-    fulfilments.filter(isOlder),
-    [...fulfilments.filter(isNewer), ...gateways.filter(isOlder)],
-    gateways.filter(isNewer),
-  ]
-}
 
 const RECEIPTS_FILE = 'receipts.jsonl'
 

@@ -95,11 +95,6 @@ export class ContainerUnderTest implements AsyncDisposable {
     return (await this.#handle.inspect()).State.Status
   }
 
-  /** The commit that its image is made from, as the image's label says. */
-  async revision(): Promise<string | undefined> {
-    return (await this.#handle.inspect()).Config.Labels['org.opencontainers.image.revision']
-  }
-
   /** Whether the kernel ever killed it because memory was exhausted. */
   async ranOutOfMemory(): Promise<boolean> {
     return (await this.#handle.inspect()).State.OOMKilled

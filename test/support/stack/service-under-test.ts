@@ -26,11 +26,6 @@ const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../../scri
 const READY_MS = 60_000
 const GONE_MS = 30_000
 
-/** The file that Node runs as a service of the present version. */
-export function presentScript(name: 'gateway' | 'fulfilment'): string {
-  return join(PACKAGES, name, 'src/main.ts')
-}
-
 /** A service as a separate process, which a test can kill, freeze and start again on the same port. */
 export class ServiceUnderTest implements AsyncDisposable {
   readonly name: string
@@ -46,7 +41,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   #endIsPlanned = false
 
   /** `script`: the file that Node runs. Default: the service's own. */
-  constructor(name: 'gateway' | 'fulfilment', settings: Settings, script = presentScript(name)) {
+  constructor(name: 'gateway' | 'fulfilment', settings: Settings, script = join(PACKAGES, name, 'src/main.ts')) {
     this.name = name
     this.#settings = settings
     this.#script = script

@@ -40,12 +40,6 @@ export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string
   }
 }
 
-/** `PROVIDERS` as a gateway of 0.1.0 takes it, which refuses properties that it does not know. */
-export function providersOfFirstRelease(secrets: StackSecrets): Record<string, object> {
-  const entries = Object.entries(providersOf(secrets)) as [string, Record<string, unknown>][]
-  return Object.fromEntries(entries.map(([name, { effects: _, testMode: __, ...settings }]) => [name, settings]))
-}
-
 /** The gateway's settings. Leases and calls have short times, so that no test waits for a lease of half a minute. */
 export function gatewaySettings(place: StackPlace): Settings {
   const { secrets } = place
@@ -66,11 +60,6 @@ export function gatewaySettings(place: StackPlace): Settings {
     RETRY_CAP_MS: '500',
     LOG_LEVEL: 'trace',
   }
-}
-
-/** The same for a gateway of release 0.1.0. */
-export function gatewaySettingsOfFirstRelease(place: StackPlace): Settings {
-  return { ...gatewaySettings(place), PROVIDERS: JSON.stringify(providersOfFirstRelease(place.secrets)) }
 }
 
 /** The settings of fulfilment; receipts go to a file. */

@@ -8,19 +8,13 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { type Collection, MongoClient } from 'mongodb'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { createOrdersApi, type OrdersApi } from '../load/orders-api.ts'
-import type { ReleasePrograms } from '../releases/provide-release.ts'
 import { until } from '../until.ts'
 import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
 import { LeaseWatch } from './lease-watch.ts'
 import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import { createStackProvider, type ProviderName } from './stack-provider.ts'
-import {
-  fulfilmentSettings,
-  gatewaySettings,
-  gatewaySettingsOfFirstRelease,
-  type StackPlace,
-} from './stack-settings.ts'
+import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
 
 const DROPPED_WITHIN_MS = 10_000
 
@@ -32,8 +26,6 @@ export interface StackOptions {
   readonly gatewayScript?: string
   /** The file that runs as fulfilment. Default: fulfilment's own. */
   readonly fulfilmentScript?: string
-  /** Both services are of release 0.1.0. */
-  readonly firstRelease?: ReleasePrograms
   /** The test's own MongoDB instead of that of the run. */
   readonly mongoUri?: string
 }
@@ -79,13 +71,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   for (const name of [place.gatewayDb, place.fulfilmentDb]) resources.defer(() => dropDatabase(client, name))
 
   const signatures = new Set<string>()
-  const { firstRelease } = options
   const ofFulfilment = { ...fulfilmentSettings(place), ...options.fulfilment }
-  const fulfilmentScript = firstRelease?.fulfilment ?? options.fulfilmentScript
-  const fulfilment = new ServiceUnderTest('fulfilment', ofFulfilment, fulfilmentScript)
-  const settings = firstRelease === undefined ? gatewaySettings(place) : gatewaySettingsOfFirstRelease(place)
-  const gatewayScript = firstRelease?.gateway ?? options.gatewayScript
-  const gateway = new ServiceUnderTest('gateway', { ...settings, ...options.gateway }, gatewayScript)
+  const fulfilment = new ServiceUnderTest('fulfilment', ofFulfilment, options.fulfilmentScript)
+  const ofGateway = { ...gatewaySettings(place), ...options.gateway }
+  const gateway = new ServiceUnderTest('gateway', ofGateway, options.gatewayScript)
   const databaseAddresses = addressesOf(place.mongoUri)
   const leaksIn = (text: string): string[] => findLeaks(text, { secrets: place.secrets, signatures, databaseAddresses })
   const problems = (): string[] => findProblems([fulfilment, gateway], leaksIn)

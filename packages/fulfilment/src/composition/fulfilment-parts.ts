@@ -5,6 +5,7 @@ import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { MongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import type { FulfilmentSettings } from '../settings.ts'
 import type { Recording } from './recording.ts'
@@ -23,6 +24,8 @@ export interface FulfilmentParts {
   readonly keyLeaseMs: number
   /** Milliseconds that a worker holds a receipt. Longer than a batch of attempts. */
   readonly receiptLeaseMs: number
+  /** Verifies service tokens. Default: by the keys of the settings. */
+  readonly verifyToken?: ServiceTokenVerifier | undefined
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
   readonly recording?: Recording | undefined
 }

@@ -9,7 +9,6 @@ import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import type { Registry } from 'prom-client'
 import { createApp } from '../http/app.ts'
-import { createUnboundTokens } from '../http/unbound-tokens.ts'
 import type { UseCases } from '../use-cases.ts'
 import type { FulfilmentParts, WorkerParts } from './fulfilment-parts.ts'
 
@@ -39,11 +38,9 @@ export async function startListener(parts: FulfilmentParts, listener: ListenerPa
   }
   const app = createApp({
     probes: createProbes({ checks: { mongodb: ping }, metrics: metricsPort === undefined ? registry : null }),
-    verifyToken: createServiceTokenVerifier({
-      ...{ keys: keys.current, issuer: 'gateway', audience: 'fulfilment', clock },
-      binding: settings.SERVICE_TOKEN_BINDING,
-    }),
-    onUnbound: createUnboundTokens({ logger, count: metrics.unboundToken, now: () => performance.now() }),
+    verifyToken:
+      parts.verifyToken ??
+      createServiceTokenVerifier({ keys: keys.current, issuer: 'gateway', audience: 'fulfilment', clock }),
     useCases,
     demandsCertificate: tls?.clientCa !== undefined,
     isReady,

@@ -17,8 +17,6 @@ import type { UseCases } from '../use-cases.ts'
 export interface AppDeps {
   readonly useCases: UseCases
   readonly verifyToken: ServiceTokenVerifier
-  /** Called for each call accepted with a service token that is not bound to its request. */
-  readonly onUnbound: () => void
   /** Whether a call needs a client certificate that the listener trusts. Probes do not. */
   readonly demandsCertificate: boolean
   /** Whether the database is open and its indexes exist. */
@@ -69,7 +67,6 @@ interface CallingService extends Caller {
 function createEndpoint({
   useCases,
   verifyToken,
-  onUnbound,
   demandsCertificate,
   isReady,
 }: AppDeps): TrpcEndpoint<FulfilmentRouter, CallingService> {
@@ -82,7 +79,6 @@ function createEndpoint({
       const token = await verifyToken(request.headers.authorization)
       token.checkProcedure(procedure)
       token.checkCondition(request.headers['if-match'])
-      if (!token.isBound) onUnbound()
       if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
       return { name: token.issuer, principal: token.subject, checkInput: token.checkInput }
     },

@@ -7,7 +7,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { keyOfSecret } from '@oncehook/kernel/parse-service-key'
 import { Secret } from '@oncehook/kernel/secret'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
-import type { ServiceTokens, TokenBinding } from '@oncehook/kernel/service-token'
+import type { ServiceTokens, ServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Db, MongoClient } from 'mongodb'
@@ -23,7 +23,8 @@ export interface StartOptions {
   readonly secret?: Secret
   /** Replaces `secret`. */
   readonly serviceKeys?: FileSource<readonly ServiceKey[]>
-  readonly binding?: TokenBinding
+  /** Default: by `secret` or `serviceKeys`. */
+  readonly verifyToken?: ServiceTokenVerifier
   /** Default: no encryption. */
   readonly encryptionKeys?: FileSource<EncryptionKeys | null>
   /** Default: plain HTTP. */
@@ -74,7 +75,6 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         serviceKeys: options.serviceKeys ?? createFileSource(() => [keyOfSecret(secret)]),
         encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),
         tls: options.tls ?? createFileSource(() => null),
-        SERVICE_TOKEN_BINDING: options.binding ?? 'required',
         MAX_CONNECTIONS: options.maxConnections ?? 1_000,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
         RECEIPT_RETENTION_DAYS: 90,
@@ -90,6 +90,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
       fetch: globalThis.fetch,
       keyLeaseMs: options.keyLeaseMs ?? 60_000,
       receiptLeaseMs: options.receiptLeaseMs ?? 30_000,
+      verifyToken: options.verifyToken,
     },
     lifecycle,
   )

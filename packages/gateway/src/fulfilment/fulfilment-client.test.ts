@@ -54,7 +54,7 @@ describe('createPaymentProcedures', () => {
       ['payments.applyEvents', 'POST'],
     ])
     const keys = () => [keyOfSecret(secret)]
-    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock, binding: 'required' } as const
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
     const verify = createServiceTokenVerifier(rules)
     const inputs = [{ orderIds: ['ord_1', 'absent'] }, { events: [event] }]
     for (const [index, { headers, procedure }] of served.received.entries()) {
@@ -72,7 +72,7 @@ describe('createPaymentProcedures', () => {
       client.payments.versions.query({ orderIds: ['ord_1'] }, { context })
     await Promise.all([versionsFor({ principal: 'shop ü' }), versionsFor({ principal: 'desk' }), versionsFor({})])
     const keys = () => [keyOfSecret(secret)]
-    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock, binding: 'required' } as const
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
     const verify = createServiceTokenVerifier(rules)
     const verified = await Promise.all(served.received.map(({ headers }) => verify(headers.authorization)))
     expect(new Set(verified.map(({ subject }) => subject))).toEqual(new Set(['shop ü', 'desk', null]))

@@ -243,7 +243,7 @@ describe('a handler that is called by trpc', () => {
     await expect.poll(async () => (await states()).toSorted(), PATIENCE).toEqual(['dead', 'done', 'done'])
     const verify = createServiceTokenVerifier({
       ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'billing' },
-      ...{ clock: systemClock, binding: 'required' },
+      ...{ clock: systemClock },
     })
     for (const { path, headers, body } of server.received) {
       expect(path).toBe('/trpc/events.handle')
