@@ -88,7 +88,7 @@ async function openContract({ consumer, provider, isOfPart, spec }: Contract): P
     },
     async compareWithCommitted(env) {
       if (env.UPDATE_CONTRACTS === '1') await commitPact(join(folder, name), isOfPart)
-      const hint = `The consumer ${consumer} asks for other things: UPDATE_CONTRACTS=1 npm test -- test/contract takes them over`
+      const hint = `The consumer ${consumer} asks for other things (contracts/${name}): UPDATE_CONTRACTS=1 npm test -- test/contract takes them over`
       const committed = await readPact(join(CONTRACTS, name))
       const part = committed.interactions.filter(({ request }) => isOfPart(request.path))
       expect(await readPact(join(folder, name)), hint).toEqual({ ...committed, interactions: part })

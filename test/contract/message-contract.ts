@@ -51,7 +51,7 @@ export async function openMessageContract(consumer: string, provider: string): P
     },
     async compareWithCommitted(env) {
       if (env.UPDATE_CONTRACTS === '1') await commit(written, target)
-      const hint = `The consumer ${consumer} relies on other messages: UPDATE_CONTRACTS=1 npm test -- test/contract`
+      const hint = `The consumer ${consumer} relies on other messages (contracts/messages/${name}): UPDATE_CONTRACTS=1 npm test -- test/contract`
       expect(await readPact(written), hint).toEqual(await readPact(target))
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

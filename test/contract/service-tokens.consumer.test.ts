@@ -16,7 +16,7 @@ const ISSUED_AT = Date.parse('2026-11-21T08:00:00.000Z')
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
 const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 const ORDER = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
-const WHO = 'The consumer gateway breaks its promise to fulfilment'
+const WHO = 'The consumer gateway breaks its promise to fulfilment (contracts/service-tokens.json)'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -4,7 +4,6 @@ import { MessageProviderPact, providerWithMetadata } from '@pact-foundation/pact
 import { expect, it } from 'vitest'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { CONTRACTS, type ContractFile, readPact } from './pact-files.ts'
-import { recordResult } from './record-result.ts'
 
 /** A message as it was sent. */
 export interface SentMessage {
@@ -78,7 +77,5 @@ async function verifyMessages(contract: ContractFile, senders: Senders): Promise
     () => [],
     (error: unknown) => describeVerification(error),
   )
-  const success = broken.length === 0
-  recordResult(contract.file, { consumer: consumer.name, provider: provider.name, success })
-  if (!success) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
+  if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
 }

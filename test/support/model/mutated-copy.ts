@@ -1,7 +1,16 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { mutate, type SourceChange } from './mutation.ts'
+
+/** A change of one text of the sources. */
+interface SourceChange {
+  /** What is broken, as a sentence without a full stop. */
+  readonly breaks: string
+  readonly file: string
+  /** A text that occurs once in the file, and its replacement. */
+  readonly find: string
+  readonly replace: string
+}
 
 /** A copy of the sources in a separate folder, which tests may break. */
 export interface SourceCopy extends AsyncDisposable {
@@ -47,4 +56,11 @@ async function linkDependencies(repository: string, folder: string): Promise<voi
   await Promise.all(names.map((name) => symlink(join(installed, name), join(links, name))))
   const packages = await readdir(join(folder, 'packages'))
   await Promise.all(packages.map((name) => symlink(join(folder, 'packages', name), join(links, OURS, name))))
+}
+
+/** @throws if the text to replace does not occur exactly once, because then the change is out of date */
+function mutate(source: string, { breaks, file, find, replace }: SourceChange): string {
+  const times = source.split(find).length - 1
+  if (times !== 1) throw new Error(`${file} holds ${times} times, not once, what is changed so that ${breaks}: ${find}`)
+  return source.replace(find, () => replace)
 }
