@@ -43,7 +43,7 @@ export interface BareMachine {
 }
 
 /** A command that a machine runs. */
-export interface Running {
+interface Running {
   printed(): string
   /** Waits until it has printed this; fails if it ends before. */
   prints(words: RegExp): Promise<void>
