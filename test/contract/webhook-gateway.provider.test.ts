@@ -129,8 +129,9 @@ describe('the gateway', () => {
   it.each(SENDERS)('refuses a delivery of $name in another charset, and one too many', async (sender) => {
     await using database = await testDatabase(process.env)
     // No new window begins during the test.
-    const settings = { RATE_LIMIT_PROVIDER: '1', RATE_LIMIT_WINDOW_SECONDS: '86400' }
-    await using gateway = await startGateway({ database, providers: providers(), settings })
+    const limits = { rateWindowSeconds: 86_400 }
+    const settings = { RATE_LIMIT_PROVIDER: '1' }
+    await using gateway = await startGateway({ database, providers: providers(), settings, limits })
     const who = `The gateway breaks what it owes to the consumer ${sender.name} beside its contract`
     const body = bytesOf(
       JSON.parse(Buffer.from(sender.signer.writeEvent(eventOf('evt_many', 'payment.succeeded'))).toString()),

@@ -8,6 +8,7 @@ import { WebhookSource } from '../support/load/webhook-source.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { paymentOf, paymentRounds, type Stack, startStack } from '../support/stack/stack.ts'
+import { LIMITED_GATEWAY } from '../support/stack/stack-settings.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 5_000)
@@ -139,8 +140,9 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
   it('FP-07: answers 500 to three calls of ten is called again: every event has one effect', async () => {
     let port = 0
     await using front = await startUnreliableFront(() => port)
-    const settings = { FULFILMENT_URL: `http://127.0.0.1:${front.port}`, DISPATCH_BATCH: '20' }
-    await using stack = await startStack({ gateway: settings })
+    const limits = { TEST_LIMITS: JSON.stringify({ dispatchBatch: 20 }) }
+    const settings = { FULFILMENT_URL: `http://127.0.0.1:${front.port}`, ...limits }
+    await using stack = await startStack({ gateway: settings, gatewayScript: LIMITED_GATEWAY })
     port = stack.place.fulfilmentPort
     const orders = await createOrders(stack, 120)
     front.beginToFail()

@@ -7,6 +7,7 @@ import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startSecondGateway } from '../support/stack/second-gateway.ts'
 import { paymentOf, startStack } from '../support/stack/stack.ts'
+import { LIMITED_GATEWAY } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
 
 const LEASE_MS = 1_000
@@ -20,13 +21,13 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
   await using between = await startFaultProxy()
   between.delay(CALL_TAKES_MS / 2)
   const settings = {
-    DISPATCH_BATCH: '10',
+    TEST_LIMITS: JSON.stringify({ dispatchBatch: 10 }),
     LEASE_MS: String(LEASE_MS),
     FULFILMENT_URL: `http://127.0.0.1:${between.port}`,
   }
-  await using stack = await startStack({ gateway: settings })
+  await using stack = await startStack({ gateway: settings, gatewayScript: LIMITED_GATEWAY })
   between.leadTo(stack.place.fulfilmentPort)
-  await using second = await startSecondGateway(stack, settings)
+  await using second = await startSecondGateway(stack, settings, LIMITED_GATEWAY)
   await using source = new WebhookSource(stack.provider('acme'), { perSecond: 150, parallel: 50 })
   const [sample, ...orders] = await createOrders(stack, ORDERS)
   if (sample === undefined) return expect.unreachable()

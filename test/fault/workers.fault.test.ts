@@ -7,11 +7,13 @@ import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startSecondGateway } from '../support/stack/second-gateway.ts'
 import { paymentOf, paymentRounds, startStack } from '../support/stack/stack.ts'
+import { LIMITED_GATEWAY } from '../support/stack/stack-settings.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 const LEASE_MS = 1_000
 const BACKLOG = 2_000
 const WORKERS = 8
+const SMALL_BATCHES = JSON.stringify({ dispatchBatch: 20 })
 const CALL_TAKES_MS = 300
 const SHARED_WITHIN_MS = 180_000
 const COPIES = 50
@@ -52,10 +54,10 @@ describe('two gateways on one inbox', () => {
     // Calls are slow and have few events, so the backlog lasts longer than any wait between two probes of a process.
     await using between = await startFaultProxy()
     between.delay(CALL_TAKES_MS / 2)
-    const settings = { DISPATCH_BATCH: '20', FULFILMENT_URL: `http://127.0.0.1:${between.port}` }
-    await using stack = await startStack({ gateway: settings })
+    const settings = { TEST_LIMITS: SMALL_BATCHES, FULFILMENT_URL: `http://127.0.0.1:${between.port}` }
+    await using stack = await startStack({ gateway: settings, gatewayScript: LIMITED_GATEWAY })
     between.leadTo(stack.place.fulfilmentPort)
-    await using second = await startSecondGateway(stack, settings)
+    await using second = await startSecondGateway(stack, settings, LIMITED_GATEWAY)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
     const orders = await createOrders(stack, BACKLOG / 5)
     for (const payment of paymentRounds(orders)) source.add(payment)
@@ -82,7 +84,8 @@ describe('two gateways on one inbox', () => {
     between.delay(CALL_TAKES_MS / 2)
     const url = `http://127.0.0.1:${between.port}`
     await using stack = await startStack({
-      gateway: { DISPATCH_BATCH: '20', FULFILMENT_URL: url, WORKERS: String(WORKERS) },
+      gateway: { TEST_LIMITS: SMALL_BATCHES, FULFILMENT_URL: url, WORKERS: String(WORKERS) },
+      gatewayScript: LIMITED_GATEWAY,
     })
     between.leadTo(stack.place.fulfilmentPort)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })

@@ -5,7 +5,7 @@ import { type HttpCall, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const system = stack.use(
-  await startHttpSystem({ gateway: { RATE_LIMIT_API: '100000', RATE_LIMIT_WINDOW_SECONDS: '3600' } }),
+  await startHttpSystem({ gateway: { RATE_LIMIT_API: '100000' }, limits: { rateWindowSeconds: 3_600 } }),
 )
 const { call } = system
 

@@ -7,7 +7,7 @@ import { callTogether, countStatuses, makeOrder, ORDERS, orderContent } from '..
 import { type HttpSystem, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
 
 /** The longest possible window, so that a test hardly ever falls into two. */
-const ONE_WINDOW = '86400'
+const ONE_WINDOW = { rateWindowSeconds: 86_400 }
 const anEvent = () => ({ id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } })
 
 /** The one limit in an answer, read as structured fields (RFC 9651). */
@@ -33,7 +33,7 @@ async function untilNewWindow(seconds: number): Promise<void> {
 
 describe('requests of a principal', () => {
   it('R01 R02 R03 are counted down to a 429, and served again after Retry-After', async () => {
-    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '5', RATE_LIMIT_WINDOW_SECONDS: '5' } })
+    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '5' }, limits: { rateWindowSeconds: 5 } })
     const ask = () => system.call({ target: ORDERS, headers: { origin: ORIGIN } })
     await untilNewWindow(5)
     for (let left = 4; left >= 0; left -= 1) {
@@ -59,9 +59,7 @@ describe('requests of a principal', () => {
   })
 
   it('R04 errors, replays and 304 show the limit too', async () => {
-    await using system = await startHttpSystem({
-      gateway: { RATE_LIMIT_API: '100', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW },
-    })
+    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '100' }, limits: ONE_WINDOW })
     const { target, etag } = await makeOrder(system)
     const answers = [
       await system.call({ target, headers: { 'if-none-match': etag } }),
@@ -76,7 +74,7 @@ describe('requests of a principal', () => {
   })
 
   it('R05 a refused request has no effect, and uses no key', async () => {
-    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '1', RATE_LIMIT_WINDOW_SECONDS: '4' } })
+    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '1' }, limits: { rateWindowSeconds: 4 } })
     await untilNewWindow(4)
     await system.call({ target: ORDERS })
     const post = { method: 'POST', target: ORDERS, headers: { 'idempotency-key': 'k' }, body: orderContent() }
@@ -90,7 +88,7 @@ describe('requests of a principal', () => {
 })
 
 describe('deliveries', () => {
-  const limits = { RATE_LIMIT_FAILED: '20', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW, TRUSTED_PROXY_HOPS: '1' }
+  const usual = { gateway: { RATE_LIMIT_FAILED: '20', TRUSTED_PROXY_HOPS: '1' }, limits: ONE_WINDOW }
 
   /** A delivery that is not authentic, from an address. */
   function forged(system: HttpSystem, address: string) {
@@ -99,7 +97,7 @@ describe('deliveries', () => {
   }
 
   it('R09 BP-45 a flood of forged ones gets 429; authentic ones get 200, also from the same address', async () => {
-    await using system = await startHttpSystem({ gateway: limits })
+    await using system = await startHttpSystem(usual)
     const flood = callTogether(system, 200, () => forged(system, '203.0.113.7'))
     const genuine = callTogether(system, 30, () => system.delivery(anEvent(), { 'x-forwarded-for': '203.0.113.7' }))
     expect(countStatuses(await genuine)).toEqual({ 200: 30 })
@@ -117,7 +115,7 @@ describe('deliveries', () => {
   })
 
   it('R10 addresses of one network count together, and no address can be forged', async () => {
-    await using system = await startHttpSystem({ gateway: { ...limits, RATE_LIMIT_FAILED: '3' } })
+    await using system = await startHttpSystem({ ...usual, gateway: { ...usual.gateway, RATE_LIMIT_FAILED: '3' } })
     for (let n = 1; n <= 3; n += 1) {
       expect((await system.call(forged(system, `2001:db8:1:2::${n}`))).status).toBe(401)
       expect((await system.call(forged(system, `${n}.made.up, 203.0.113.9`))).status).toBe(401)
@@ -128,18 +126,14 @@ describe('deliveries', () => {
   })
 
   it('R11 without a trusted proxy the address is the one of the connection', async () => {
-    await using system = await startHttpSystem({
-      gateway: { RATE_LIMIT_FAILED: '2', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW },
-    })
+    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_FAILED: '2' }, limits: ONE_WINDOW })
     const statuses = []
     for (let n = 1; n <= 3; n += 1) statuses.push((await system.call(forged(system, `203.0.113.${n}`))).status)
     expect(statuses).toEqual([401, 401, 429])
   })
 
   it('R12 each provider has its own limit', async () => {
-    await using system = await startHttpSystem({
-      gateway: { RATE_LIMIT_PROVIDER: '3', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW },
-    })
+    await using system = await startHttpSystem({ gateway: { RATE_LIMIT_PROVIDER: '3' }, limits: ONE_WINDOW })
     for (let left = 2; left >= 0; left -= 1) {
       const answer = await system.deliver(anEvent())
       expect([answer.status, limitsOf(answer).left]).toEqual([200, left])
@@ -150,7 +144,7 @@ describe('deliveries', () => {
   })
 
   it('R13 any number of addresses needs bounded memory, and blocks no authentic delivery', async () => {
-    await using system = await startHttpSystem({ gateway: limits })
+    await using system = await startHttpSystem(usual)
     for (let round = 0; round < 40; round += 1) {
       await callTogether(system, 50, (n) => forged(system, `10.${round}.${n}.1`))
     }

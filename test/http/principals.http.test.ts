@@ -25,9 +25,9 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const system = stack.use(
   await startHttpSystem({
+    limits: { rateWindowSeconds: 3_600 },
     gateway: {
       RATE_LIMIT_FAILED: '20',
-      RATE_LIMIT_WINDOW_SECONDS: '3600',
       TRUSTED_PROXY_HOPS: '1',
       API_TOKENS: JSON.stringify({
         desk: tokens.all,

@@ -6,6 +6,7 @@ import {
 } from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
+import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
 import { type Secret, secretProblem } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
@@ -83,6 +84,7 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
       return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
     }),
   )
+  attempt(() => refuseRemovedSettings(env))
   const serviceKeys = createServiceKeysSource(env, 'verify')
   const keys = attempt(() => serviceKeys.read()) ?? []
   const encryptionKeys = createEncryptionKeysSource(env)

@@ -12,11 +12,11 @@ export const scopeMissing = defineError('scope_missing', {
   retry: 'never',
   message: 'The token does not have the scope that this request needs',
 })
-/** The token is valid, but the sign-in behind it is too weak or too old (RFC 9470). */
+/** The token is valid, but the sign-in behind it is too weak (RFC 9470). */
 export const signInInsufficient = defineError('sign_in_insufficient', {
   status: 401,
   retry: 'never',
-  message: 'The sign-in behind the token is too weak or too old: sign in again as the gateway requires',
+  message: 'The sign-in behind the token is too weak: sign in again as the gateway requires',
 })
 /** The operator is known, but does not have the role that the procedure needs. */
 export const roleMissing = defineError('role_missing', {

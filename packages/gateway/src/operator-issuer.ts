@@ -27,8 +27,6 @@ export interface SignInRules {
   readonly acrValues: readonly string[]
   /** `amr` must contain all of these. */
   readonly amrValues: readonly string[]
-  /** The maximum age of the sign-in (`auth_time`); null: any. */
-  readonly maxAgeSeconds: number | null
 }
 
 /** The settings of the issuer before they are checked together. */
@@ -39,7 +37,6 @@ export interface OperatorIssuerTexts extends OperatorClientTexts {
   readonly OPERATOR_TOKEN_MAX_AGE_SECONDS: number
   readonly OPERATOR_ACR_VALUES?: string | undefined
   readonly OPERATOR_AMR_VALUES?: string | undefined
-  readonly OPERATOR_SIGN_IN_MAX_AGE_SECONDS?: number | undefined
 }
 
 /** The prefix of the names of operators from an issuer. */
@@ -52,7 +49,7 @@ const GROUPS = z.record(z.string().min(1).max(255), z.array(z.enum(ROLES)))
 // Those without which the issuer's other settings mean nothing. They have no default.
 const OF_ISSUER = [
   ...(['OPERATOR_AUDIENCE', 'OPERATOR_GROUPS', 'OPERATOR_ACR_VALUES', 'OPERATOR_AMR_VALUES'] as const),
-  ...(['OPERATOR_SIGN_IN_MAX_AGE_SECONDS', 'OPERATOR_CLIENT_ID', ...OF_CLIENT] as const),
+  ...(['OPERATOR_CLIENT_ID', ...OF_CLIENT] as const),
 ] as const
 
 /**
@@ -83,8 +80,7 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
   const client = readOperatorClient(texts, problems)
   if (problems.length > 0 || audience === undefined || groups === null) throw new SettingsError(problems)
   const { OPERATOR_GROUPS_CLAIM: groupsClaim, OPERATOR_TOKEN_MAX_AGE_SECONDS: maxAgeSeconds } = texts
-  const signIn = { acrValues, amrValues, maxAgeSeconds: texts.OPERATOR_SIGN_IN_MAX_AGE_SECONDS ?? null }
-  return { issuer, audience, groupsClaim, groups, maxAgeSeconds, signIn, client }
+  return { issuer, audience, groupsClaim, groups, maxAgeSeconds, signIn: { acrValues, amrValues }, client }
 }
 
 const SAMPLES = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' } as const

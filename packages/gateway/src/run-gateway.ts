@@ -11,7 +11,7 @@ import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
-import type { GatewayDeps } from './composition/gateway-context.ts'
+import type { GatewayDeps, Limits } from './composition/gateway-context.ts'
 import type { Recording } from './composition/recording.ts'
 import { type GatewaySettings, loadNamedSchemes, readGatewaySettings } from './settings.ts'
 import type { ChosenWorkers } from './workers/choose-workers.ts'
@@ -30,15 +30,16 @@ export interface GatewayProcess {
   readonly fetch: typeof globalThis.fetch
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
   readonly recording?: Recording
+  readonly limits?: Partial<Limits>
 }
 
 /** Runs the gateway in this process, or supervises several workers, until a signal stops it. */
-export async function runGateway({ env, heapIsBound, fetch, recording }: GatewayProcess): Promise<void> {
+export async function runGateway({ env, heapIsBound, fetch, recording, limits }: GatewayProcess): Promise<void> {
   const settings = await readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
-  const ways = { clock: systemClock, random: Math.random, fetch, recording }
+  const ways = { clock: systemClock, random: Math.random, fetch, recording, limits }
   const deps = { settings, logger, logOutput, findConsole, ...ways }
   const chosen = await chooseProcesses(settings)
   if (chosen !== null) logger.info(chosen, 'workers.chosen')

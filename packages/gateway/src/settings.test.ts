@@ -28,10 +28,7 @@ describe('readGatewaySettings', () => {
       MAX_WEBHOOK_BYTES: 1_048_576,
       MAX_BODY_BYTES: 262_144,
       SIGNATURE_TOLERANCE_SECONDS: 300,
-      HEADERS_TIMEOUT_MS: 5_000,
-      REQUEST_TIMEOUT_MS: 10_000,
       EVENT_RETENTION_DAYS: 90,
-      DISPATCH_BATCH: 500,
       LEASE_MS: 30_000,
       RETRY_BASE_MS: 2_000,
       RETRY_CAP_MS: 900_000,
@@ -57,29 +54,12 @@ describe('readGatewaySettings', () => {
     expect(problemsOf({ ...needed, ...env })).toEqual([])
   })
 
-  it('takes a setting under its name of release 0.1.0', () => {
-    expect(readGatewaySettings({ ...needed, MAX_STARTS: '5' }, SCHEMES).MAX_CRASHES).toBe(5)
-    expect(readGatewaySettings({ ...needed, MAX_STARTS: '5', MAX_CRASHES: '5' }, SCHEMES).MAX_CRASHES).toBe(5)
-    expect(problemsOf({ ...needed, MAX_STARTS: '5', MAX_CRASHES: '8' })).toEqual([
-      'MAX_CRASHES is set twice: as MAX_CRASHES and by its former name MAX_STARTS',
+  it('refuses settings that are gone, also from a file, and takes an empty one', () => {
+    const settings = { HEADERS_TIMEOUT_MS: '5000', MAX_STARTS_FILE: '/run/secrets/starts', SERVICE_TOKEN_BINDING: '' }
+    expect(problemsOf({ ...needed, ...settings })).toEqual([
+      'HEADERS_TIMEOUT_MS no longer exists: remove it. The head of a request always has 5 s',
+      'MAX_STARTS_FILE no longer exists: set MAX_CRASHES instead',
     ])
-    expect(problemsOf({ ...needed, MAX_STARTS: '1' })).toEqual(['MAX_CRASHES must be a whole number from 2 to 1000'])
-  })
-
-  it('takes a setting under its former name from a file too', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'oncehook-'))
-    const file = join(folder, 'crashes')
-    writeFileSync(file, '5\n')
-    const settings = [
-      { MAX_STARTS_FILE: file },
-      { MAX_STARTS_FILE: file, MAX_CRASHES: '5' },
-      { MAX_STARTS: '5', MAX_CRASHES_FILE: file },
-      { MAX_STARTS: '5', MAX_CRASHES_FILE: '' },
-      { MAX_STARTS_FILE: '', MAX_CRASHES: '5' },
-    ]
-    const read = settings.map((one) => readGatewaySettings({ ...needed, ...one }, SCHEMES).MAX_CRASHES)
-    rmSync(folder, { recursive: true })
-    expect(read).toEqual(settings.map(() => 5))
   })
 
   it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {
@@ -108,14 +88,14 @@ describe('readGatewaySettings', () => {
       PROVIDERS: PROVIDERS.replace('canary-secret-0123456789', 'canary'),
       FULFILMENT_URL: 'ftp://canary',
       GATEWAY_PORT: 'canary',
-      DISPATCH_BATCH: '501',
+      DISPATCH_CONCURRENCY: '65',
       LOG_LEVEL: 'canary',
       API_TOKENS: '{"shop":"canary"}',
       OPERATOR_TOKENS: '["canary"]',
     })
     for (const name of [
-      ...['MONGODB_URI', 'SERVICE_TOKEN_SECRET', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT', 'DISPATCH_BATCH'],
-      ...['LOG_LEVEL', 'API_TOKENS', 'OPERATOR_TOKENS'],
+      ...['MONGODB_URI', 'SERVICE_TOKEN_SECRET', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT'],
+      ...['DISPATCH_CONCURRENCY', 'LOG_LEVEL', 'API_TOKENS', 'OPERATOR_TOKENS'],
     ]) {
       expect(problems.filter((problem) => problem.startsWith(name))).toHaveLength(1)
     }
@@ -199,7 +179,7 @@ describe('readGatewaySettings', () => {
           ['readers', new Set()],
         ]),
         maxAgeSeconds: 7_200,
-        signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
+        signIn: { acrValues: [], amrValues: [] },
         client: null,
       })
       expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
@@ -211,12 +191,9 @@ describe('readGatewaySettings', () => {
     })
 
     it('may require a kind of sign-in', () => {
-      const more = {
-        ...{ OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' },
-        OPERATOR_SIGN_IN_MAX_AGE_SECONDS: '900',
-      }
+      const more = { OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' }
       expect(readGatewaySettings({ ...needed, ...issuer, ...more }, SCHEMES).operatorIssuer?.signIn).toEqual({
-        ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'], maxAgeSeconds: 900 },
+        ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'] },
       })
       const aloneBy = (name: string) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`
       expect(problemsOf({ ...needed, ...more })).toEqual(Object.keys(more).map(aloneBy))

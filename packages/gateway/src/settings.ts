@@ -7,6 +7,7 @@ import {
 import type { FileSource } from '@oncehook/kernel/file-source'
 import type { TlsPair } from '@oncehook/kernel/http/tls/tls-files'
 import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls/tls-sources'
+import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
 import type { Secret } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
@@ -29,7 +30,6 @@ import {
 import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'
-import { withCurrentNames } from './former-names.ts'
 import { createHandlersSource, type HandlersSource } from './handlers/settings/handlers-source.ts'
 import { AUDIENCE_PARAMETERS } from './operator-client.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
@@ -76,7 +76,6 @@ export const gatewaySchema = z.object({
   OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
   OPERATOR_ACR_VALUES: textSetting().optional(),
   OPERATOR_AMR_VALUES: textSetting().optional(),
-  OPERATOR_SIGN_IN_MAX_AGE_SECONDS: optionalIntegerSetting({ min: 60, max: 31_536_000 }),
   OPERATOR_CLIENT_ID: textSetting().optional(),
   OPERATOR_CLIENT_SECRET: secretSetting(16).optional(),
   OPERATOR_SCOPES: textSetting('openid'),
@@ -84,20 +83,15 @@ export const gatewaySchema = z.object({
   API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
-  RATE_LIMIT_WINDOW_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 10 }),
   RATE_LIMIT_FAILED: rateSetting(100),
-  RATE_LIMIT_ASKED: rateSetting(20),
   RATE_LIMIT_PROVIDER: rateSetting(100_000),
   RATE_LIMIT_API: rateSetting(1_000),
   MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: MAX_RECORD_BYTES, fallback: 1_048_576 }),
   MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
   SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
-  HEADERS_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 5_000 }),
-  REQUEST_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 10_000 }),
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
   BODY_RETENTION_DAYS: optionalIntegerSetting({ min: 1, max: 36_500 }),
-  DISPATCH_BATCH: integerSetting({ min: 1, max: 500, fallback: 500 }),
   DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),
   LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 30_000 }),
   RETRY_BASE_MS: integerSetting({ min: 1, max: 3_600_000, fallback: 2_000 }),
@@ -155,7 +149,8 @@ function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
  */
 export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
   const { problems, attempt } = collectProblems()
-  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), withCurrentNames(env)))
+  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  attempt(() => refuseRemovedSettings(env))
   if (settings) attempt(() => checkTestEvents(settings, env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
   attempt(() => serviceKeys.read())
@@ -195,7 +190,6 @@ const ISSUER_SETTINGS = {
   OPERATOR_TOKEN_MAX_AGE_SECONDS: true,
   OPERATOR_ACR_VALUES: true,
   OPERATOR_AMR_VALUES: true,
-  OPERATOR_SIGN_IN_MAX_AGE_SECONDS: true,
   OPERATOR_CLIENT_ID: true,
   OPERATOR_CLIENT_SECRET: true,
   OPERATOR_SCOPES: true,

@@ -4,6 +4,7 @@ import {
   type StartOptions,
   startFulfilment,
 } from '@oncehook/fulfilment/testing/start-fulfilment'
+import type { Limits } from '@oncehook/gateway/composition/gateway-context'
 import { startGateway } from '@oncehook/gateway/gateway'
 import { readGatewaySettings } from '@oncehook/gateway/settings'
 import { systemClock } from '@oncehook/kernel/clock'
@@ -34,6 +35,8 @@ export interface HttpCall {
 export interface HttpSystemOptions {
   /** Settings of the gateway, by the names of its environment. */
   readonly gateway?: Readonly<Record<string, string>>
+  /** Limits of the gateway that differ from those of production. */
+  readonly limits?: Partial<Limits>
   readonly fulfilment?: Partial<StartOptions>
 }
 
@@ -98,7 +101,14 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
     SCHEMES,
   )
   const lifecycle = new Lifecycle(logger)
-  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  const parts = {
+    settings,
+    logger,
+    clock: systemClock,
+    random: Math.random,
+    fetch: globalThis.fetch,
+    limits: options.limits,
+  }
   const { publicPort: port, adminPort } = await startGateway(parts, lifecycle)
   resources.defer(async () => void (await lifecycle.stop()))
   const owned = resources.move()

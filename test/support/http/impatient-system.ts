@@ -15,11 +15,11 @@ export interface ImpatientSystem extends HttpSystem {
   expectAnswers(): Promise<void>
 }
 
-const IMPATIENT = { HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '2000' }
+const IMPATIENT = { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000 }
 
 /** Starts the system. */
 export async function startImpatientSystem(): Promise<ImpatientSystem> {
-  const system = await startHttpSystem({ gateway: IMPATIENT })
+  const system = await startHttpSystem({ limits: IMPATIENT })
   const answersTo: ImpatientSystem['answersTo'] = async (octets, methods = ['GET']) => {
     const exchange = await system.send(octets, 6_000)
     expect(exchange.closed, 'closed by the server').toBe(true)

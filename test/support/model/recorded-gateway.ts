@@ -12,4 +12,6 @@ const withLosses = {
   ...recording,
   inserts: (db: Parameters<typeof loseAnswers>[0]) => recording.inserts(loseAnswers(db)),
 }
-await runGateway({ env, heapIsBound: true, fetch: globalThis.fetch, recording: withLosses })
+// A call carries one event, as in the model.
+const limits = { dispatchBatch: 1 }
+await runGateway({ env, heapIsBound: true, fetch: globalThis.fetch, recording: withLosses, limits })

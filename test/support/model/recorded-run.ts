@@ -56,8 +56,7 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
   resources.defer(() => rm(folder, { recursive: true }))
   const file = join(folder, 'steps.jsonl')
   const script = join(sources, 'test/support/model/recorded-gateway.ts')
-  // A call carries one event, as in the model.
-  const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS), DISPATCH_BATCH: '1' }
+  const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS) }
   const fulfilmentScript = join(sources, 'test/support/model/recorded-fulfilment.ts')
   const fulfilment = { STEPS_FILE: file, PAYMENT_GUARD: guard }
   const stack = resources.use(

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { StackSecrets } from './canaries.ts'
 import type { Settings } from './service-under-test.ts'
 
@@ -17,6 +18,9 @@ export interface StackPlace {
 export const STACK_LEASE_MS = 3_000
 
 const HOUR_MS = 3_600_000
+
+/** The file that runs as a gateway with the limits in `TEST_LIMITS`, as JSON. */
+export const LIMITED_GATEWAY = join(import.meta.dirname, 'limited-gateway.ts')
 
 /** The header of the provider `shop`, and how its signature is written. */
 const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const

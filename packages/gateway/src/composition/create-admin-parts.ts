@@ -101,12 +101,12 @@ function openIssuerSignIn({ settings, fetch, clock, logger }: GatewayContext): O
   return { issuer: issuer.issuer, ...createIssuerSignIn({ issuer, client: issuer.client, metadata, fetch }) }
 }
 
-function createOperatorLogins({ settings, clock, logger, summaries, metrics }: GatewayContext): FailedLogins {
+function createOperatorLogins({ settings, limits, clock, logger, summaries, metrics }: GatewayContext): FailedLogins {
   return createFailedLogins({
     api: 'operator',
     limit: createRateLimit({
       ...{ name: 'failed', limit: settings.RATE_LIMIT_FAILED, clock },
-      windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+      windowSeconds: limits.rateWindowSeconds,
     }),
     // There is no proxy in front of the private listener.
     trustedProxyHops: 0,

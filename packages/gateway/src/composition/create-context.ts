@@ -17,7 +17,7 @@ import { createAudit } from '../operator/audit/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import { createRefusals } from '../refusals/refusals.ts'
 import { createSummaryLines } from '../summary-lines.ts'
-import type { GatewayContext, GatewayDeps } from './gateway-context.ts'
+import { type GatewayContext, type GatewayDeps, LIMITS } from './gateway-context.ts'
 import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
 
@@ -48,6 +48,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
   return {
     ...deps,
+    limits: { ...LIMITS, ...deps.limits },
     ...{ lifecycle, summaries },
     providers,
     owner: randomUUID(),

@@ -136,7 +136,7 @@ function createDispatcher(
     clock,
     random,
     logger,
-    batchSize: settings.DISPATCH_BATCH,
+    batchSize: context.limits.dispatchBatch,
     concurrency: settings.DISPATCH_CONCURRENCY,
     leaseMs: settings.LEASE_MS,
     maxCrashes: settings.MAX_CRASHES,

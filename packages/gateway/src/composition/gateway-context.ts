@@ -23,6 +23,26 @@ import type { GatewaySettings } from '../settings.ts'
 import type { SummaryLines } from '../summary-lines.ts'
 import type { Recording } from './recording.ts'
 
+/** What is fixed in production. Tests use shorter times and smaller numbers. */
+export interface Limits {
+  /** The window of all rate limits. */
+  readonly rateWindowSeconds: number
+  /** How many objects the gateway requests from a provider per window for the unsigned deliveries of one address. */
+  readonly askedPerWindow: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** The events of a call to fulfilment. */
+  readonly dispatchBatch: number
+}
+
+export const LIMITS: Limits = {
+  rateWindowSeconds: 10,
+  askedPerWindow: 20,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  dispatchBatch: 500,
+}
+
 /** The settings of a gateway, and the dependencies that tests can replace. */
 export interface GatewayDeps {
   readonly settings: GatewaySettings
@@ -38,6 +58,8 @@ export interface GatewayDeps {
   readonly findConsole?: () => string | null
   /** Returns the metrics that the endpoint shows instead of this process's own. */
   readonly showMetrics?: (own: Registry) => ShownMetrics
+  /** Default: `LIMITS`. */
+  readonly limits?: Partial<Limits> | undefined
   /** Milliseconds after its request in which a backfill does not end. Default: two minutes. */
   readonly backfillMarginMs?: number
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
@@ -46,6 +68,7 @@ export interface GatewayDeps {
 
 /** The context that all stages of the start share: the dependencies, and everything that is created from them. */
 export interface GatewayContext extends GatewayDeps {
+  readonly limits: Limits
   readonly lifecycle: Lifecycle
   /** The log lines that cover several events each. They end after everything else. */
   readonly summaries: SummaryLines

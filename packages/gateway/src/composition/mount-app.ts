@@ -14,11 +14,11 @@ export interface MountedApp extends Pick<OrderDeps, 'recordChange'> {
 
 /** Serves everything on the public listener except deliveries, such as the orders API and its OpenAPI document. */
 export function mountApp(
-  { settings, logger, summaries, clock, metrics }: GatewayContext,
+  { settings, limits, logger, summaries, clock, metrics }: GatewayContext,
   { listener, fulfilment, recordChange }: MountedApp,
 ): void {
   const limitOf = (name: string, limit: number): RateLimit =>
-    createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
+    createRateLimit({ name, limit, windowSeconds: limits.rateWindowSeconds, clock })
   const app = createApp({
     logger,
     origins: settings.CORS_ORIGINS,

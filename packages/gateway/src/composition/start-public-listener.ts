@@ -5,7 +5,7 @@ import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import { answerWithin } from '../http/answer-deadline.ts'
+import { ANSWER_WITHIN_MS } from '../http/answer-deadline.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
 import { BodyBudget } from '../http/webhooks/body-budget.ts'
@@ -44,7 +44,7 @@ export interface Receiving {
 
 /** Opens the public listener. Deliveries are accepted from then on. */
 export async function startPublicListener(context: GatewayContext, receiving: Receiving): Promise<PublicListener> {
-  const { settings, registry, lifecycle } = context
+  const { settings, limits, registry, lifecycle } = context
   const summary = new RefusalSummary(context.logger)
   const lastAnswers = new LastAnswers()
   const webhooks = { ...describeWebhooks(context, receiving), summary, lastAnswers }
@@ -59,8 +59,8 @@ export async function startPublicListener(context: GatewayContext, receiving: Re
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(context.logger, refused),
     }),
-    headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
-    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+    headersTimeoutMs: limits.headersTimeoutMs,
+    requestTimeoutMs: limits.requestTimeoutMs,
     maxConnections: settings.MAX_CONNECTIONS,
   })
   const endLate = (): void => {
@@ -101,10 +101,10 @@ function describeWebhooks(
   context: GatewayContext,
   { inbox, findWanting }: Receiving,
 ): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
-  const { settings, logger, clock, fetch, providers, metrics } = context
+  const { settings, limits, logger, clock, fetch, providers, metrics } = context
   const known = new KnownAddresses()
   const now = (): number => performance.now()
-  const windowSeconds = settings.RATE_LIMIT_WINDOW_SECONDS
+  const windowSeconds = limits.rateWindowSeconds
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds, clock, hasOwnCount: (key) => known.has(key) })
   return {
@@ -124,13 +124,13 @@ function describeWebhooks(
       provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
     },
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-    withinMs: answerWithin(settings.REQUEST_TIMEOUT_MS),
+    withinMs: ANSWER_WITHIN_MS,
     budget: new BodyBudget({ capacity: BODY_BYTES, now, isKnown: (one) => known.has(one) }),
     known,
     turns: new CheckTurns(now),
     checks: new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 }),
     strangers: new Strangers({
-      ...{ limit: limitOf('asked', settings.RATE_LIMIT_ASKED), atOnce: settings.RATE_LIMIT_ASKED },
+      ...{ limit: limitOf('asked', limits.askedPerWindow), atOnce: limits.askedPerWindow },
       ...{ windowSeconds, clock, known },
     }),
   }

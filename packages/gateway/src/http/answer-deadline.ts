@@ -3,14 +3,8 @@ import { requestTimeout } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 
-const MOST_MS = 10_000
-// The time that is left for the answer itself.
-const RESERVE_MS = 500
-
-/** The longest wait of a request from its first octet, in milliseconds. It is longer if bodies may take longer. */
-export function answerWithin(requestTimeoutMs: number): number {
-  return Math.max(MOST_MS, requestTimeoutMs) - RESERVE_MS
-}
+/** The longest wait of a request from its first octet. Half a second of 10 s is left for the answer itself. */
+export const ANSWER_WITHIN_MS = 9_500
 
 /** The error for a body that has not arrived by then. */
 export function bodyTooLate(): AppError {

@@ -167,7 +167,8 @@ describe('a certificate that cannot be fetched', () => {
       await startGateway({
         database,
         providers: { pal: { scheme: 'paypal', secrets } },
-        settings: { RATE_LIMIT_FAILED: '4', RATE_LIMIT_WINDOW_SECONDS: '86400' },
+        settings: { RATE_LIMIT_FAILED: '4' },
+        limits: { rateWindowSeconds: 86_400 },
         fetch: async (url) => {
           // Fulfilment is called by the same function.
           if (String(url).includes('paypal.com')) fetches.push(String(url))

@@ -5,6 +5,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import type { Limits } from '../composition/gateway-context.ts'
 import { startGateway as startParts } from '../gateway.ts'
 import { readGatewaySettings } from '../settings.ts'
 
@@ -21,6 +22,8 @@ export interface StartOptions {
   readonly providers?: object
   /** Other settings, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Default: those of production. */
+  readonly limits?: Partial<Limits>
   readonly clock?: Clock
   /** Measures the intervals of operators' calls. Default: that of the process. */
   readonly monotonicMs?: () => number
@@ -70,6 +73,7 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
     // All its events are of this process, which knows its handlers.
     {
       ...{ settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder, backfillMarginMs: 0 },
+      limits: options.limits,
       ...(monotonicMs === undefined ? {} : { monotonicMs }),
     },
     lifecycle,

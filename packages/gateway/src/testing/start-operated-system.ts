@@ -9,6 +9,7 @@ import { createEncryptionKeysSource } from '@oncehook/kernel/encryption-keys'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
 import type { Collection } from 'mongodb'
+import type { Limits } from '../composition/gateway-context.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { OperatorRouter } from '../operator/operator-router.ts'
 import { type RunningGateway, startGateway } from './start-gateway.ts'
@@ -17,6 +18,8 @@ import { type RunningGateway, startGateway } from './start-gateway.ts'
 export interface OperatedOptions {
   /** Settings of the gateway, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Default: those of production. */
+  readonly limits?: Partial<Limits>
   readonly clock?: Clock
   /** Measures the intervals of operators' calls. Default: that of the process. */
   readonly monotonicMs?: () => number

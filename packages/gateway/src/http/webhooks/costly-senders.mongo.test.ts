@@ -20,9 +20,9 @@ const providers = {
 const now = Date.now()
 const stopped = { now: () => now }
 
-async function start(settings: Readonly<Record<string, string>>, clock = stopped) {
-  const common = { TRUSTED_PROXY_HOPS: '1', RATE_LIMIT_WINDOW_SECONDS: '1' }
-  return await startGateway({ database, providers, clock, settings: { ...common, ...settings } })
+async function start(settings: Readonly<Record<string, string>>, clock = stopped, askedPerWindow = 3) {
+  const limits = { rateWindowSeconds: 1, askedPerWindow }
+  return await startGateway({ database, providers, clock, limits, settings: { TRUSTED_PROXY_HOPS: '1', ...settings } })
 }
 
 type Gateway = Awaited<ReturnType<typeof start>>
@@ -176,7 +176,7 @@ describe('a provider that is asked on a stranger’s word', () => {
     (await deliver(gateway, { address, provider: 'mollie', headers: FORM, body: `id=${id}` })).status
 
   it('is asked up to the limit for each address, and without a limit for one that delivered something new', async () => {
-    await using gateway = await start({ RATE_LIMIT_ASKED: '3' })
+    await using gateway = await start({})
     const before = api.requests.length
     const made = Array.from({ length: 6 }, (_, n) => `tr_made.up.${n}`)
     const statuses: number[] = []
@@ -189,7 +189,7 @@ describe('a provider that is asked on a stranger’s word', () => {
   })
 
   it('counts an object once, however often it is delivered', async () => {
-    await using gateway = await start({ RATE_LIMIT_ASKED: '3' })
+    await using gateway = await start({})
     const id = payment('tr_repeated', 'open')
     for (let n = 0; n < 5; n += 1) expect(await call(gateway, id, FORGER)).toBe(200)
     for (const other of ['tr_second', 'tr_third']) expect(await call(gateway, payment(other, 'open'), FORGER)).toBe(200)
@@ -200,7 +200,7 @@ describe('a provider that is asked on a stranger’s word', () => {
   it.each(['open', 'canceled'])(
     'is asked no oftener by one that has only a payment of its own that is %s',
     async (status) => {
-      await using gateway = await start({ RATE_LIMIT_ASKED: '3' })
+      await using gateway = await start({})
       const statuses: number[] = []
       for (let n = 0; n < 5; n += 1)
         statuses.push(await call(gateway, payment(`tr_own.${status}.${n}`, status), FORGER))
@@ -219,7 +219,7 @@ describe('a provider that is asked on a stranger’s word', () => {
   })
 
   it('is asked about one thing once a second, however many calls there are', async () => {
-    await using gateway = await start({ RATE_LIMIT_ASKED: '0' })
+    await using gateway = await start({}, stopped, 1_000)
     const id = payment('tr_bought', 'paid')
     const [before, startedAt] = [api.requests.length, performance.now()]
     // More than the questions that strangers may have in progress at once.

@@ -10,7 +10,8 @@ const gateway = stack.use(
   await startGateway({
     database: stack.use(await testDatabase(process.env)),
     providers: { shop: { scheme: 'hmac', effects: [], header: 'x-signature', secrets } },
-    settings: { RATE_LIMIT_FAILED: '1', RATE_LIMIT_WINDOW_SECONDS: '3600' },
+    settings: { RATE_LIMIT_FAILED: '1' },
+    limits: { rateWindowSeconds: 3_600 },
   }),
 )
 const agent = stack.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), (one) => one.destroy())

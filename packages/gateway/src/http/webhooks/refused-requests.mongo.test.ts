@@ -17,9 +17,10 @@ const gateway = stack.use(
     },
     settings: {
       ...{ API_TOKENS: JSON.stringify({ tests: token }), MAX_BODY_BYTES: '1000' },
-      // No new window begins during the tests.
-      ...{ RATE_LIMIT_API: '20', RATE_LIMIT_WINDOW_SECONDS: '86400' },
+      RATE_LIMIT_API: '20',
     },
+    // No new window begins during the tests.
+    limits: { rateWindowSeconds: 86_400 },
   }),
 )
 

@@ -10,8 +10,8 @@ const value = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
 const providers = { adyen: { scheme: 'adyen', secrets: [{ id: 'only', value }] } }
 
 async function start() {
-  const settings = { RATE_LIMIT_FAILED: '3', RATE_LIMIT_WINDOW_SECONDS: '3600' }
-  return await startGateway({ database, providers, settings })
+  const limits = { rateWindowSeconds: 3_600 }
+  return await startGateway({ database, providers, limits, settings: { RATE_LIMIT_FAILED: '3' } })
 }
 
 type Gateway = Awaited<ReturnType<typeof start>>

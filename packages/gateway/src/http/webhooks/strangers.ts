@@ -9,7 +9,7 @@ export interface StrangersOptions {
   readonly limit: RateLimit
   /** The length of that limit's window, in seconds. */
   readonly windowSeconds: number
-  /** The number of calls per address that may wait at once; 0 means no limit. */
+  /** The number of calls per address that may wait at once. */
   readonly atOnce: number
   readonly clock: Clock
   /** The addresses that are not strangers. */
@@ -48,7 +48,7 @@ export class Strangers {
     const { atOnce, known } = this.#options
     if (known.has(address)) return put('known')
     const underWay = this.#underWay.get(address) ?? 0
-    if (atOnce > 0 && underWay >= atOnce) {
+    if (underWay >= atOnce) {
       throw overloaded({ reason: 'asked_too_much' }, { headers: { 'Retry-After': '1' } })
     }
     for (const object of objects) this.#count(address, object)

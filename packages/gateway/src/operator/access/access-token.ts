@@ -84,7 +84,7 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
       }
       const { payload, protectedHeader } = await verifyByAny({ token, keys, options })
       checkPurpose(payload, protectedHeader.typ)
-      checkSignIn(payload, rules.signIn, clock.now() / 1_000)
+      checkSignIn(payload, rules.signIn)
       const identity = { issuer, name: shownName(payload) }
       const endsAt = endOf(payload, rules) * 1_000
       return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity, endsAt }
@@ -146,40 +146,25 @@ function checkPurpose(claims: Claims, typ: string | undefined): void {
   if (isOther || hasOther) throw refusal({ claim: 'typ' })
 }
 
-/** Refuses a token whose sign-in was too weak or too long ago. The challenge says what the client must request. */
-function checkSignIn(claims: Claims, rules: SignInRules, now: number): void {
-  const { acrValues, amrValues, maxAgeSeconds } = rules
-  const { acr, amr, auth_time: time } = claims
+/** Refuses a token whose sign-in was too weak. The challenge says what the client must request. */
+function checkSignIn({ acr, amr }: Claims, rules: SignInRules): void {
+  const { acrValues, amrValues } = rules
   const methods: readonly unknown[] = Array.isArray(amr) ? amr : []
   if (acrValues.length > 0 && !acrValues.some((value) => value === acr)) throw tooWeak('acr', rules)
   if (!amrValues.every((value) => methods.includes(value))) throw tooWeak('amr', rules)
-  if (maxAgeSeconds !== null && !isRecent(time, { maxAgeSeconds, now })) throw tooWeak('auth_time', rules)
 }
 
 /** Until when the claims meet the rules, in seconds. Streams end then. */
-function endOf({ exp, iat, auth_time: time }: Claims, { maxAgeSeconds, signIn }: OperatorIssuer): number {
-  const ends = [Number(exp), Number(iat) + maxAgeSeconds]
-  return Math.min(...ends, ...(signIn.maxAgeSeconds === null ? [] : [Number(time) + signIn.maxAgeSeconds]))
+function endOf({ exp, iat }: Claims, { maxAgeSeconds }: OperatorIssuer): number {
+  return Math.min(Number(exp), Number(iat) + maxAgeSeconds)
 }
 
-interface Recency {
-  readonly maxAgeSeconds: number
-  /** In seconds. */
-  readonly now: number
-}
-
-function isRecent(time: unknown, { maxAgeSeconds, now }: Recency): boolean {
-  if (typeof time !== 'number') return false
-  return time < now + LEEWAY_SECONDS && time > now - maxAgeSeconds - LEEWAY_SECONDS
-}
-
-function tooWeak(claim: 'acr' | 'amr' | 'auth_time', { acrValues, maxAgeSeconds }: SignInRules) {
+function tooWeak(claim: 'acr' | 'amr', { acrValues }: SignInRules) {
   const challenge = [
     'Bearer error="insufficient_user_authentication"',
     ...(acrValues.length === 0 ? [] : [`acr_values="${acrValues.join(' ')}"`]),
-    ...(maxAgeSeconds === null ? [] : [`max_age="${maxAgeSeconds}"`]),
   ]
-  const message = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
+  const message = `The sign-in behind the token is too weak: its ${claim} does not meet the settings of the gateway`
   const headers = { 'WWW-Authenticate': challenge.join(', ') }
   return signInInsufficient({ reason: 'sign_in', claim }, { headers, message })
 }

@@ -26,8 +26,8 @@ const system = stack.use(
       OPERATOR_AUDIENCE: AUDIENCE,
       OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
       RATE_LIMIT_FAILED: '5',
-      RATE_LIMIT_WINDOW_SECONDS: '3600',
     },
+    limits: { rateWindowSeconds: 3_600 },
   }),
 )
 const clientOf = async (name: string) => createOperatorClient(system.gateway.adminUrl, await issuer.token(name))

@@ -21,7 +21,7 @@ function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs = 5_00
     groupsClaim: 'groups',
     groups: GROUPS,
     maxAgeSeconds: 600,
-    signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
+    signIn: { acrValues: [], amrValues: [] },
     client: null,
   }
   return createAccessTokens({

@@ -20,9 +20,9 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const system = stack.use(
   await startOperatedSystem(database, {
+    limits: { rateWindowSeconds: 3_600 },
     settings: {
       RATE_LIMIT_FAILED: '5',
-      RATE_LIMIT_WINDOW_SECONDS: '3600',
       OPERATOR_TOKENS: JSON.stringify({
         reader: entry(tokens.reader, ['read']),
         operator: entry(tokens.operator, ['operate']),

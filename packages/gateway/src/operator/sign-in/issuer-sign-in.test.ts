@@ -45,7 +45,7 @@ async function signIn(given: Case) {
   const issuer = {
     ...{ issuer: ISSUER, audience: 'https://oncehook.example/api', groupsClaim: 'groups', groups: new Map() },
     ...{ maxAgeSeconds: 600, client: null },
-    signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null, ...given.rules },
+    signIn: { acrValues: [], amrValues: [], ...given.rules },
   }
   let nonce = ''
   const { begin, finish } = createIssuerSignIn({
@@ -184,14 +184,6 @@ describe('an answer of the token endpoint', () => {
   it('with the nonce of another sign-in is refused', async () => {
     const { outcome } = await signIn({ tokens: tokensWith({ nonce: 'another' }) })
     expect(outcome).toEqual(['sign_in_answer_invalid', 'OAUTH_JWT_CLAIM_COMPARISON_FAILED'])
-  })
-
-  it('needs a sign-in that is as recent as the settings require, in its ID token too', async () => {
-    const rules = { maxAgeSeconds: 300 }
-    const at = (auth_time: number | undefined) => signIn({ rules, tokens: tokensWith({ auth_time }) })
-    expect((await at(seconds() - 100)).outcome).toBe(TOKEN)
-    expect((await at(seconds() - 400)).outcome).toEqual(['sign_in_answer_invalid', expect.anything()])
-    expect((await at(undefined)).outcome).toEqual(['sign_in_unavailable', expect.anything()])
   })
 
   it('is in no error', async () => {

@@ -98,11 +98,7 @@ function audienceOf({ issuer, client }: IssuerSignInDeps): Readonly<Record<strin
 
 /** The parameters that ask for the sign-in that the settings require (RFC 9470 section 4). */
 function requirementsOf({ signIn }: OperatorIssuer): Readonly<Record<string, string>> {
-  const { acrValues, maxAgeSeconds } = signIn
-  return {
-    ...(acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') }),
-    ...(maxAgeSeconds === null ? {} : { max_age: String(maxAgeSeconds) }),
-  }
+  return signIn.acrValues.length === 0 ? {} : { acr_values: signIn.acrValues.join(' ') }
 }
 
 /** The code of an answer that belongs to this window. No other code is sent to the issuer. */
@@ -124,7 +120,7 @@ async function exchange(
   known: IssuerMetadata,
   { code, kept, redirectUri }: Exchange,
 ): Promise<Secret> {
-  const { client, issuer } = deps
+  const { client } = deps
   const oauthClient = { client_id: client.id }
   const response = await oauth.authorizationCodeGrantRequest(
     known,
@@ -145,7 +141,6 @@ async function exchange(
   // section 3.1.3.7). It only shows that the answer is for this window; the access token says who the operator is.
   const { access_token } = await oauth.processAuthorizationCodeResponse(known, oauthClient, response, {
     ...{ expectedNonce: kept.nonce, requireIdToken: true },
-    ...(issuer.signIn.maxAgeSeconds === null ? {} : { maxAge: issuer.signIn.maxAgeSeconds }),
   })
   return new Secret(access_token)
 }
@@ -178,8 +173,6 @@ const OF_SETTINGS = [
 /** Temporary errors. */
 const PASSING = ['server_error', 'temporarily_unavailable']
 const PLAIN = /^[a-z_]{1,64}$/
-/** The claims of an ID token that are right after a new sign-in. */
-const OF_WINDOW: readonly unknown[] = ['nonce', 'auth_time']
 
 /** Whose fault it is: that of this sign-in, of the settings, or of the issuer. */
 function toRefusalOfExchange(error: unknown): AppError {
@@ -187,7 +180,8 @@ function toRefusalOfExchange(error: unknown): AppError {
   if (error instanceof oauth.ResponseBodyError) return refusalOf(error.error, signInAnswerInvalid)
   const cause = error instanceof Error ? error.cause : null
   const claim = typeof cause === 'object' && cause !== null && 'claim' in cause ? cause.claim : undefined
-  if (OF_WINDOW.includes(claim)) return answerInvalid(error)
+  // It is right after a new sign-in.
+  if (claim === 'nonce') return answerInvalid(error)
   return signInUnavailable({ reason: 'issuer_answer', problem: problemOf(error), claim })
 }
 

@@ -1,0 +1,7 @@
+import { runGateway } from '@oncehook/gateway/run-gateway'
+import { endAtSignals } from '@oncehook/kernel/stop-signals'
+
+// A gateway with the limits in TEST_LIMITS, as JSON.
+endAtSignals(process)
+const { TEST_LIMITS = '{}', ...env } = process.env
+await runGateway({ env, heapIsBound: true, fetch: globalThis.fetch, limits: JSON.parse(TEST_LIMITS) })
