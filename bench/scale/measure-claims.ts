@@ -1,5 +1,5 @@
+import { slotOf } from '@oncehook/gateway/inbox/claims/parts/part'
 import { EVENT_INDEXES, EVENTS } from '@oncehook/gateway/inbox/event-document'
-import { slotOf } from '@oncehook/gateway/inbox/slots/slot'
 import type { ClaimedInRound, ClaimingOptions, ClaimingRound } from '@oncehook/gateway/testing/claiming-process'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'

@@ -31,12 +31,12 @@ describe('the closing lines of npm test', () => {
   })
 
   it('count tests as skipped, even if CI is set, if this machine cannot get what they need', () => {
-    const reason = `${NOT_TO_BE_HAD}the image has no mongos`
+    const reason = `${NOT_TO_BE_HAD}Maven cannot fetch it`
     const withOneMore = { ...tests, skipped: 4, reasons: new Map([...tests.reasons, [reason, 1]]) }
     expect(describeTally(countSkippedAsFailed(withOneMore))).toEqual([
       'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
       'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
-      'Skipped 1 test: not to be had here: the image has no mongos',
+      'Skipped 1 test: not to be had here: Maven cannot fetch it',
       '7 passed, 3 failed, 1 skipped',
     ])
   })

@@ -8,7 +8,7 @@ import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { closingCheck, NO_FAULT } from '../support/stack/closing-check.ts'
 
-const ONE_OF_EACH = { gateways: 1, fulfilments: 1, mongos: 1 } as const
+const ONE_OF_EACH = { gateways: 1, fulfilments: 1, mongoNodes: 1 } as const
 
 async function receiptFolders(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.startsWith(RECEIPTS_PREFIX))

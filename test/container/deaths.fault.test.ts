@@ -26,7 +26,7 @@ const LIMIT = { timeout: limitOf(PHASES, 240_000) }
 const shared = shareStack({
   gateways: 2,
   fulfilments: 2,
-  mongos: 3,
+  mongoNodes: 3,
   // This provider gives up on a frozen gateway sooner than most providers do.
   source: { perSecond: 60, timeoutMs: 4_000 },
 })

@@ -16,7 +16,7 @@ const PADDING_BYTES = 6_000
 const shared = shareStack({
   gateways: 1,
   fulfilments: 1,
-  mongos: 1,
+  mongoNodes: 1,
   source: { perSecond: 50, paddingBytes: PADDING_BYTES },
 })
 

@@ -8,7 +8,7 @@ import { paymentOf } from '../support/stack/stack.ts'
 describe('the replacement for toxiproxy', { timeout: 300_000 }, () => {
   it('delays, slows down, cuts and drops, and recovers each time', async (context) => {
     const images = { ...(await containerImages(context)), proxy: await ownProxyImage(context) }
-    await using stack = await startContainerStack({ images, gateways: 1, fulfilments: 1, mongos: 1 })
+    await using stack = await startContainerStack({ images, gateways: 1, fulfilments: 1, mongoNodes: 1 })
     const [order] = await createOrders(stack, 1)
     const patient = stack.provider({ paddingBytes: 6_000 })
     const impatient = stack.provider({ timeoutMs: 3_000 })

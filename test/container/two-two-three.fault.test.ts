@@ -96,7 +96,7 @@ async function feed(source: WebhookSource, orders: readonly ApiOrder[], signal: 
 describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: limitOf(PHASES, AROUND_MS) }, () => {
   it(`at ${PER_SECOND} deliveries a second lose nothing when the primary is killed, a gateway restarted and a fulfilment frozen`, async (context) => {
     const images = await containerImages(context)
-    await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 3 })
+    await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongoNodes: 3 })
     await using source = new WebhookSource(stack.provider(), {
       perSecond: PER_SECOND,
       repetitionsPerSecond: PER_SECOND,

@@ -29,7 +29,6 @@ import { addReceiptsListCommand } from './commands/receipts-list.ts'
 import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
 import { addRefusedCommand } from './commands/refused.ts'
 import { addSendCommand } from './commands/send.ts'
-import { addShardCommand } from './commands/shard.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
@@ -69,5 +68,4 @@ export const commandTable: readonly AddCommand[] = [
   addAuditVerifyCommand,
   addContractVerifyCommand,
   addContractShowCommand,
-  addShardCommand,
 ]

@@ -3,8 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ContainerRuntimeClient, getContainerRuntimeClient, ImageName } from 'testcontainers'
 import type { TestContext } from 'vitest'
-import { NOT_TO_BE_HAD } from '../../../scripts/test/tally.ts'
-import { runDocker } from './run-docker.ts'
 
 /** Put on every container that a test starts, so that what a killed run leaves can be found and removed. */
 export const TEST_LABEL = { 'oncehook.test': '1' }
@@ -35,16 +33,6 @@ type ImageKind = keyof typeof IMAGES
 export async function containerImage(kind: ImageKind, context: TestContext): Promise<string> {
   const found = await findImage(kind)
   return 'name' in found ? found.name : context.skip(found.missing)
-}
-
-/** The image of MongoDB, which has a mongos; where it has none the test is skipped, in CI too, and says why. */
-export async function mongosImage(context: TestContext): Promise<string> {
-  const name = await containerImage('mongo', context)
-  const found = await runDocker('run', '--rm', '--entrypoint', 'sh', name, '-c', 'command -v mongos || true')
-  if (found !== '') return name
-  return context.skip(
-    `${NOT_TO_BE_HAD}${name} has no mongos, nor has a package that docker/local can use: mongo:8.0 has`,
-  )
 }
 
 /** What proxies are made from. */

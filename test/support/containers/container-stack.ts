@@ -41,7 +41,7 @@ export interface ContainerStackOptions {
   readonly images: ContainerImages
   readonly gateways: number
   readonly fulfilments: number
-  readonly mongos: 1 | 3
+  readonly mongoNodes: 1 | 3
   readonly gateway?: Settings
   readonly fulfilment?: Settings
 }
@@ -103,7 +103,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const receiptsFolder = await makeReceiptsFolder(resources)
   const network = resources.use(await createContainerNetwork())
   const { images } = options
-  const mongo = await startMongoNodes(resources, { image: images.mongo, network, count: options.mongos })
+  const mongo = await startMongoNodes(resources, { image: images.mongo, network, count: options.mongoNodes })
   const edges = await startEdges(resources, { options, network, mongo })
 
   const secrets = makeSecrets()

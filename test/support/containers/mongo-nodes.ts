@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { Wait } from 'testcontainers'
-import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from '../../../scripts/mongod/mongod-arguments.ts'
+import { REPLICA_SET, SMALL_SERVER } from '../../../scripts/mongod/mongod-arguments.ts'
 import { isListening } from '../../../scripts/ports/port.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { adminCommand, HURRY, untilPrimary } from '../mongod/mongod-under-test.ts'
@@ -24,8 +24,6 @@ export interface MongoNodes {
   readonly nodes: readonly MongoNode[]
   /** Connection string for containers of the same network. */
   readonly uri: string
-  /** The address of the set for other servers of the same network: `rs0/mongo1:…,mongo2:…`. */
-  readonly address: string
   /** A client of this machine. It uses the members' own names, so it follows the set through elections. */
   connect(): Promise<MongoClient>
   /** The node that is primary now; waits for the end of an election. */
@@ -37,40 +35,26 @@ export interface MongoNodesOptions {
   readonly image: string
   readonly network: ContainerNetwork
   readonly count: 1 | 3
-  /** Its role in a sharded cluster. Default: a separate set without one. */
-  readonly role?: keyof typeof ROLES
 }
-
-// The nodes of a set have a common name with a number after it.
-const ROLES = {
-  alone: { set: REPLICA_SET, node: 'mongo', flags: [], config: {} },
-  // Fail points: what a mongos omits from its replies shows only while replication is stopped.
-  shard: { set: REPLICA_SET, node: 'mongo', flags: ['--shardsvr', ...TEST_COMMANDS], config: {} },
-  secondShard: { set: 'second', node: 'second', flags: ['--shardsvr'], config: {} },
-  config: { set: 'config', node: 'config', flags: ['--configsvr'], config: { configsvr: true } },
-} as const
 
 /** Starts a replica set; it has a primary when this resolves. The nodes belong to `resources`. */
 export async function startMongoNodes(
   resources: AsyncDisposableStack,
-  { image, network, count, role = 'alone' }: MongoNodesOptions,
+  { image, network, count }: MongoNodesOptions,
 ): Promise<MongoNodes> {
-  const { set, node, flags, config: own } = ROLES[role]
   const places: { name: string; port: number }[] = []
-  while (places.length < count) places.push({ name: `${node}${places.length + 1}`, port: await stablePort() })
-  const starts = places.map((place) => startNode(place, { image, network, flags: ['--replSet', set, ...flags] }))
+  while (places.length < count) places.push({ name: `mongo${places.length + 1}`, port: await stablePort() })
+  const starts = places.map((place) => startNode(place, { image, network }))
   const containers = await startTogether(resources, starts)
   const nodes = containers.map((container, index) => nodeOf(container, places[index]?.port ?? 0))
   const members = places.map(({ name, port }, _id) => ({ _id, host: `${name}:${port}` }))
-  const config = { _id: set, ...own, members, settings: { electionTimeoutMillis: 2_000 } }
+  const config = { _id: REPLICA_SET, members, settings: { electionTimeoutMillis: 2_000 } }
   await adminCommand(places[0]?.port ?? 0, { replSetInitiate: config })
   await untilPrimary(nodes)
-  const hosts = members.map(({ host }) => host).join(',')
-  const uri = `mongodb://${hosts}/?replicaSet=${set}`
+  const uri = `mongodb://${members.map(({ host }) => host).join(',')}/?replicaSet=${REPLICA_SET}`
   return {
     nodes,
     uri,
-    address: `${set}/${hosts}`,
     primary: () => untilPrimary(nodes),
     // The names are known only in the network. From here, every node is on loopback, on its own port.
     connect: () => new MongoClient(uri, { lookup: toLoopback, connectTimeoutMS: 2_000 }).connect(),
@@ -95,13 +79,13 @@ function nodeOf(container: ContainerUnderTest, port: number): MongoNode {
 
 function startNode(
   { name, port }: { readonly name: string; readonly port: number },
-  { image, network, flags }: Pick<MongoNodesOptions, 'image' | 'network'> & { readonly flags: readonly string[] },
+  { image, network }: Pick<MongoNodesOptions, 'image' | 'network'>,
 ): Promise<ContainerUnderTest> {
   const container = new LoopbackContainer(image)
     .withLabels(network.labels)
     .withNetworkMode(network.name)
     .withNetworkAliases(name)
-    .withCommand([...flags, '--port', String(port), ...SMALL_SERVER, ...HURRY])
+    .withCommand(['--replSet', REPLICA_SET, '--port', String(port), ...SMALL_SERVER, ...HURRY])
     .withExposedPorts({ container: port, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Waiting for connections/))
   return ContainerUnderTest.start({ name, container, isReady: () => isListening(`127.0.0.1:${port}`) })

@@ -2,8 +2,7 @@ import { type RefusedStatement, sendUpdates, type UpdateReply } from '@oncehook/
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { DUPLICATE_KEY, violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
-import { DURABLE_READ } from '../durable-read.ts'
-import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/stored/order-document.ts'
+import { ORDERS, PAYMENT_INDEX } from '../orders/stored/order-document.ts'
 import type { SentUpdate } from './merge-first-payments.ts'
 import type { UpdateStatement } from './order-update.ts'
 
@@ -37,31 +36,10 @@ export async function commitChanges(
     return statements.map(() => 'unknown')
   }
   errors.countReply({ writeErrors: reply.refused })
-  const results = toCommitResults(
+  return toCommitResults(
     reply,
     sent.map(({ places }) => places),
   )
-  return results.includes('payment_used') ? confirmPaymentsUsed(db, statements, results) : results
-}
-
-/**
- * Checks that a majority has the other payment, because mongos may hide that it was not confirmed. Without a majority
- * it may still be rolled back, so the result is unknown.
- */
-async function confirmPaymentsUsed(
-  db: Db,
-  statements: readonly UpdateStatement[],
-  results: readonly CommitResult[],
-): Promise<CommitResult[]> {
-  const orders = db.collection<OrderDocument>(ORDERS)
-  const confirm = async (result: CommitResult, index: number): Promise<CommitResult> => {
-    const payment = statements[index]?.u.$push.paidBy
-    if (result !== 'payment_used' || payment === undefined) return result
-    const paid = { $exists: true, $elemMatch: { provider: { $eq: payment.provider }, id: { $eq: payment.id } } }
-    const found = await orders.findOne({ paidBy: paid }, { ...DURABLE_READ, projection: { _id: 1 } }).catch(() => null)
-    return found === null ? 'unknown' : result
-  }
-  return Promise.all(results.map(confirm))
 }
 
 /** Converts the reply of the update command to the result of each place. `places`: those of each statement of the command. */

@@ -80,7 +80,6 @@ function followPauses({ settings, pauses, handlerPauses, databaseErrors }: Gatew
 function describeClaims({ settings, mongo, owner, pauses }: GatewayContext): ClaimsDeps {
   return {
     db: mongo.background.db,
-    isSharded: () => mongo.background.isSharded,
     owner,
     leaseMs: settings.LEASE_MS,
     ...readRetention(settings),

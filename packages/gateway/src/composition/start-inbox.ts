@@ -25,7 +25,6 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
   const retention = readRetention(settings)
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
-    isSharded: () => mongo.background.isSharded,
     logger,
     encryption,
     errors: databaseErrors,
@@ -43,7 +42,6 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
   const { db } = mongo.accepting
   const deps: InboxDeps = {
     db: recording?.inserts(db) ?? db,
-    isSharded: () => mongo.accepting.isSharded,
     owner,
     leaseMs: settings.LEASE_MS,
     now: clock.now,

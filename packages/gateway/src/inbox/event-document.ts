@@ -2,7 +2,7 @@ import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
-import { BY_LINE, BY_OPEN_LINE, LINE_HELD, UNIQUE_LINE_HELD } from './lines/line-indexes.ts'
+import { BY_LINE, BY_OPEN_LINE, LINE_HELD } from './lines/line-indexes.ts'
 
 /**
  * All states: due or waiting, held by a process, or settled. A dead event has failed. A closed event is dead
@@ -36,7 +36,7 @@ export interface EventDocument {
   readonly line?: string
   /** Its place in the line. Inserted empty, set by the server. */
   readonly lineAt?: Timestamp
-  /** The slot of its key, see `slotOf`. Records of release 0.1.0 have none. */
+  /** In which part of a backlog it is, see `slotOf`. Records of release 0.1.0 have none. */
   readonly slot?: number
   readonly type: string
   readonly objectId: string
@@ -158,18 +158,10 @@ export const ORDER_INDEX = 'order'
 /** The index that finds who holds records, and the records of a holder. */
 export const PROCESSING_INDEX = 'processing_by_owner'
 
-/** The unique index of a collection that is not sharded. It does the deduplication. */
+/** The unique index. It does the deduplication. */
 export const KEY_INDEX: NeededIndex = {
   name: 'provider_event',
   key: { provider: 1, eventId: 1 },
-  unique: true,
-  storageEngine: SMALL_PAGES,
-}
-
-/** The unique index of a sharded collection, and its shard key. It does the deduplication instead of `KEY_INDEX`. */
-export const SLOT_KEY_INDEX: NeededIndex = {
-  name: 'slot_provider_event',
-  key: { slot: 1, provider: 1, eventId: 1 },
   unique: true,
   storageEngine: SMALL_PAGES,
 }
@@ -178,14 +170,6 @@ export const SLOT_KEY_INDEX: NeededIndex = {
 export const TASK_KEY_INDEX: NeededIndex = {
   name: 'provider_event_handler',
   key: { provider: 1, eventId: 1, handler: 1 },
-  unique: true,
-  storageEngine: SMALL_PAGES,
-}
-
-/** The same of a sharded collection. It replaces `SLOT_KEY_INDEX`. */
-export const SLOT_TASK_KEY_INDEX: NeededIndex = {
-  name: 'slot_provider_event_handler',
-  key: { slot: 1, provider: 1, eventId: 1, handler: 1 },
   unique: true,
   storageEngine: SMALL_PAGES,
 }
@@ -260,27 +244,22 @@ const TASK_INDEXES: readonly NeededIndex[] = [
   ...SEARCH_INDEXES,
 ]
 
-/**
- * The unique index does the deduplication, the others are for searches. `oncehook shard` makes the other unique index,
- * and takes away the uniqueness of the first one. `ensureTaskIndexes` makes those for tasks of handlers.
- */
+/** The unique index does the deduplication, the others are for searches. `ensureTaskIndexes` makes those for tasks of handlers. */
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [KEY_INDEX, ...SEARCH_INDEXES],
   instead: [
-    { ifPresent: SLOT_TASK_KEY_INDEX.name, indexes: [SLOT_TASK_KEY_INDEX, LINE_HELD, ...TASK_INDEXES] },
     {
       ifPresent: TASK_KEY_INDEX.name,
       // While it is unique, there are no tasks: the setting was taken back, or a gateway was killed between both indexes.
       unlessUnique: KEY_INDEX.name,
-      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, UNIQUE_LINE_HELD, ...TASK_INDEXES],
+      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, LINE_HELD, ...TASK_INDEXES],
     },
-    { ifPresent: SLOT_KEY_INDEX.name, indexes: [SLOT_KEY_INDEX, ...SEARCH_INDEXES] },
   ],
 }
 
 const FIRST: ReadonlySet<string> = new Set([
-  ...[KEY_INDEX.name, SLOT_KEY_INDEX.name, TASK_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name],
+  ...[KEY_INDEX.name, TASK_KEY_INDEX.name],
   ...[DUE_INDEX, TASK_DUE_INDEX, PROCESSING_INDEX],
 ])
 

@@ -46,7 +46,6 @@ describe('record', () => {
     expect(open.claimedOnInsert).toEqual([
       {
         _id: record._id,
-        slot: record.slot,
         provider: 'acme',
         fence: 1,
         lost: 0,

@@ -3,11 +3,10 @@ import { monotonicMs } from '@oncehook/kernel/clock'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
-import { hidesWriteConcern, type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
+import { type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
-import { confirmDuplicates } from './confirm-duplicates.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
@@ -51,8 +50,6 @@ export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 /** Dependencies of the inbox. */
 export interface InboxDeps extends Retention {
   readonly db: Db
-  /** Whether a mongos answers. Default: no. */
-  readonly isSharded?: () => boolean
   /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
   /** The length of its lease, in milliseconds. */
@@ -156,15 +153,13 @@ function keyOf({ provider, event, handler }: Arrival, body: StoredBody): string 
 }
 
 async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteResult[]> {
-  const { db, errors, isSharded, handlers } = deps
+  const { db, errors, handlers } = deps
   try {
     // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
     const results = writeResultsOf(reply, documents.length)
-    const verdicts = handlers === undefined ? results : ownDuplicates(reply, results)
-    const isOpen = isSharded?.() === true && hidesWriteConcern(reply, documents.length)
-    return isOpen ? await confirmDuplicates(db, documents, verdicts) : verdicts
+    return handlers === undefined ? results : ownDuplicates(reply, results)
   } catch (error) {
     errors.count(error)
     throw error

@@ -282,7 +282,7 @@ export function close({ by, reason, retention }: Closing): Document[] {
  */
 export function keyOnly(reason: 'expired' | 'erased'): Document {
   return {
-    ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', slot: '$slot' },
+    ...{ _id: '$_id', provider: '$provider', eventId: '$eventId' },
     ...{ bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
     ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
     ...{ test: '$test', handler: '$handler' },

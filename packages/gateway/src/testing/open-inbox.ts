@@ -76,9 +76,8 @@ export async function openInbox(
   const errors = createDatabaseErrors(new Registry())
   const { encryption = NO_ENCRYPTION, retentionMs = HOUR_MS, bodyRetentionMs = HOUR_MS } = deps
   const storing = { encryption, errors, retentionMs, bodyRetentionMs }
-  const isSharded = (): boolean => connection.isSharded
   const reports = { onBodyConflict, onRequeued, ...limits }
-  const counts = createRedeliveryCounter({ db, isSharded, logger, flushMs: HOUR_MS, ...reports, ...storing })
+  const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, ...reports, ...storing })
   const owner = randomUUID()
   const claimedOnInsert: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)
@@ -93,7 +92,6 @@ export async function openInbox(
         counts,
         paused: () => NO_PAUSES.current,
       },
-      isSharded,
       isHandled: (type) => type.startsWith('payment.'),
       dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), ...IDLE },
       ...deps,
@@ -102,7 +100,6 @@ export async function openInbox(
     claims: (others) =>
       createClaims({
         db,
-        isSharded,
         owner,
         leaseMs: LEASE_MS,
         ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },

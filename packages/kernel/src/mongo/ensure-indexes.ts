@@ -13,7 +13,7 @@ export interface NeededIndexes {
   readonly collection: string
   readonly indexes: readonly NeededIndex[]
   /**
-   * What the collection needs instead if it has an index of this name, as when it is prepared for sharding. The first that
+   * What the collection needs instead if it has an index of this name, as when it has tasks of handlers. The first that
    * is present counts.
    */
   readonly instead?: readonly OtherIndexes[]
@@ -103,7 +103,7 @@ async function readBuilding(collection: Collection): Promise<ReadonlySet<string>
   }
 }
 
-/** The names of indexes being built, from the results of `$collStats`, one per shard. */
+/** The names of indexes being built, from the results of `$collStats`. */
 export function buildsIn(stats: readonly Document[]): ReadonlySet<string> {
   return new Set(stats.flatMap(({ storageStats }) => (storageStats?.indexBuilds ?? []) as string[]))
 }

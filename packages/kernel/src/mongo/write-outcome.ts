@@ -30,14 +30,6 @@ export function writeResultsOf(reply: Document, count: number): WriteResult[] {
   return verdicts
 }
 
-/**
- * Whether the reply of an unordered write command may hide that no majority confirmed it. mongos drops the
- * write-concern error if every statement was refused. Confirm a duplicate in such a reply with a majority read.
- */
-export function hidesWriteConcern(reply: Document, count: number): boolean {
-  return (reply.writeErrors ?? []).length === count
-}
-
 /** Whether a single write was refused by a unique index. `index` restricts this to one index. */
 export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false

@@ -82,7 +82,7 @@ function prepareProcess(
   { handler, claims }: { readonly handler: HandlerSettings; readonly claims: Claims },
 ): DispatcherDeps['process'] {
   const { settings, random, encryption, logger, databaseErrors } = context
-  const source = { db: shared.claims.db, isSharded: shared.claims.isSharded, encryption }
+  const source = { db: shared.claims.db, encryption }
   const deps = {
     read:
       handler.batch === 1

@@ -31,7 +31,7 @@ describe('readTasks', () => {
     await open.events.insertMany(records)
     const replies: Reply[] = []
     open.db.client.on('commandSucceeded', ({ reply }) => replies.push(reply as Reply))
-    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const source = { db: open.db, encryption: NO_ENCRYPTION }
     const tasks: ReadTask[] = []
     for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) tasks.push(task)
     expect(tasks.map(({ claim }) => claim.event.id).toSorted()).toEqual(sizes.map((_, index) => `e${index}`))
@@ -51,7 +51,7 @@ describe('readTasks', () => {
       sampleRecord({ eventId: 'removed', handler: 'billing', raw, bodyHash: hash('sha256', '{}', 'base64') }),
     ]
     await open.events.insertMany(records)
-    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const source = { db: open.db, encryption: NO_ENCRYPTION }
     const read = new Map<string, ReadTask['read']>()
     for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) {
       read.set(task.claim.event.id, task.read)
@@ -66,7 +66,7 @@ describe('readTasks', () => {
     const records = ['mine', 'taken over'].map((id) => recordOf(id, 10))
     await open.events.insertMany(records)
     await open.events.updateOne({ eventId: 'taken over' }, { $inc: { fence: 1 }, $set: { state: 'done' } })
-    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
     for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
     expect(ids).toEqual(['mine'])
@@ -78,7 +78,7 @@ describe('readTasks', () => {
     const records = ['a', 'gone', 'b'].map((id) => recordOf(id, 10))
     await open.events.insertMany(records.filter(({ eventId }) => eventId !== 'gone'))
     const before = open.commands.length
-    const source = { db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }
+    const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
     for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
     expect(ids.toSorted()).toEqual(['a', 'b'])
@@ -92,7 +92,7 @@ describe('readTasks', () => {
     const records = ['a', 'gone', 'b', 'c'].map((id) => recordOf(id, 10))
     await open.events.insertMany(records.filter(({ eventId }) => eventId !== 'gone'))
     const before = open.commands.length
-    const read = createSharedReads({ db: open.db, isSharded: () => false, encryption: NO_ENCRYPTION }, 'billing')
+    const read = createSharedReads({ db: open.db, encryption: NO_ENCRYPTION }, 'billing')
     const idsOf = async (record: EventDocument): Promise<string[]> => {
       const ids: string[] = []
       for await (const { claim } of read([initialClaimOf(record)])) ids.push(claim.event.id)

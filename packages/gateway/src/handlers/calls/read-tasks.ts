@@ -5,14 +5,8 @@ import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { Claim } from '../../inbox/claims/claim.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
-import { type IsSharded, nameRecords } from '../../inbox/slots/name-records.ts'
 import { type TaskEvent, writeTaskEvent } from '../events/task-event.ts'
 import type { TaskRefusal } from './call-handler.ts'
-
-/** Where the bodies of tasks are. */
-export interface TaskSource extends BodySource {
-  readonly isSharded: IsSharded
-}
 
 /** A claimed task as it is sent, or why it cannot be sent. */
 export interface ReadTask {
@@ -33,7 +27,7 @@ const MOST_BYTES = 2 * 1024 * 1024
  * Holds at most 2 MiB of records at a time, or one record that is larger.
  */
 export async function* readTasks(
-  source: TaskSource,
+  source: BodySource,
   handler: string,
   claims: readonly Claim[],
 ): AsyncGenerator<ReadTask> {
@@ -42,7 +36,7 @@ export async function* readTasks(
 
 /** Reads a task for each of these claims with one search; null if its record is gone. All are held at a time. */
 export async function readTogether(
-  source: TaskSource,
+  source: BodySource,
   handler: string,
   claims: readonly Claim[],
 ): Promise<(ReadTask | null)[]> {
@@ -52,7 +46,7 @@ export async function readTogether(
 }
 
 /** The claims in groups of records that are read together. A record that is not found is in one of them, too. */
-async function groupBySize(source: TaskSource, claims: readonly Claim[]): Promise<Claim[][]> {
+async function groupBySize(source: BodySource, claims: readonly Claim[]): Promise<Claim[][]> {
   if (claims.length < 2) return [[...claims]]
   const sizes = await readSizes(source, claims)
   const groups: Claim[][] = []
@@ -69,21 +63,24 @@ async function groupBySize(source: TaskSource, claims: readonly Claim[]): Promis
   return groups
 }
 
-async function readSizes({ db, isSharded }: TaskSource, claims: readonly Claim[]): Promise<Map<string, number>> {
-  const pipeline = [{ $match: nameRecords(claims, isSharded) }, { $project: { size: { $bsonSize: '$$ROOT' } } }]
+async function readSizes({ db }: BodySource, claims: readonly Claim[]): Promise<Map<string, number>> {
+  const pipeline = [
+    { $match: { _id: { $in: claims.map(({ _id }) => _id) } } },
+    { $project: { size: { $bsonSize: '$$ROOT' } } },
+  ]
   const found = db
     .collection(EVENTS)
     .aggregate<{ readonly _id: unknown; readonly size: number }>(pipeline, { maxTimeMS: READ_MS })
   return new Map((await found.toArray()).map(({ _id, size }) => [String(_id), size]))
 }
 
-async function* readGroup(source: TaskSource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
+async function* readGroup(source: BodySource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
   // After a pause of this process, longer than its lease, another may have sent a task, and later ones of its line.
   const keyOf = ({ _id, fence }: Pick<EventDocument, '_id' | 'fence'>): string => `${_id} ${fence}`
   const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]))
   const found = source.db
     .collection<EventDocument>(EVENTS)
-    .find(nameRecords(claims, source.isSharded), { maxTimeMS: READ_MS })
+    .find({ _id: { $in: claims.map(({ _id }) => _id) } }, { maxTimeMS: READ_MS })
     .project<Stored>(NEEDED)
   for await (const stored of found) {
     const claim = byKey.get(keyOf(stored))
@@ -97,7 +94,7 @@ interface Reading {
   readonly stored: Stored
 }
 
-async function readTask(source: TaskSource, { claim, handler, stored }: Reading): Promise<TaskEvent | TaskRefusal> {
+async function readTask(source: BodySource, { claim, handler, stored }: Reading): Promise<TaskEvent | TaskRefusal> {
   try {
     // Only the fields that were read are looked at.
     const record = await withBody(source, stored as EventDocument)

@@ -35,7 +35,7 @@ describe('claimDue', () => {
     expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
   })
 
-  it('shares the slots between records without a time and due ones', async () => {
+  it('shares the places between records without a time and due ones', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b', 'c', 'd', 'e', 'f', 'retry', 'later'])
     await changeRecord(open, 'retry', { $set: { dueAt: fromNow(-1_000) } })
@@ -66,7 +66,6 @@ describe('claimDue', () => {
     expect(claim).toEqual({
       ...{
         _id: record._id,
-        slot: record.slot,
         provider: 'acme',
         fence: 1,
         lost: 0,

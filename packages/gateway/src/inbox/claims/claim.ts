@@ -8,8 +8,6 @@ export type NoEffectReason = UnhandledReason | 'test'
 /** The right to settle a record. It is valid until another claim raises the fence. */
 export interface Claim {
   readonly _id: ObjectId
-  /** The slot of the record, if it has one. */
-  readonly slot?: number | undefined
   readonly provider: string
   /** The handler whose task it is. Absent: fulfilment. */
   readonly handler?: string | undefined
@@ -86,10 +84,9 @@ export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
 /** The claim of a record that was claimed on insert. */
 export function initialClaimOf(document: EventDocument): Claim {
-  const { _id, slot, provider, eventId, handler, type, objectId, orderId, facts, fence, requestId, test } = document
+  const { _id, provider, eventId, handler, type, objectId, orderId, facts, fence, requestId, test } = document
   return {
     _id,
-    slot,
     provider,
     handler,
     fence,
@@ -118,10 +115,9 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   const internalErrors = numberOf(record.internalErrors)
   const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
-  const slot = typeof record.slot === 'number' ? record.slot : undefined
   const handler = typeof record.handler === 'string' ? record.handler : undefined
   const line = typeof record.line === 'string' ? record.line : undefined
-  return { _id, slot, provider, handler, line, ...counts, requestId, event, test: record.test === true || undefined }
+  return { _id, provider, handler, line, ...counts, requestId, event, test: record.test === true || undefined }
 }
 
 function numberOf(stored: unknown): number {

@@ -5,8 +5,6 @@ import type { Retention } from '../retention/retention.ts'
 /** Dependencies of the claims. Times are in milliseconds. */
 export interface ClaimsDeps extends Retention {
   readonly db: Db
-  /** Whether a mongos answers. Default: no. */
-  readonly isSharded?: () => boolean
   readonly owner: string
   readonly leaseMs: number
   readonly maxCrashes: number

@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
 import { createLines } from '../lines/lines.ts'
-import type { NamedRecord } from '../slots/name-records.ts'
 import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
@@ -11,7 +10,7 @@ import { settleHeld, updateHeld } from './held-claims.ts'
 import { createFill } from './parts/fill-claims.ts'
 import { createSharedSearch } from './parts/shared-search.ts'
 import { type Seen, shareLook } from './shared-look.ts'
-import { type Taken, takeClaims } from './take-claims.ts'
+import { type NamedRecord, type Taken, takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
 import { findAbandoned, type Holders, readHolders } from './takeover/find-abandoned.ts'
 import { createOwners, type Owners } from './takeover/owners.ts'
@@ -168,6 +167,6 @@ function linesOf(settled: readonly SettledClaim[]): string[] {
 
 function findOldest({ db }: ClaimsDeps, filter: Document, limit: number): Promise<NamedRecord[]> {
   const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
-  const found = db.collection<EventDocument>(EVENTS).find(filter, options).project<NamedRecord>({ slot: 1 })
+  const found = db.collection<EventDocument>(EVENTS).find(filter, options).project<NamedRecord>({ _id: 1 })
   return found.sort({ _id: 1 }).limit(limit).toArray()
 }

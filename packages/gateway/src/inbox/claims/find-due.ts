@@ -18,7 +18,6 @@ export interface SearchDeps extends Pick<ClaimsDeps, 'db' | 'handler' | 'maxDela
 /** A due record that was found. */
 export interface DueRecord {
   readonly _id: ObjectId
-  readonly slot?: number
   readonly provider: string
   /** Set if it may have to wait for another task of its line. */
   readonly line?: string
@@ -83,7 +82,7 @@ async function find({ db, dueIndex }: SearchDeps, filter: Document, limit: numbe
     db
       .collection(EVENTS)
       .find(filter, { ...order, limit, maxTimeMS: SEARCH_MS })
-      .project<DueRecord>({ _id: 1, slot: 1, provider: 1, line: 1 })
+      .project<DueRecord>({ _id: 1, provider: 1, line: 1 })
       .toArray(),
   )
 }

@@ -1,11 +1,10 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
-import { nameRecords, splitRecords } from '../slots/name-records.ts'
 import { settle } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { BY_ID } from './take-claims.ts'
+import { BY_ID, withIds } from './take-claims.ts'
 
 /**
  * Changes records that this process still holds. A record that was claimed again stays as it is.
@@ -14,7 +13,7 @@ import { BY_ID } from './take-claims.ts'
 export async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], stages: Document[]): Promise<void> {
   if (claims.length === 0) return
   const byFence = Map.groupBy(claims, ({ fence }) => fence)
-  const updates = [...byFence].flatMap(([fence, held]) => statements(deps, { claims: held, fence }, stages))
+  const updates = [...byFence].map(([fence, held]) => toStatement(deps, { claims: held, fence }, stages))
   await bulkUpdate(deps.db, { update: EVENTS, updates })
 }
 
@@ -26,16 +25,16 @@ export async function settleHeld(deps: ClaimsDeps, settled: readonly SettledClai
   const groups = Map.groupBy(settled, ({ claim, settlement, attempt }) =>
     JSON.stringify([claim.fence, settlement, attempt]),
   )
-  const updates = [...groups.values()].flatMap((group) => settleStatements(deps, group))
+  const updates = [...groups.values()].flatMap((group) => toSettlement(deps, group))
   const matched = await bulkUpdate(deps.db, { update: EVENTS, updates })
   return matched === settled.length ? [] : findLost(deps, settled)
 }
 
-function settleStatements(deps: ClaimsDeps, group: readonly SettledClaim[]): Document[] {
+function toSettlement(deps: ClaimsDeps, group: readonly SettledClaim[]): Document[] {
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  return statements(deps, { claims, fence: first.claim.fence }, settle(first.settlement, first.attempt, deps))
+  return [toStatement(deps, { claims, fence: first.claim.fence }, settle(first.settlement, first.attempt, deps))]
 }
 
 /** Claims that have the same fence. */
@@ -44,19 +43,16 @@ interface Held {
   readonly fence: number
 }
 
-function statements({ isSharded, owner }: ClaimsDeps, { claims, fence }: Held, u: Document[]): Document[] {
-  return splitRecords(claims, isSharded).map((named) => {
-    const q = { ...named, state: 'processing', leaseOwner: owner, fence }
-    return { q, u, multi: true, hint: BY_ID }
-  })
+function toStatement({ owner }: ClaimsDeps, { claims, fence }: Held, u: Document[]): Document {
+  return { q: { ...withIds(claims), state: 'processing', leaseOwner: owner, fence }, u, multi: true, hint: BY_ID }
 }
 
 /** Claims whose record is gone, has another fence, or is still being processed. */
-async function findLost({ db, isSharded }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
+async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
   const claims = settled.map(({ claim }) => claim)
   const found = await db
     .collection<EventDocument>(EVENTS)
-    .find(nameRecords(claims, isSharded))
+    .find(withIds(claims))
     .project<Pick<EventDocument, '_id' | 'fence' | 'state'>>({ fence: 1, state: 1 })
     .toArray()
   const records = new Map(found.map((record) => [String(record._id), record]))

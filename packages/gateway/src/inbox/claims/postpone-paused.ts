@@ -1,10 +1,9 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { EVENTS } from '../event-document.ts'
-import { splitRecords } from '../slots/name-records.ts'
 import { postpone } from '../transitions.ts'
 import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
 import { type DueRecord, findDue, type SearchDeps } from './find-due.ts'
-import { BY_ID } from './take-claims.ts'
+import { BY_ID, withIds } from './take-claims.ts'
 
 const AT_ONCE = 500
 
@@ -20,9 +19,8 @@ export async function postponePaused(deps: ClaimsDeps & SearchDeps, seen: readon
   const updates = [...byProvider].flatMap(([provider, records]) => {
     const dueAt = paused.get(provider)
     if (dueAt === undefined) return []
-    return splitRecords(records, deps.isSharded).map((named) => {
-      return { q: { ...named, state: 'pending', ...ofHandler(deps) }, u: postpone(dueAt), multi: true, hint: BY_ID }
-    })
+    const q = { ...withIds(records), state: 'pending', ...ofHandler(deps) }
+    return [{ q, u: postpone(dueAt), multi: true, hint: BY_ID }]
   })
   await bulkUpdate(deps.db, { update: EVENTS, updates })
 }

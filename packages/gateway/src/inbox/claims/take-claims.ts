@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
-import { type Document, MongoServerError } from 'mongodb'
+import { type Document, type Filter, MongoServerError } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
-import { type NamedRecord, nameRecords, splitRecords } from '../slots/name-records.ts'
 import { claimRecord } from '../transitions.ts'
 import { type Claim, type FailingTimes, toClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
@@ -11,6 +10,14 @@ import { measureFailing } from './failing-time.ts'
 
 /** The hint of statements that name their records. With a long backlog, the server might prefer to scan all of it. */
 export const BY_ID = { _id: 1 }
+
+/** A record, as far as a statement names it. */
+export type NamedRecord = Pick<EventDocument, '_id'>
+
+/** The filter that names these records. */
+export function withIds(records: readonly NamedRecord[]): Pick<Filter<EventDocument>, '_id'> {
+  return { _id: { $in: records.map(({ _id }) => _id) } }
+}
 
 /** How records are claimed. */
 interface Taking {
@@ -42,7 +49,7 @@ export async function takeClaims<Named extends TakenRecord>(
 }
 
 async function writeClaims<Named extends TakenRecord>(
-  { db, isSharded, owner, leaseMs, activeForMs = () => performance.now() }: ClaimsDeps,
+  { db, owner, leaseMs, activeForMs = () => performance.now() }: ClaimsDeps,
   records: readonly Named[],
   { claimable, claimId }: Taking & { readonly claimId: string },
 ): Promise<readonly Named[]> {
@@ -50,16 +57,15 @@ async function writeClaims<Named extends TakenRecord>(
   const { true: lined = [], false: others = [] } = Object.groupBy(records, ({ line }) => `${line !== undefined}`)
   // One statement each: the index may refuse one, because another task of the line is processed.
   const groups = [...(others.length === 0 ? [] : [others]), ...lined.map((record) => [record])]
-  const statements = groups.flatMap((group) => splitRecords(group, isSharded).map((named) => ({ group, named })))
-  const updates = statements.map(({ named }) => ({ q: { ...named, ...claimable }, u, multi: true, hint: BY_ID }))
+  const updates = groups.map((group) => ({ q: { ...withIds(group), ...claimable }, u, multi: true, hint: BY_ID }))
   const { refused } = await sendUpdates(db, { update: EVENTS, updates })
   const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
   if (failed !== undefined) throw new MongoServerError({ message: 'A claim was refused', code: failed.code })
-  return refused.flatMap(({ index }) => statements[index]?.group ?? [])
+  return refused.flatMap(({ index }) => groups[index] ?? [])
 }
 
 async function readClaims(
-  { db, isSharded, maxDelayMs }: ClaimsDeps,
+  { db, maxDelayMs }: ClaimsDeps,
   records: readonly TakenRecord[],
   claimId: string,
 ): Promise<Claim[]> {
@@ -67,7 +73,7 @@ async function readClaims(
   const taken = await db
     .collection<EventDocument>(EVENTS)
     .aggregate<EventDocument & FailingTimes>([
-      { $match: { ...nameRecords(records, isSharded), claim: claimId } },
+      { $match: { ...withIds(records), claim: claimId } },
       { $set: { failedForMs, orderUnknownForMs } },
       { $project: { raw: 0, headers: 0, sealed: 0, attempts: 0 } },
     ])

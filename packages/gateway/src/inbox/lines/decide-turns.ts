@@ -4,7 +4,6 @@ import { IN_LINE_DUE_AT } from './line.ts'
 /** The first open task of a line: no earlier one is left. */
 export interface Front<Id> {
   readonly _id: Id
-  readonly slot?: number | undefined
   readonly state: EventState
   readonly dueAt?: Date | undefined
 }
@@ -12,7 +11,6 @@ export interface Front<Id> {
 /** A first task that still waits. */
 export interface WaitingFront<Id> {
   readonly _id: Id
-  readonly slot?: number | undefined
   readonly line: string
 }
 
@@ -41,7 +39,7 @@ export function decideTurns<Id, Task extends { readonly _id: Id; readonly line: 
   const claimable = due.filter(isFirst)
   const claimed = new Set(claimable.map(({ _id }) => String(_id)))
   const forgotten = [...fronts].filter(([, front]) => isForgotten(front) && !claimed.has(String(front._id)))
-  const woken = forgotten.map(([line, { _id, slot }]) => ({ _id, line, ...(typeof slot === 'number' && { slot }) }))
+  const woken = forgotten.map(([line, { _id }]) => ({ _id, line }))
   return { claimable, waiting: due.filter((task) => !isFirst(task)), woken }
 }
 

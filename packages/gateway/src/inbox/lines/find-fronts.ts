@@ -64,4 +64,4 @@ async function find(
   return new Map((await found.toArray()).map(({ _id, first, ...front }) => [_id, { ...front, _id: first }]))
 }
 
-const OF_FIRST = Object.fromEntries(['state', 'dueAt', 'slot'].map((name) => [name, { $first: `$${name}` }]))
+const OF_FIRST = Object.fromEntries(['state', 'dueAt'].map((name) => [name, { $first: `$${name}` }]))

@@ -5,7 +5,7 @@ import { EVENTS } from '../event-document.ts'
 import { LINE_INDEX, LINE_STATES, OPEN_LINE_INDEX, OPEN_LINE_STATES } from './line-indexes.ts'
 import type { WithOpenLineIndex } from './with-open-line-index.ts'
 
-type FindLinesDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'isSharded'>
+type FindLinesDeps = Pick<ClaimsDeps, 'db' | 'handler'>
 
 /** Some lines of a handler, in the order of the index. */
 interface LineSlice {
@@ -16,14 +16,12 @@ interface LineSlice {
 
 // The server reads ahead of a limit, about 4 MB of keys. So with a low one it would read the same lines many times.
 const MOST_LINES = 10_000
-const MOST_TASKS = 500
 
 /**
  * Finds the next lines that have open tasks, behind the given one. Without the index `line_open`, lines that only have dead
  * ones are also found.
  */
 export function findLines(deps: FindLinesDeps, withIndex: WithOpenLineIndex, after: string): Promise<LineSlice> {
-  const find = deps.isSharded?.() === true ? findByTasks : findByLine
   return withIndex((isThere) => {
     const [hint, states] = isThere ? [OPEN_LINE_INDEX, OPEN_LINE_STATES] : [LINE_INDEX, LINE_STATES]
     const filter = { line: { $gt: after }, state: { $in: states } }
@@ -32,7 +30,7 @@ export function findLines(deps: FindLinesDeps, withIndex: WithOpenLineIndex, aft
 }
 
 /** The server reads one key of each line, and no record. */
-async function findByLine({ db, handler }: FindLinesDeps, filter: Document, hint: string): Promise<LineSlice> {
+async function find({ db, handler }: FindLinesDeps, filter: Document, hint: string): Promise<LineSlice> {
   const pipeline = [
     { $match: { handler, ...filter } },
     { $sort: IN_ORDER },
@@ -43,19 +41,6 @@ async function findByLine({ db, handler }: FindLinesDeps, filter: Document, hint
   const found = await db.collection(EVENTS).aggregate<{ readonly _id: string }>(pipeline, options).toArray()
   const lines = found.map(({ _id }) => _id)
   return { lines, last: lines.length < MOST_LINES ? null : (lines.at(-1) ?? null) }
-}
-
-/** For a group, a mongos would read every task of each line. So some tasks are read, and the rest of the last line is passed. */
-async function findByTasks({ db, handler }: FindLinesDeps, filter: Document, hint: string): Promise<LineSlice> {
-  const found = await db
-    .collection(EVENTS)
-    .find({ handler, ...filter }, { hint, maxTimeMS: SEARCH_MS })
-    .sort(IN_ORDER)
-    .limit(MOST_TASKS)
-    .project<{ readonly line: string }>({ _id: 0, line: 1 })
-    .toArray()
-  const lines = [...new Set(found.map(({ line }) => line))]
-  return { lines, last: found.length < MOST_TASKS ? null : (lines.at(-1) ?? null) }
 }
 
 const IN_ORDER = { handler: 1, line: 1, lineAt: 1, _id: 1 } as const

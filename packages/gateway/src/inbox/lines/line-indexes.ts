@@ -34,12 +34,10 @@ export const BY_OPEN_LINE: NeededIndex = {
   partialFilterExpression: { line: { $exists: true }, state: { $in: OPEN_LINE_STATES } },
 }
 
-/** The tasks of lines that are processed, in a sharded collection: its indexes cannot be unique. */
+/** The index of the tasks of lines that are processed. Only one task of a line is processed at a time. */
 export const LINE_HELD: NeededIndex = {
   name: LINE_HELD_INDEX,
   key: { handler: 1, line: 1 },
+  unique: true,
   partialFilterExpression: { state: 'processing', line: { $exists: true } },
 }
-
-/** The same of a collection that is not sharded. Only one task of a line is processed at a time. */
-export const UNIQUE_LINE_HELD: NeededIndex = { ...LINE_HELD, unique: true }

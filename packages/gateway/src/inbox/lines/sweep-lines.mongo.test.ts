@@ -3,7 +3,6 @@ import { startProfile } from '@oncehook/kernel/testing/profile'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { copyInLine, HANDLER, type OpenLines, openLines } from '../../testing/handlers/open-lines.ts'
-import { openBehindMongos } from '../../testing/mongos/behind-mongos.ts'
 import { EVENTS } from '../event-document.ts'
 import { advanceLine } from './advance-line.ts'
 import { findLines } from './find-lines.ts'
@@ -111,19 +110,6 @@ describe('a sweep', () => {
     await system.open.events.dropIndex(OPEN_LINE_INDEX)
     await system.claims('one').takeOver(10)
     expect(await waitingIn(system)).toEqual([])
-  })
-
-  it('passes a long line behind a mongos too', async () => {
-    await using system = await openLines(process.env, openBehindMongos)
-    await system.store('a-0', 'b-0')
-    await copyInLine(system.open, 'a-0', 1_200)
-    await letAllWait(system)
-    const claims = system.claims('one')
-    await claims.takeOver(10)
-    await claims.takeOver(10)
-    const waiting = await waitingIn(system)
-    expect(waiting).toHaveLength(1_200)
-    expect(waiting).not.toContain('b-0')
   })
 })
 

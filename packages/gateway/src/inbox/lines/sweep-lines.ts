@@ -6,7 +6,7 @@ import { IN_LINE_DUE_AT } from './line.ts'
 import type { WakeLines } from './wake-lines.ts'
 import type { WithOpenLineIndex } from './with-open-line-index.ts'
 
-type SweepDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'isSharded' | 'ordering' | 'monotonicMs'>
+type SweepDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'ordering' | 'monotonicMs'>
 
 /** What a sweep uses. */
 interface SweepTools {

@@ -1,16 +1,15 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Document, ObjectId } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
-import { BY_ID } from '../claims/take-claims.ts'
+import { BY_ID, type NamedRecord, withIds } from '../claims/take-claims.ts'
 import { EVENTS } from '../event-document.ts'
-import { type NamedRecord, splitRecords } from '../slots/name-records.ts'
 import { wake } from '../transitions.ts'
 import { decideTurns, type WaitingFront } from './decide-turns.ts'
 import type { FindFronts } from './find-fronts.ts'
 import { findHeldLines } from './find-held-lines.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
 
-type WakeDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'isSharded'>
+type WakeDeps = Pick<ClaimsDeps, 'db' | 'handler'>
 
 /** Makes first tasks due that wait. */
 export interface WakeLines {
@@ -48,12 +47,12 @@ export function createWakeLines(deps: WakeDeps, findFronts: FindFronts): WakeLin
 
 /** Changes those of these records that match. */
 export async function writeInLines(
-  { db, isSharded }: WakeDeps,
+  { db }: WakeDeps,
   records: readonly NamedRecord[],
   { filter, u }: { readonly filter: Document; readonly u: Document[] },
 ): Promise<void> {
-  const named = records.length === 0 ? [] : splitRecords(records, isSharded)
-  const updates = named.map((one) => ({ q: { ...one, ...filter }, u, multi: true, hint: BY_ID }))
+  if (records.length === 0) return
+  const updates = [{ q: { ...withIds(records), ...filter }, u, multi: true, hint: BY_ID }]
   await bulkUpdate(db, { update: EVENTS, updates })
 }
 

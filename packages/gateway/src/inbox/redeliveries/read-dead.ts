@@ -2,7 +2,6 @@ import type { Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { NO_BODY } from '../evidence-encryption.ts'
 import { msSince } from '../record-expressions.ts'
-import { type IsSharded, type NamedRecord, nameRecords } from '../slots/name-records.ts'
 
 /** A dead record, as far as its revival depends on it. */
 export interface DeadRecord {
@@ -17,14 +16,14 @@ export interface DeadRecord {
 
 /** Reads those of the records that are dead, by their ids. */
 export async function readDead(
-  { db, isSharded }: { readonly db: Db; readonly isSharded: IsSharded },
-  records: Iterable<NamedRecord & Pick<EventDocument, 'state'>>,
+  db: Db,
+  records: Iterable<Pick<EventDocument, '_id' | 'state'>>,
 ): Promise<ReadonlyMap<string, DeadRecord>> {
   const dead = [...records].filter(({ state }) => state === 'dead')
   if (dead.length === 0) return new Map()
   const found = await db
     .collection(EVENTS)
-    .find(nameRecords(dead, isSharded))
+    .find({ _id: { $in: dead.map(({ _id }) => _id) } })
     .project<DeadRecord>({ ageMs: msSince('receivedAt'), hasBody: { $not: [LACKS_BODY] }, bodyId: 1 })
     .toArray()
   return new Map(found.map((one) => [String(one._id), one]))

@@ -4,9 +4,7 @@ import { type BodiesDeps, createBodies } from '../bodies.ts'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { GROUP_LIMITS } from '../group-limits.ts'
 import { counterOf } from '../record-expressions.ts'
-import { findByKeys, nameByKey, nameOfKey } from '../slots/find-by-keys.ts'
-import { nameRecords } from '../slots/name-records.ts'
-import type { RecordKey } from '../slots/slot.ts'
+import { nameByKey, nameOfKey } from '../record-key.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
 import { createEvidenceRoom } from './evidence-room.ts'
@@ -33,8 +31,6 @@ export interface Requeued {
 
 /** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
 export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps, ReportDeps {
-  /** Whether a mongos answers. Default: no. */
-  readonly isSharded?: () => boolean
   readonly flushMs: number
   /** A redelivery is neither counted nor can it revive its event, because too many others wait. */
   readonly onDropped: () => void
@@ -91,7 +87,7 @@ interface CheckedDelivery extends WrittenDelivery {
 
 async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<Unwritten<readonly Counted[]>> {
   const records = await storedRecords(deps, batch)
-  const dead = await readDead({ db: deps.db, isSharded: deps.isSharded }, records.values())
+  const dead = await readDead(deps.db, records.values())
   for (const item of batch) renewAuditId(item, records.get(nameOfKey(toKey(item))))
   const found = batch.map((item) => {
     const record = records.get(nameOfKey(toKey(item)))
@@ -122,7 +118,7 @@ async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Pro
   if (counts.length > 0) {
     const { refused } = await sendUpdates(deps.db, {
       update: EVENTS,
-      updates: counts.map((one) => toUpdate(deps, one)),
+      updates: counts.map((one) => toUpdate(one)),
     })
     const codes = new Map(refused.map(({ index, code }) => [index, code]))
     for (const [index, written] of counts.entries()) reportWritten(deps, written, codes.get(index))
@@ -175,7 +171,7 @@ function toGroups(revivals: readonly CheckedDelivery[]): readonly (readonly Chec
 async function reviveGroup(deps: WriteDeps, group: readonly CheckedDelivery[]): Promise<readonly CheckedDelivery[]> {
   const { n, refused } = await sendUpdates(deps.db, {
     update: EVENTS,
-    updates: group.map((one) => toUpdate(deps, one)),
+    updates: group.map((one) => toUpdate(one)),
   })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
   // The reply has only the number of the records that were still dead.
@@ -189,15 +185,12 @@ async function reviveGroup(deps: WriteDeps, group: readonly CheckedDelivery[]): 
 }
 
 /** The revivals that a majority has, by the ids of their entries in the audit log: another gateway has its own. */
-async function findRevived(
-  { db, isSharded }: WriteDeps,
-  group: readonly CheckedDelivery[],
-): Promise<ReadonlySet<string>> {
-  const records = group.flatMap(({ record }) => record ?? [])
+async function findRevived({ db }: WriteDeps, group: readonly CheckedDelivery[]): Promise<ReadonlySet<string>> {
+  const _id = { $in: group.flatMap(({ record }) => record?._id ?? []) }
   const revivalId = { $in: group.map(({ item }) => item.auditId) }
   const found = await db
     .collection<EventDocument>(EVENTS)
-    .find({ ...nameRecords(records, isSharded), revivalId }, { readConcern: 'majority' })
+    .find({ _id, revivalId }, { readConcern: 'majority' })
     .project<Pick<EventDocument, 'revivalId'>>({ _id: 0, revivalId: 1 })
     .toArray()
   return new Set(found.map((one) => String(one.revivalId)))
@@ -227,10 +220,9 @@ async function withBodies(deps: RestoreDeps, checked: readonly CheckedDelivery[]
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
-function toUpdate({ isSharded }: RedeliveryCounterDeps, checked: CheckedDelivery): object {
-  const { item, record, differs, requeues, body } = checked
-  const key = toKey(item)
-  const q = isSharded?.() === true ? nameBehindMongos(key, record) : { ...key, handler: key.handler ?? null }
+function toUpdate(checked: CheckedDelivery): object {
+  const { item, differs, requeues, body } = checked
+  const q = nameByKey(toKey(item))
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
@@ -249,26 +241,19 @@ function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: St
   return { auditId, id: String(_id), provider, eventId, reason }
 }
 
-/** A mongos refuses an update of one record that names neither its `_id` nor its shard key. */
-function nameBehindMongos(key: RecordKey, record: StoredRecord | undefined): object {
-  const isUnnamed = record !== undefined && record.slot === undefined
-  return isUnnamed ? { _id: record._id, ...key, handler: key.handler ?? null } : nameByKey(key)
-}
-
 type StoredRecord = Pick<
   EventDocument,
-  '_id' | 'slot' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals' | 'revivalId'
+  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals' | 'revivalId'
 >
 
 const STORED_MEMBERS = {
-  ...{ slot: 1, provider: 1, eventId: 1, handler: 1, bodyHash: 1 },
+  ...{ provider: 1, eventId: 1, handler: 1, bodyHash: 1 },
   ...{ state: 1, reason: 1, revivals: 1, revivalId: 1 },
 }
 
-async function storedRecords(
-  { db, isSharded }: RedeliveryCounterDeps,
-  batch: readonly Counted[],
-): Promise<Map<string, StoredRecord>> {
-  const stored = await findByKeys<StoredRecord>({ db, isSharded }, batch.map(toKey), { projection: STORED_MEMBERS })
+async function storedRecords({ db }: WriteDeps, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
+  if (batch.length === 0) return new Map()
+  const $or = batch.map(({ provider, event }) => ({ provider, eventId: event.id }))
+  const stored = await db.collection(EVENTS).find<StoredRecord>({ $or }, { projection: STORED_MEMBERS }).toArray()
   return new Map(stored.map((record) => [nameOfKey(record), record]))
 }

@@ -85,7 +85,7 @@ async function addRedeliveries(open: OpenInbox, counts: RedeliveryCounter, arriv
 
 /** What the handlers would get: the texts of their tasks, or why they get none. */
 async function sentTasks(open: OpenInbox, encryption = NO_ENCRYPTION): Promise<readonly string[]> {
-  const source = { db: open.db, isSharded: () => false, encryption }
+  const source = { db: open.db, encryption }
   const sent: string[] = []
   for (const handler of ['a', 'b']) {
     const claims = await open.claims({ handler }).claimDue(10)

@@ -1,7 +1,6 @@
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
-import { nameOfKey } from '../slots/find-by-keys.ts'
-import type { RecordKey } from '../slots/slot.ts'
+import { nameOfKey, type RecordKey } from '../record-key.ts'
 import type { BroughtEvidence, EvidenceRoom } from './evidence-room.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */

@@ -1,8 +1,8 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { ObjectId, Timestamp } from 'mongodb'
+import { slotOf } from '../claims/parts/part.ts'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
-import { slotOf } from '../slots/slot.ts'
 
 /** What a task gets besides the evidence of its event. */
 export interface CopyOptions {

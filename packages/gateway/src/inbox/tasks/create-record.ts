@@ -1,10 +1,10 @@
 import { unhandledReason } from '@oncehook/webhooks/providers'
 import { Binary, ObjectId, Timestamp } from 'mongodb'
 import type { ClaimTaker } from '../claims/claim.ts'
+import { slotOf } from '../claims/parts/part.ts'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 import type { Arrival, InboxDeps, StoredBody } from '../inbox.ts'
-import { slotOf } from '../slots/slot.ts'
 import { insertClaimed, insertPaused, insertPending, insertUnhandled, type NewState } from '../transitions.ts'
 
 /** The record of an arrival, as it is inserted: its evidence, and the state in which it begins. */

@@ -1,13 +1,6 @@
 import { ensureIndexes, type NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { type Collection, type Db, MongoServerError } from 'mongodb'
-import {
-  EVENT_INDEXES,
-  EVENTS,
-  KEY_INDEX,
-  SLOT_KEY_INDEX,
-  SLOT_TASK_KEY_INDEX,
-  TASK_KEY_INDEX,
-} from '../event-document.ts'
+import { EVENT_INDEXES, EVENTS, KEY_INDEX, TASK_KEY_INDEX } from '../event-document.ts'
 
 /**
  * Makes the indexes of a collection with tasks of handlers, or those of `needed`. The first time, the new unique index is created before the
@@ -16,22 +9,20 @@ import {
  */
 export async function ensureTaskIndexes(db: Db, needed: NeededIndexes = EVENT_INDEXES): Promise<void> {
   const events = db.collection(EVENTS)
-  const isSlotted = await hasUnique(events, SLOT_KEY_INDEX.name, SLOT_TASK_KEY_INDEX.name)
-  const [next, former] = isSlotted ? [SLOT_TASK_KEY_INDEX, SLOT_KEY_INDEX] : [TASK_KEY_INDEX, KEY_INDEX]
-  await ensureIndexes(db, [{ collection: EVENTS, indexes: [next] }])
+  await ensureIndexes(db, [{ collection: EVENTS, indexes: [TASK_KEY_INDEX] }])
   // A gateway without handlers that starts at the same moment may create the old one again.
   do {
-    if (await hasUnique(events, former.name)) await drop(events, former.name)
+    if (await hasUnique(events, KEY_INDEX.name)) await drop(events, KEY_INDEX.name)
     await ensureIndexes(db, [needed])
-  } while (await hasUnique(events, former.name))
+  } while (await hasUnique(events, KEY_INDEX.name))
 }
 
 const NAMESPACE_NOT_FOUND = 26
 const INDEX_NOT_FOUND = 27
 
-async function hasUnique(events: Collection, ...names: readonly string[]): Promise<boolean> {
+async function hasUnique(events: Collection, wanted: string): Promise<boolean> {
   try {
-    return (await events.indexes()).some(({ name = '', unique }) => unique === true && names.includes(name))
+    return (await events.indexes()).some(({ name, unique }) => unique === true && name === wanted)
   } catch (error) {
     if (hasCode(error, NAMESPACE_NOT_FOUND)) return false
     throw error

@@ -11,8 +11,6 @@ import {
   FIRST_EVENT_INDEXES,
   FIRST_TASK_INDEXES,
   KEY_INDEX,
-  SLOT_KEY_INDEX,
-  SLOT_TASK_KEY_INDEX,
   TASK_DUE_INDEX,
   TASK_KEY_INDEX,
 } from '../event-document.ts'
@@ -319,21 +317,6 @@ describe('ensureTaskIndexes', () => {
     const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
     expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
     await ensureIndexes(database.db, [EVENT_INDEXES])
-  })
-
-  it('replaces the unique index with slots of a collection that is prepared for sharding', async () => {
-    await using database = await testDatabase(process.env)
-    const plain = { ...KEY_INDEX, unique: false }
-    await ensureIndexes(database.db, [{ collection: EVENTS, indexes: [SLOT_KEY_INDEX, plain] }])
-    await ensureTaskIndexes(database.db)
-    await ensureTaskIndexes(database.db)
-    const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([SLOT_TASK_KEY_INDEX.name])
-    expect(await names(database)).toEqual(expect.arrayContaining([KEY_INDEX.name, TASK_DUE_INDEX]))
-    await using open = await openTasks(database)
-    expect(await open.inbox.record(wanted('e1', 'a'))).toBe('recorded')
-    await using other = await openTasks(database)
-    expect(await other.inbox.record(wanted('e1', 'a'))).toBe('duplicate')
   })
 
   it('leaves an index that searches can do without to later, so that deliveries do not wait for it', async () => {

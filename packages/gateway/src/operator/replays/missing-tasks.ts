@@ -2,7 +2,7 @@ import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { Db, FindCursor } from 'mongodb'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
-import { nameByKey, nameOfKey } from '../../inbox/slots/find-by-keys.ts'
+import { nameByKey, nameOfKey } from '../../inbox/record-key.ts'
 import type { ReplayDocument } from './replay-document.ts'
 import { windowStartOf } from './second-look.ts'
 

@@ -51,14 +51,13 @@ export async function planBackfill(
   const record = await withBody({ db, encryption }, stored)
   const rawBody = record.raw.value()
   const members = 'members' in read ? read.members : {}
-  const { provider, eventId, slot } = stored
+  const { provider, eventId } = stored
   const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
   const wishes = findWanting({ provider, rawBody })(event).map(toTask)
   const wish = wishes.find((one) => one.handler === handler)
   if (wish === undefined) return null
   const task = copyAsTask({ ...record, raw: record.raw }, { handler, line: wish.line, members, encryption })
-  const named = slot === undefined ? { provider, eventId } : { slot, provider, eventId }
   const entry = { id, by, reason, ...('failure' in read ? { notRead: read.failure } : {}) }
-  return { q: { ...named, handler }, u: insertBackfilled(task, entry), upsert: true }
+  return { q: { provider, eventId, handler }, u: insertBackfilled(task, entry), upsert: true }
 }

@@ -139,9 +139,8 @@ async function plan(
  * An event is changed only in the state in which it was read, and once for each replay. If it is being processed, or
  * was already made due again, it stays as it is.
  */
-function unchanged({ _id, slot, state }: EventDocument, replay: ReplayDocument): Document {
-  const named = slot === undefined ? { _id } : { _id, slot }
-  return { ...named, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
+function unchanged({ _id, state }: EventDocument, replay: ReplayDocument): Document {
+  return { _id, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
 }
 
 function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {

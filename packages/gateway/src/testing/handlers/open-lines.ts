@@ -35,9 +35,9 @@ export interface OpenLines extends AsyncDisposable {
 }
 
 /** Opens an inbox with its own database. Every task is in the line that its name begins with. */
-export async function openLines(env: NodeJS.ProcessEnv, openDatabase = testDatabase): Promise<OpenLines> {
+export async function openLines(env: NodeJS.ProcessEnv): Promise<OpenLines> {
   await using resources = new AsyncDisposableStack()
-  const database = resources.use(await openDatabase(env))
+  const database = resources.use(await testDatabase(env))
   let expected = 0
   const taker = {
     ...{ admits: () => true, take: () => expect.unreachable(), doubt: () => undefined },

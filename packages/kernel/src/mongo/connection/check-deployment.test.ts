@@ -21,3 +21,13 @@ describe('a node that has just stepped down for another', () => {
     await expect(checkDeployment(answering(hello, true))).rejects.toBeInstanceOf(SettingsError)
   })
 })
+
+describe('a mongos', () => {
+  const mongos = (maxWireVersion: number) =>
+    answering({ msg: 'isdbgrid', isWritablePrimary: true, maxWireVersion }, false)
+
+  it('is accepted from MongoDB 8.0 on', async () => {
+    await expect(checkDeployment(mongos(25))).resolves.toBeUndefined()
+    await expect(checkDeployment(mongos(21))).rejects.toBeInstanceOf(SettingsError)
+  })
+})

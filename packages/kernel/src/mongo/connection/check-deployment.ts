@@ -1,21 +1,25 @@
 import type { Db, Document } from 'mongodb'
 import { SettingsError } from '../../settings.ts'
 
-/** The type of deployment: a replica set, reached at its primary, or a sharded cluster behind mongos. */
-export type Deployment = 'replica_set' | 'sharded'
+// The wire version of MongoDB 8.0. The replies of an older mongos can hide that no majority has confirmed a write.
+const MIN_MONGOS_VERSION = 25
 
 /**
- * Checks that the server is the primary of a replica set or a mongos.
- * @throws SettingsError for a standalone server, and for a direct connection to a node that knows another primary
+ * Checks that the server is the primary of a replica set, or a mongos.
+ * @throws SettingsError for a standalone server, a mongos older than 8.0, and a direct connection to a node that knows
+ * another primary
  * @throws Error while the node is not a primary, because an election may change this
  */
-export async function checkDeployment(db: Db): Promise<Deployment> {
+export async function checkDeployment(db: Db): Promise<void> {
   const hello = await askHello(db)
-  if (isMongos(hello)) return 'sharded'
+  if (isMongos(hello)) {
+    if (hello.maxWireVersion >= MIN_MONGOS_VERSION) return
+    throw new SettingsError(['MONGODB_URI names a mongos older than MongoDB 8.0: name a replica set'])
+  }
   if (typeof hello.setName !== 'string') {
     throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is required, one member is enough'])
   }
-  if (hello.isWritablePrimary === true) return 'replica_set'
+  if (hello.isWritablePrimary === true) return
   // Without a direct connection, the node was the primary a moment ago. The next attempt finds the new one.
   if (hello.arbiterOnly === true || (typeof hello.primary === 'string' && db.client.options.directConnection)) {
     throw new SettingsError([

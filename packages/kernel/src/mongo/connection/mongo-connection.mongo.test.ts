@@ -11,7 +11,6 @@ import { startReplicaSet } from '../../../../../test/support/mongod/mongod-under
 import { Secret } from '../../secret.ts'
 import { SettingsError } from '../../settings.ts'
 import { memoryLogger } from '../../testing/memory-logger.ts'
-import { startOldMongos } from '../../testing/old-mongos.ts'
 import { testDatabase } from '../../testing/test-database.ts'
 import { MAJORITY } from '../majority.ts'
 import { createMongoConnection, type MongoOptions } from './mongo-connection.ts'
@@ -251,20 +250,6 @@ describe.concurrent('open', () => {
     expect((await refusalOf(() => made.open())).problems).toEqual([
       'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
     ])
-  }, 60_000)
-
-  it('still uses a mongos while its URI names a deployment that it refuses', async ({ expect }) => {
-    await using database = await testDatabase(process.env)
-    await using mongos = await startOldMongos(Number(new URL(database.uri.reveal()).port))
-    const { logger, lines } = memoryLogger()
-    let uri = new Secret(`mongodb://127.0.0.1:${mongos.port}/`)
-    const options = { uri, readUri: () => uri, database: database.name, appName: 'kernel-test', maxPoolSize: 2 }
-    const made = createMongoConnection({ ...options, logger })
-    await using _ = { [Symbol.asyncDispose]: () => made.close() }
-    await made.open()
-    uri = database.uri
-    await expect.poll(() => lines.map(({ msg }) => msg), { timeout: 15_000 }).toContain('mongodb.renewal-failed')
-    expect(made.isSharded).toBe(true)
   }, 60_000)
 
   it('ends when it is closed while it tries', async ({ expect }) => {

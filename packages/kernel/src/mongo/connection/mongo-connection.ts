@@ -12,7 +12,7 @@ import type { Secret } from '../../secret.ts'
 import { SettingsError } from '../../settings.ts'
 import type { DatabaseErrors } from '../database-errors.ts'
 import { createAddressFingerprint } from './address-fingerprint.ts'
-import { assertWritable, checkDeployment, type Deployment } from './check-deployment.ts'
+import { assertWritable, checkDeployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
 import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from './deployment-identity.ts'
 import { type ForwardOptions, forwardDatabase } from './forward-database.ts'
@@ -47,8 +47,6 @@ export interface MongoConnection {
   readonly db: Db
   /** The database with majority reads: a local read may return data that is rolled back later. */
   readonly durableDb: Db
-  /** Whether the server is a mongos, which may omit from a reply that no majority confirmed it. */
-  readonly isSharded: boolean
   /**
    * Connects and runs `prepare` (indexes). Retries every second while the deployment is unreachable or rejects the
    * credentials. Gives up only on errors that an operator must fix.
@@ -87,17 +85,14 @@ const BOUNDS = {
 export function createMongoConnection(options: MongoOptions): MongoConnection {
   const { database, logger, now = () => performance.now() } = options
   let prepare: ((db: Db) => Promise<void>) | undefined
-  let deployment: Deployment = 'replica_set'
   let identity: DeploymentIdentity | null = null
   let opened = false
   let closed = false
   const verify = async (client: MongoClient): Promise<void> => {
     const own = client.db(database)
     await client.connect()
-    const answering = await checkDeployment(own)
+    await checkDeployment(own)
     if (identity !== null) await assertSameDeployment(own, identity)
-    // Not for a rejected client: the current client still belongs to the known deployment.
-    deployment = answering
     const [known] = await Promise.all([identity ?? ensureIdentity(own), prepare?.(own)])
     identity = known
   }
@@ -122,9 +117,6 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     },
     db,
     durableDb,
-    get isSharded() {
-      return deployment === 'sharded'
-    },
     async open(preparation) {
       prepare = preparation
       for (let tries = 0; !opened && !closed; tries += 1) {

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto'
 import type { Document } from 'mongodb'
+import type { RecordKey } from '../../record-key.ts'
 
 /** A part of all records: those whose slot has this remainder when divided by the number of parts. */
 export interface Part {
@@ -26,4 +28,12 @@ export function partOf(owner: string, living: readonly string[]): Part | null {
 export function inPart({ parts, remainder }: Part): Document {
   const filter = { slot: { $mod: [parts, remainder] } }
   return filter
+}
+
+/**
+ * The slot of a record: 0 to 4095, the first 12 bits of the SHA-256 of its key without the handler. It never changes, and
+ * keys of any form spread evenly.
+ */
+export function slotOf({ provider, eventId }: RecordKey): number {
+  return Number.parseInt(hash('sha256', `${provider}\n${eventId}`, 'hex').slice(0, 3), 16)
 }

@@ -1,7 +1,7 @@
 import type { EventDocument } from '../../event-document.ts'
 
 /** A record that may have killed its holders. */
-export type Candidate = Pick<EventDocument, '_id' | 'slot' | 'fence' | 'lost' | 'losses' | 'leaseOwner'>
+export type Candidate = Pick<EventDocument, '_id' | 'fence' | 'lost' | 'losses' | 'leaseOwner'>
 
 type Loss = NonNullable<Candidate['losses']>[number]
 

@@ -1,7 +1,6 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../../event-document.ts'
-import { nameRecords } from '../../slots/name-records.ts'
 import { failPoisoned } from '../../transitions.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
@@ -38,11 +37,10 @@ export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners, abandon
   let failed = 0
   for (const candidate of candidates) {
     const check = checkCandidate(candidate, beats, deps.maxCrashes)
-    const { fence, leaseOwner } = candidate
+    const { _id, fence, leaseOwner } = candidate
     const u =
       check === 'dead' ? failPoisoned(deps) : [{ $set: { lost: check.deaths } }, { $unset: ['losses', 'begun'] }]
-    const named = nameRecords([candidate], deps.isSharded)
-    const updates = [{ q: { ...q, ...named, fence, leaseOwner }, u, multi: true, hint: BY_ID }]
+    const updates = [{ q: { ...q, _id, fence, leaseOwner }, u, multi: true, hint: BY_ID }]
     const changed = await bulkUpdate(deps.db, { update: EVENTS, updates })
     if (check === 'dead') failed += changed
   }
@@ -56,7 +54,7 @@ function findCandidates(deps: ClaimsDeps, { filter, limit }: Abandoned): Promise
     { $limit: Math.max(limit, MOST_CHECKED) },
     { $match: mayBePoison(deps) },
     { $limit: MOST_CHECKED },
-    { $project: { slot: 1, fence: 1, lost: 1, losses: 1, leaseOwner: 1 } },
+    { $project: { fence: 1, lost: 1, losses: 1, leaseOwner: 1 } },
   ]
   const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
   return deps.db.collection<EventDocument>(EVENTS).aggregate<Candidate>(pipeline, options).toArray()

@@ -1,14 +1,13 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../../event-document.ts'
-import { splitRecords } from '../../slots/name-records.ts'
 import { releaseFromDead } from '../../transitions.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
-import { BY_ID } from '../take-claims.ts'
+import { BY_ID, withIds } from '../take-claims.ts'
 import { type Abandoned, failPoisonEvents, mayBePoison } from './fail-poison-events.ts'
 import type { Owners } from './owners.ts'
 
-type Held = Pick<EventDocument, '_id' | 'slot' | 'fence'>
+type Held = Pick<EventDocument, '_id' | 'fence'>
 
 /** How many tasks were released, and how many were marked as dead. */
 interface Released {
@@ -27,13 +26,12 @@ export async function releaseUnclaimed(deps: ClaimsDeps, owners: Owners, abandon
   const found = await deps.db
     .collection<EventDocument>(EVENTS)
     .find(releasable, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS })
-    .project<Held>({ slot: 1, fence: 1 })
+    .project<Held>({ fence: 1 })
     .limit(abandoned.limit)
     .toArray()
-  const updates = [...Map.groupBy(found, ({ fence }) => fence)].flatMap(([fence, records]) =>
-    splitRecords(records, deps.isSharded).map((named) => {
-      return { q: { ...named, ...releasable, fence }, u: releaseFromDead(deps.owner), multi: true, hint: BY_ID }
-    }),
-  )
+  const updates = [...Map.groupBy(found, ({ fence }) => fence)].map(([fence, records]) => {
+    const q = { ...withIds(records), ...releasable, fence }
+    return { q, u: releaseFromDead(deps.owner), multi: true, hint: BY_ID }
+  })
   return { poisoned, released: await bulkUpdate(deps.db, { update: EVENTS, updates }) }
 }

@@ -1,12 +1,11 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../../event-document.ts'
-import { splitRecords } from '../../slots/name-records.ts'
 import { releaseFromHolder } from '../../transitions.ts'
 import type { Claim } from '../claim.ts'
 import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
-import { BY_ID } from '../take-claims.ts'
+import { BY_ID, withIds } from '../take-claims.ts'
 
 /**
  * The stray records of this process: they name it as their holder, but it does not hold them. The answer to an insert or
@@ -30,7 +29,7 @@ export interface StrayRecords {
 export const STRAY_AFTER_MS = 20_000
 const MOST_RELEASED = 1_000
 
-type Unheld = Pick<EventDocument, '_id' | 'slot' | 'fence'>
+type Unheld = Pick<EventDocument, '_id' | 'fence'>
 
 /** Creates the search of one process for its stray records. */
 export function createStrayRecords(deps: ClaimsDeps): StrayRecords {
@@ -70,13 +69,11 @@ export function createStrayRecords(deps: ClaimsDeps): StrayRecords {
   }
 }
 
-function releaseThese({ db, isSharded, owner }: ClaimsDeps, stray: readonly Unheld[]): Promise<number> {
-  const updates = [...Map.groupBy(stray, ({ fence }) => fence)].flatMap(([fence, records]) =>
-    splitRecords(records, isSharded).map((named) => {
-      const q = { ...named, state: 'processing', leaseOwner: owner, fence }
-      return { q, u: releaseFromHolder(), multi: true, hint: BY_ID }
-    }),
-  )
+function releaseThese({ db, owner }: ClaimsDeps, stray: readonly Unheld[]): Promise<number> {
+  const updates = [...Map.groupBy(stray, ({ fence }) => fence)].map(([fence, records]) => {
+    const q = { ...withIds(records), state: 'processing', leaseOwner: owner, fence }
+    return { q, u: releaseFromHolder(), multi: true, hint: BY_ID }
+  })
   return bulkUpdate(db, { update: EVENTS, updates })
 }
 
@@ -100,5 +97,5 @@ async function readFences({ db, owner }: ClaimsDeps, ids: readonly ObjectId[]): 
   const events = db.collection<EventDocument>(EVENTS)
   const filter = { _id: { $in: [...ids] }, state: 'processing', leaseOwner: owner } as const
   const found = events.find(filter, { hint: PROCESSING_INDEX })
-  return found.maxTimeMS(SEARCH_MS).project<Unheld>({ slot: 1, fence: 1 }).toArray()
+  return found.maxTimeMS(SEARCH_MS).project<Unheld>({ fence: 1 }).toArray()
 }
