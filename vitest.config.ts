@@ -129,8 +129,6 @@ export default defineConfig({
     pool: 'forks',
     // A system ends one service after the other, and each has its own limit.
     hookTimeout: 60_000,
-    // CI shares its machine. The closing lines name each test that passed only then, and more than a few of them fail the run.
-    retry: process.env.CI ? 1 : 0,
     // A second, which is usual, is too short where a process starts meanwhile; what never comes true still fails.
     expect: { poll: { timeout: 20_000 } },
     globalSetup: ['test/support/mongod/mongod-setup.ts'],

@@ -1,49 +1,115 @@
-import { globSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { parseCLI, startVitest } from 'vitest/node'
+import { writeFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { createVitest, parseCLI, type TestSpecification, type Vitest } from 'vitest/node'
 import { checks, runChecks } from './check/run-checks.ts'
-import { addTallies, countSkippedAsFailed, countTests, describeTally, type Tally } from './test/tally.ts'
+import { findMongod } from './mongod/find-mongod.ts'
+import { describeFailure, type FailureFormat, findFailures } from './test/failures.ts'
+import { type ChosenFiles, toolsOf, withoutLong, withTools } from './test/needs.ts'
+import { Progress, plural, seconds } from './test/progress.ts'
+import { resultRows } from './test/result-rows.ts'
+import { addTallies, countFiles, countTests, describeTally, refuseSkipped, type Tally } from './test/tally.ts'
+import { findTools } from './tools/find-tool.ts'
 
-const repository = resolve(import.meta.dirname, '..')
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+// Runs tests. Arguments are vitest's, and two of our own: --verbose names each test, --json FILE writes all results.
+const MOST_SLOW = 20
+const root = resolve(import.meta.dirname, '..')
 const args = process.argv.slice(2)
+const verbose = takeFlag('--verbose') !== undefined
+const jsonFile = takeFlag('--json', 1)
+const { filter, options } = parseCLI(['vitest', 'run', ...args], { allowUnknownOptions: false })
+const isWhole = filter.length === 0 && options.project === undefined && options.testNamePattern === undefined
 
-const SLOW_ROWS: Readonly<Record<string, string>> = {
-  'test/fault/!(kill).fault.test.ts': 'rows of faults, minutes long: npm run test:fault',
-  'test/container/*.fault.test.ts': 'faults of containers, minutes long: npm test -- test/container',
+const pattern = options.testNamePattern === undefined ? undefined : new RegExp(options.testNamePattern)
+
+const progress = new Progress({
+  root,
+  verbose,
+  pattern,
+  write: (text) => void process.stdout.write(process.stdout.isTTY ? text : stripVTControlCharacters(text)),
+  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+})
+const say = (line: string): void => progress.say(line)
+
+say('Reading the test files, and looking for MongoDB and what else they need …')
+const [vitest] = await Promise.all([
+  createVitest('test', { ...options, root, watch: false, reporters: [progress] }),
+  prepareMongod(),
+])
+const tally = await test(vitest).finally(() => vitest.close())
+const { tally: final, refused } = process.env.CI ? refuseSkipped(tally) : { tally, refused: [] }
+for (const line of [...refused, `Took ${seconds(performance.now())}`, ...describeTally(final)]) say(line)
+process.exit(final.failed > 0 ? 1 : 0) // do not wait for handles that a test left open
+
+/** Takes a flag of our own out of the arguments, with its value. */
+function takeFlag(name: string, values: 0 | 1 = 0): string | undefined {
+  const index = args.indexOf(name)
+  return index < 0 ? undefined : args.splice(index, 1 + values).at(-1)
 }
 
-const checked = args.length === 0 ? await check() : undefined // a filtered run only runs tests
-// Fault tests wait for leases, time-outs and elections. That takes minutes, so only CI and filtered runs include them.
-const exclusions = Object.keys(SLOW_ROWS).map((rows) => `--exclude=${rows}`)
-const unhurried = args.length > 0 || Boolean(process.env.CI)
-const tested = unhurried ? await test(args) : addTallies(await test(exclusions), slowRowsSkipped())
-const sum = checked ? addTallies(checked, tested) : tested
-const tally = process.env.CI ? countSkippedAsFailed(sum) : sum
-say(`Took ${Math.round(performance.now() / 1_000)} s`)
-for (const line of describeTally(tally)) say(line)
-process.exit(tally.failed > 0 ? 1 : 0) // do not wait for handles that a test left open
-
-function slowRowsSkipped(): Tally {
-  const reasons = new Map(
-    Object.entries(SLOW_ROWS).map(([rows, reason]) => [reason, globSync(rows, { cwd: repository }).length] as const),
-  )
-  return { passed: 0, failed: 0, skipped: [...reasons.values()].reduce((sum, count) => sum + count, 0), reasons }
-}
-
-async function check(): Promise<Tally> {
-  const results = await runChecks(repository, checks({ fix: false }), say)
-  const passed = results.filter((result) => result.passed).length
-  return { passed, failed: results.length - passed, skipped: 0, reasons: new Map() }
-}
-
-async function test(filtersAndOptions: readonly string[]): Promise<Tally> {
-  const { filter, options } = parseCLI(['vitest', 'run', ...filtersAndOptions], { allowUnknownOptions: false })
-  const vitest = await startVitest('test', filter, { ...options, root: repository, watch: false })
+/** Almost every test needs a MongoDB server, so nothing begins without one. */
+async function prepareMongod(): Promise<void> {
+  if (process.env.MONGODB_URI) return
   try {
-    const tally = countTests(vitest.state.getTestModules(), vitest.state.getUnhandledErrors().length)
-    return process.exitCode && tally.failed === 0 ? { ...tally, failed: 1 } : tally // no test began, or none was found
-  } finally {
-    await vitest.close()
+    await findMongod({ env: process.env, say })
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : error}`)
+    for (const line of describeTally({ passed: 0, failed: 1, skipped: new Map() })) say(line)
+    process.exit(1)
   }
+}
+
+/** Runs the chosen tests, and beside the first of them the checks, and says what failed. */
+async function test(vitest: Vitest): Promise<Tally> {
+  await vitest.standalone()
+  const specifications = await vitest.getRelevantTestSpecifications(filter)
+  const fileOf = ({ moduleId }: TestSpecification): string => relative(root, moduleId)
+  const { run, skipped } = await choose(specifications.map(fileOf))
+  const chosen = new Set(run)
+  say(`${plural(run.length, 'file')} to test${skipped.size === 0 ? '' : ', and to skip:'}`)
+  const left = countFiles(skipped)
+  for (const line of describeTally(left).slice(0, -1)) say(`  ${line}`)
+  const checking = isWhole ? runChecks(root, checks({ fix: false }), say) : []
+  const running = specifications.filter((one) => chosen.has(fileOf(one)))
+  const { testModules: modules, unhandledErrors: stray } = await vitest
+    .runTestSpecifications(running, true)
+    // What prepares all tests failed.
+    .catch((error: unknown) => ({ testModules: vitest.state.getTestModules(), unhandledErrors: [error] }))
+  const checked = await checking
+  const failures = findFailures(modules, stray)
+  const failedChecks = checked.filter(({ passed }) => !passed)
+  if (failures.length + failedChecks.length > 0) say('\nFailures:')
+  for (const { name, output } of failedChecks) say(`✗ ${name}\n${output}\nAlone: npm run check\n`)
+  const format: FailureFormat = {
+    root,
+    format: (error, project) => vitest.logger.formatError(error, project ? { project } : {}),
+    printedBy: (id) => progress.printedBy(id),
+  }
+  for (const line of failures.flatMap((failure) => describeFailure(failure, format))) say(line)
+  describeTimes()
+  if (jsonFile !== undefined) writeFileSync(jsonFile, JSON.stringify(resultRows(root, modules, skipped), null, 1))
+  const failed = failedChecks.length
+  const ofChecks = { passed: checked.length - failed, failed, skipped: new Map() }
+  const tested = addTallies(countTests(modules, stray.length, pattern), left, ofChecks)
+  // Vitest itself says what failed: no file matches, too little is covered.
+  const isBroken = specifications.length === 0 || (process.exitCode && tested.failed === 0)
+  if (specifications.length === 0) say(`No test file matches ${filter.join(' ')}`)
+  return isBroken ? { ...tested, failed: tested.failed + 1 } : tested
+}
+
+async function choose(files: readonly string[]): Promise<ChosenFiles> {
+  const unhurried = isWhole && !process.env.CI ? withoutLong(files) : { run: files, skipped: new Map() }
+  const { run, skipped } = withTools(unhurried.run, await findTools(toolsOf(unhurried.run)))
+  return { run, skipped: new Map([...unhurried.skipped, ...skipped]) }
+}
+
+/** What took long, and how long each group took. */
+function describeTimes(): void {
+  for (const line of progress.slow.slice(0, MOST_SLOW)) say(`Slow: ${line}`)
+  const times = progress.groups.map(({ name, startedAt, endedAt }) =>
+    startedAt === undefined || endedAt === undefined
+      ? `${name} did not end`
+      : `${name} ${seconds(endedAt - startedAt)}`,
+  )
+  if (times.length > 0) say(`Time of each group: ${times.join(', ')}`)
 }

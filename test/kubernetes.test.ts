@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
 import { gatewaySchema } from '@oncehook/gateway/settings'
-import { beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { type InstalledTool, installPythonTool } from '../scripts/python-tools/install-python-tool.ts'
+import { requireTool } from '../scripts/tools/find-tool.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const folder = join(repository, 'docker/kubernetes')
@@ -15,8 +15,6 @@ const files = globSync('*.yaml', { cwd: folder }).filter((name) => name !== 'kus
 // This file is for the Gateway API. Neither a plain cluster nor the validator has its schemas.
 const ROUTE = 'http-route.yaml'
 
-// It contains the schemas of every version that it knows, so it needs no cluster and no network.
-const VALIDATOR = { name: 'kubernetes-validate', command: 'kubernetes-validate' }
 const VERSIONS = ['1.30.0', '1.37.0']
 
 interface Manifest {
@@ -27,8 +25,6 @@ interface Manifest {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`)
-
 const manifests = files.flatMap((file) =>
   parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((document) => document.toJS() as Manifest),
 )
@@ -37,26 +33,27 @@ const named = (kind: string, name: string): Manifest =>
   ofKind(kind).find((manifest) => manifest.metadata.name === name) ?? expect.unreachable(`${kind} ${name}`)
 
 describe('the Kubernetes manifests', () => {
-  let tool: InstalledTool | undefined
-  beforeAll(async () => {
-    tool = await installPythonTool(VALIDATOR, process.env, say).catch(() => undefined)
-  }, 120_000)
-
-  const validate = (context: TestContext, version: string, paths: readonly string[]) => {
-    const { command, env } = tool ?? context.skip(`python3 with pip cannot install ${VALIDATOR.name} here`)
-    return spawnSync(command, ['--strict', '--kubernetes-version', version, ...paths], { env, encoding: 'utf8' })
+  // It contains the schemas of every version that it knows, so it needs no cluster and no network.
+  const validate = async (context: TestContext, version: string, paths: readonly string[]) => {
+    const packages = await requireTool('kubernetes-validate', context)
+    const env = { ...process.env, PYTHONPATH: packages }
+    return spawnSync(
+      join(packages, 'bin/kubernetes-validate'),
+      ['--strict', '--kubernetes-version', version, ...paths],
+      { env, encoding: 'utf8' },
+    )
   }
 
-  it.for(VERSIONS)('are what the schemas of version %s allow, to the last property', (version, context) => {
+  it.for(VERSIONS)('are what the schemas of version %s allow, to the last property', async (version, context) => {
     const paths = files.filter((file) => file !== ROUTE).map((file) => join(folder, file))
-    const { status, stdout, stderr } = validate(context, version, paths)
+    const { status, stdout, stderr } = await validate(context, version, paths)
     expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
     expect(stdout.match(/^INFO .+ passed /gm)).toHaveLength(
       manifests.filter(({ kind }) => kind !== 'Gateway' && kind !== 'HTTPRoute').length,
     )
   })
 
-  it('are refused when a property is misspelt', (context) => {
+  it('are refused when a property is misspelt', async (context) => {
     const path = mkdtempSync(join(tmpdir(), 'oncehook-kubernetes-'))
     context.onTestFinished(() => rmSync(path, { recursive: true }))
     const broken = join(path, 'gateway.yaml')
@@ -64,7 +61,7 @@ describe('the Kubernetes manifests', () => {
       broken,
       readFileSync(join(folder, 'gateway.yaml'), 'utf8').replace('readinessProbe:', 'readynessProbe:'),
     )
-    expect(validate(context, '1.37.0', [broken]).stdout).toMatch(/^ERROR .+'readynessProbe' was unexpected/m)
+    expect((await validate(context, '1.37.0', [broken])).stdout).toMatch(/^ERROR .+'readynessProbe' was unexpected/m)
   })
 
   it('are all listed for kustomize', () => {

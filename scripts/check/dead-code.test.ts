@@ -40,7 +40,7 @@ it('the check for dead code sees exports and files of each package that nobody u
     for (const file of files) await appendFile(join(copy, file), 'export const planted = 1\n')
     const said: string[] = []
     const deadCode = checks({ fix: false }).filter(({ name }) => name === 'dead code')
-    expect(await runChecks(copy, deadCode, (text) => said.push(text))).toEqual([{ name: 'dead code', passed: false }])
+    expect(await runChecks(copy, deadCode, (text) => said.push(text))).toMatchObject([{ passed: false }])
     const reported = said.join('\n').match(/plantedIn_\w+/g)
     expect(reported?.toSorted()).toEqual(names.map(({ name }) => name))
     expect(

@@ -13,6 +13,7 @@ export interface Check {
 export interface CheckResult {
   readonly name: string
   readonly passed: boolean
+  readonly output: string
 }
 
 /**
@@ -48,8 +49,9 @@ export function runChecks(repository: string, list: readonly Check[], say: Say):
       const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit])
       const seconds = ((performance.now() - started) / 1_000).toFixed(1)
       say(`${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)`)
-      if (code !== 0) say(`${stdout}${stderr}`.trimEnd())
-      return { name, passed: code === 0 }
+      const output = `${stdout}${stderr}`.trimEnd()
+      if (code !== 0) say(output)
+      return { name, passed: code === 0, output }
     }),
   )
 }

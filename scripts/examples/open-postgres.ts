@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findPostgres, NO_POSTGRES } from '../../test/support/postgres/find-postgres.ts'
 import { startPostgresProcess } from '../postgres/postgres-process.ts'
 import { withProgress } from '../progress.ts'
+import { requireTool } from '../tools/find-tool.ts'
 import type { ExamplePreparation } from './examples.ts'
 
 /** The URL of the database that `DATABASE_URL` names, or of a private server that keeps its data. */
 export async function openPostgres({ env, data, say, add }: ExamplePreparation): Promise<string> {
   if (env.DATABASE_URL) return env.DATABASE_URL
-  const programs = findPostgres(env)
-  if (programs === null) throw new Error(`Install a PostgreSQL server, or set DATABASE_URL: ${NO_POSTGRES}`)
+  const programs = await requireTool('postgresql').catch((error: Error) => {
+    throw new Error(`Install a PostgreSQL server, or set DATABASE_URL: ${error.message}`)
+  })
   const starting = startPostgresProcess({
     programs,
     data: postgresFolder(data.path),

@@ -1,83 +1,54 @@
 import { describe, expect, it } from 'vitest'
 import type { TestModule } from 'vitest/node'
-import { addTallies, countSkippedAsFailed, countTests, describeTally, NOT_TO_BE_HAD } from './tally.ts'
+import { NOT_TO_BE_HAD } from '../tools/find-tool.ts'
+import { addTallies, countFiles, countTests, describeTally, refuseSkipped } from './tally.ts'
 
-const tests = {
-  passed: 7,
-  failed: 0,
-  skipped: 3,
-  reasons: new Map([
-    ['no Docker engine answers', 2],
-    ['marked so', 1],
-  ]),
-}
-const checks = { passed: 3, failed: 0, skipped: 0, reasons: new Map<string, number>() }
+const NO_ENGINE = 'a Docker engine is missing'
+const tests = { passed: 7, failed: 0, skipped: new Map([[NO_ENGINE, { tests: 2, files: 0 }]]) }
+const checks = { passed: 3, failed: 0, skipped: new Map() }
+const files = countFiles(new Map([[NO_ENGINE, ['a.test.ts']]]))
 
 describe('the closing lines of npm test', () => {
-  it('say why tests were skipped, then only the counts', () => {
-    expect(describeTally(addTallies(checks, tests))).toEqual([
-      'Skipped 2 tests: no Docker engine answers',
-      'Skipped 1 test: marked so',
+  it('say why tests and files were skipped, then only the counts', () => {
+    expect(describeTally(addTallies(checks, tests, files))).toEqual([
+      'Skipped 1 file and 2 tests: a Docker engine is missing',
       '10 passed, 0 failed, 3 skipped',
     ])
   })
 
-  it('count skipped tests as failed if CI is set', () => {
-    expect(describeTally(countSkippedAsFailed(tests))).toEqual([
-      'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
-      'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
-      '7 passed, 3 failed, 0 skipped',
-    ])
-  })
-
-  it('count tests as skipped, even if CI is set, if this machine cannot get what they need', () => {
+  it('count as failed what CI must not skip', () => {
     const reason = `${NOT_TO_BE_HAD}Maven cannot fetch it`
-    const withOneMore = { ...tests, skipped: 4, reasons: new Map([...tests.reasons, [reason, 1]]) }
-    expect(describeTally(countSkippedAsFailed(withOneMore))).toEqual([
-      'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
-      'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
+    const excused = { ...checks, skipped: new Map([[reason, { tests: 1, files: 0 }]]) }
+    const { tally, refused } = refuseSkipped(addTallies(tests, files, excused))
+    expect([...refused, ...describeTally(tally)]).toEqual([
+      'CI skips nothing that can be had, but 1 file and 2 tests: a Docker engine is missing',
       'Skipped 1 test: not to be had here: Maven cannot fetch it',
-      '7 passed, 3 failed, 1 skipped',
-    ])
-  })
-
-  it('name the tests that passed only when they were repeated', () => {
-    const once = { ...checks, repeated: ['one that waits (a.test.ts): expected 1 to be 2'] }
-    expect(describeTally(addTallies(once, checks))).toEqual([
-      'Passed only when it was repeated: one that waits (a.test.ts): expected 1 to be 2',
-      '6 passed, 0 failed, 0 skipped',
+      '10 passed, 3 failed, 1 skipped',
     ])
   })
 })
 
 describe('the tests of a run', () => {
-  const errors = (message: string) => [{ message: `${message}\nat line 1` }]
-  const flaky = (fullName: string, message = 'expected 1 to be 2') => ({
+  const test = (fullName: string, state: string, note?: string) => ({
     fullName,
-    module: { relativeModuleId: 'a.test.ts' },
-    result: () => ({ state: 'passed', errors: errors(message) }),
-    diagnostic: () => ({ flaky: true }),
+    options: { mode: 'run' },
+    result: () => ({ state, note }),
   })
-  const moduleOf = (tests: readonly object[]) =>
-    ({
-      errors: () => [],
-      children: { allSuites: () => [], allTests: () => tests },
-    }) as unknown as TestModule
+  const moduleOf = (all: readonly object[], errors: readonly object[] = []) =>
+    ({ errors: () => errors, children: { allSuites: () => [], allTests: () => all } }) as unknown as TestModule
 
-  it('may pass when they are repeated, if they are few', () => {
-    expect(countTests([moduleOf(['one', 'two', 'three'].map((name) => flaky(name)))], 0)).toMatchObject({
-      passed: 3,
-      failed: 0,
-      repeated: ['one', 'two', 'three'].map((name) => `${name} (a.test.ts): expected 1 to be 2`),
+  it('are counted, and so are files that failed, errors outside of tests, and tests that did not end', () => {
+    const all = [test('one', 'passed'), test('two', 'failed'), test('three', 'pending')]
+    const modules = [moduleOf(all), moduleOf([test('four', 'skipped')], [{}])]
+    expect(countTests(modules, 1)).toEqual({
+      passed: 1,
+      failed: 4,
+      skipped: new Map([['what prepares it failed', { tests: 1, files: 0 }]]),
     })
-    const five = ['1', '2', '3', '4', '5'].map((name) => flaky(name))
-    expect(countTests([moduleOf(five)], 0)).toMatchObject({ passed: 3, failed: 2 })
   })
 
-  it('fail if a property had a counterexample', () => {
-    expect(countTests([moduleOf([flaky('one', 'Property failed after 7 tests')])], 0)).toMatchObject({
-      passed: 0,
-      failed: 1,
-    })
+  it('are not counted if a pattern leaves them out', () => {
+    const all = [test('one', 'skipped', NO_ENGINE), test('two', 'skipped')]
+    expect(countTests([moduleOf(all)], 0, /one/).skipped).toEqual(new Map([[NO_ENGINE, { tests: 1, files: 0 }]]))
   })
 })

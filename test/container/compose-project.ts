@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
 import { runDocker, runProgram } from '../support/containers/run-docker.ts'
 import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
@@ -164,12 +165,5 @@ function lines(text: string): string[] {
 
 /** Compose 2, as a part of `docker`, or Debian's separate program. */
 async function findCompose(context: TestContext): Promise<string[]> {
-  for (const program of [['docker', 'compose'], ['docker-compose']]) {
-    const works = await runProgram([...program, 'version']).then(
-      () => true,
-      () => false,
-    )
-    if (works) return program
-  }
-  return context.skip('neither docker compose nor docker-compose is here')
+  return (await requireTool('compose', context)).split(' ')
 }

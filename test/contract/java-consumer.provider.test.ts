@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { verifyConsumer } from '../../packages/cli/src/contract/verify-consumer.ts'
-import { NOT_TO_BE_HAD } from '../../scripts/test/tally.ts'
+import { NOT_TO_BE_HAD, requireTool } from '../../scripts/tools/find-tool.ts'
 import { verifySender } from './verify-sender.ts'
 
 const CONSUMER = 'java-shop'
@@ -20,8 +20,6 @@ const NOT_FOUND = /could not (?:be resolved|resolve|find artifact|transfer artif
 
 /** Runs the tests of the consumer, which write its pact into a folder. Resolves to why they cannot run, or to null. */
 async function runConsumer(pacts: string, built: string): Promise<string | null> {
-  const isThere = await run('mvn', ['--version']).then(Boolean, () => false)
-  if (!isThere) return 'mvn is missing: apt-get install maven'
   const pom = join(import.meta.dirname, 'java-consumer', 'pom.xml')
   const args = [...SHORT, '--file', pom, `-Dpacts=${pacts}`, `-Dbuilt=${built}`, 'test']
   return await run('mvn', args, { env: { ...process.env, MAVEN_OPTS } }).then(
@@ -34,10 +32,11 @@ async function runConsumer(pacts: string, built: string): Promise<string | null>
 }
 
 // The first run fetches the packages.
-it('keeps a contract that a team has written in Java', { timeout: 300_000 }, async ({ skip }) => {
+it('keeps a contract that a team has written in Java', { timeout: 300_000 }, async (context) => {
+  await requireTool('maven', context)
   await using folder = await mkdtempDisposable(join(tmpdir(), 'pacts-'))
   const missing = await runConsumer(folder.path, join(folder.path, 'built'))
-  if (missing !== null) skip(missing)
+  if (missing !== null) context.skip(missing)
   const name = `${CONSUMER}-gateway.json`
   const file = join(folder.path, name)
   const checked = verifyConsumer(JSON.parse(await readFile(file, 'utf8')))

@@ -1,8 +1,8 @@
-import { globSync } from 'node:fs'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'vitest'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { until } from '../support/until.ts'
 
 /** The clock of one process, set by a test. Timers use the monotonic clock and stay as they are. */
@@ -14,11 +14,10 @@ export interface FakeClock extends AsyncDisposable {
 }
 
 const TOLERANCE_S = 30
-const [LIBRARY] = globSync(['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'])
 
-/** Creates a clock that shows the real time. Skips the test, and says why, where libfaketime is missing. */
+/** Creates a clock that shows the real time. Skips the test without libfaketime. */
 export async function createFakeClock(context: TestContext): Promise<FakeClock> {
-  if (LIBRARY === undefined) context.skip('libfaketime is missing: apt-get install faketime')
+  const library = await requireTool('faketime', context)
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-clock-'))
   const file = join(folder, 'offset')
   const write = async (seconds: number): Promise<void> => {
@@ -29,7 +28,7 @@ export async function createFakeClock(context: TestContext): Promise<FakeClock> 
   await write(0)
   return {
     env: {
-      LD_PRELOAD: LIBRARY ?? '',
+      LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_CACHE_DURATION: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',

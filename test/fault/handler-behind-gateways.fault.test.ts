@@ -7,8 +7,8 @@ import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, expect, it, type TestContext } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { type HandlerDatabase, prepareMongo, preparePostgres } from '../support/handler/handler-database.ts'
-import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
 import { until } from '../support/until.ts'
 
 // Half of the cycles on each database. `npm run test:handlers` has 100 on each.
@@ -75,10 +75,8 @@ it.for(['PostgreSQL', 'MongoDB'] as const)(
   },
 )
 
-function prepare(kind: 'PostgreSQL' | 'MongoDB', { skip }: TestContext): Promise<HandlerDatabase> {
-  if (kind === 'MongoDB') return prepareMongo()
-  const programs = findPostgres(process.env)
-  return programs === null ? skip(NO_POSTGRES) : preparePostgres(programs)
+async function prepare(kind: 'PostgreSQL' | 'MongoDB', context: TestContext): Promise<HandlerDatabase> {
+  return kind === 'MongoDB' ? prepareMongo() : preparePostgres(await requireTool('postgresql', context))
 }
 
 function optionsOf(database: Parameters<typeof startGateway>[0]['database'], port: number) {

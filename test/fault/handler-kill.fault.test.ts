@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, it, type TestContext } from 'vitest'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { type HandlerDatabase, prepareMongo, preparePostgres } from '../support/handler/handler-database.ts'
-import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 // Half of the cycles on each database. `npm run test:handlers` has 100 on each.
@@ -23,14 +23,11 @@ type Kind = (typeof KINDS)[number]
 const databases = new Map<Kind, Promise<HandlerDatabase>>()
 
 /** The database of this kind. It starts when it is first used. */
-function databaseOf(kind: Kind, { skip }: TestContext): Promise<HandlerDatabase> {
-  const programs = findPostgres(process.env)
-  if (kind === 'PostgreSQL' && programs === null) return skip(NO_POSTGRES)
+async function databaseOf(kind: Kind, context: TestContext): Promise<HandlerDatabase> {
+  const programs = kind === 'PostgreSQL' ? await requireTool('postgresql', context) : null
   const database =
     databases.get(kind) ??
-    (programs !== null && kind === 'PostgreSQL' ? preparePostgres(programs) : prepareMongo()).then((one) =>
-      stack.use(one),
-    )
+    (programs === null ? prepareMongo() : preparePostgres(programs)).then((one) => stack.use(one))
   databases.set(kind, database)
   return database
 }

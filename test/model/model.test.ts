@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import { checkModel, type ModelResult } from '../../scripts/model/check-model.ts'
-import { type ProvidedTlc, provideTlc } from '../../scripts/model/provide-tlc.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 
 const folder = resolve(import.meta.dirname, '../../docs/model')
 const module = join(folder, 'Oncehook.tla')
@@ -67,25 +67,18 @@ describe('the configurations', () => {
 })
 
 describe('TLC', () => {
-  let tlc: ProvidedTlc
-  beforeAll(async () => {
-    tlc = await provideTlc(process.env)
-  }, LONGEST_MS)
-
-  const check = ({ path: config }: Configuration, workers: number): Promise<ModelResult> | { missing: string } =>
-    'jar' in tlc ? checkModel({ jar: tlc.jar, modules: [module], config, workers }) : tlc
+  const check = async ({ path: config }: Configuration, workers: number, context: TestContext): Promise<ModelResult> =>
+    checkModel({ jar: await requireTool('tlc', context), modules: [module], config, workers })
 
   it.for(right)('finds no fault with $name', { timeout: LONGEST_MS }, async (configuration, context) => {
-    const result = await check(configuration, 2)
-    if ('missing' in result) return context.skip(result.missing)
+    const result = await check(configuration, 2, context)
     expect(result.violated, result.output.slice(-8_000)).toBe(null)
     expect(result.states).toBeGreaterThan(FEWEST_STATES)
     expect(result.states).toBe(documentedStates(configuration))
   })
 
   it.for(broken)('finds what $name breaks', { timeout: LONGEST_MS }, async (configuration, context) => {
-    const result = await check(configuration, 1)
-    if ('missing' in result) return context.skip(result.missing)
+    const result = await check(configuration, 1, context)
     const expected = configuration.breaks === PROPERTY ? 'temporal' : configuration.breaks
     expect(result.violated, result.output.slice(-8_000)).toBe(expected)
   })

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import { checkTrace, type Trace } from '../../scripts/model/check-trace.ts'
-import { type ProvidedTlc, provideTlc } from '../../scripts/model/provide-tlc.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { LOST_ANSWER } from '../support/model/lose-answers.ts'
 import { copySources } from '../support/model/mutated-copy.ts'
 import { outliveLease } from '../support/model/outlive-lease.ts'
@@ -13,11 +13,6 @@ import { countTakeovers } from '../support/model/takeovers.ts'
 const repository = resolve(import.meta.dirname, '../..')
 const folder = join(repository, 'docs/model')
 const LONGEST_MS = 300_000
-
-let tlc: ProvidedTlc
-beforeAll(async () => {
-  tlc = await provideTlc(process.env)
-}, LONGEST_MS)
 
 /** Both gateways get each event at the same time, and once more after its 200. */
 async function deliverTwice({ gateways, makePayments }: RecordedRun): Promise<void> {
@@ -111,8 +106,7 @@ async function killFulfilment({ gateways: [first], makePayments, stack, untilRec
 }
 
 async function refusals(trace: Trace, context: TestContext): Promise<string[]> {
-  if ('missing' in tlc) return context.skip(tlc.missing)
-  return checkTrace({ jar: tlc.jar, folder, trace })
+  return checkTrace({ jar: await requireTool('tlc', context), folder, trace })
 }
 
 const GUARDS = [

@@ -7,9 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { expect, it } from 'vitest'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { type RunningExample, startExample } from '../support/examples/running-example.ts'
-import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
-import { findPythonPackages, NO_PYTHON_PACKAGES } from '../support/python/python-packages.ts'
 
 const PATIENCE = { timeout: 60_000, interval: 100 }
 // A payment that comes before its order is refused, and sent again after a minute and a little more.
@@ -46,8 +45,8 @@ function eventsAbout(id: string, customer: string): object[] {
 
 it('subscriptions-postgres counts each event once, in any order, even if it is killed', {
   timeout: 240_000,
-}, async ({ skip }) => {
-  if (findPostgres(process.env) === null) skip(NO_POSTGRES)
+}, async (context) => {
+  await requireTool('postgresql', context)
   await using data = await dataFolder()
   await using first = await startExample('subscriptions-postgres', data.path)
   const ids = Array.from({ length: 30 }, () => `sub_${randomUUID()}`)
@@ -81,10 +80,10 @@ it('subscriptions-postgres counts each event once, in any order, even if it is k
   expect(await second.stop()).toBe(0)
 })
 
-it('python-fastapi adds each invoice to the credit once, even if it is killed', { timeout: 240_000 }, async ({
-  skip,
-}) => {
-  if ((await findPythonPackages(process.env)) === null) skip(NO_PYTHON_PACKAGES)
+it('python-fastapi adds each invoice to the credit once, even if it is killed', {
+  timeout: 240_000,
+}, async (context) => {
+  await requireTool('fastapi', context)
   await using data = await dataFolder()
   await using first = await startExample('python-fastapi', data.path)
   const customers = ['cus_1', 'cus_ö', 'cus_3']

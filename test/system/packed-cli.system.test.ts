@@ -9,14 +9,13 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, describe, expect, it } from 'vitest'
 import { buildCli } from '../../scripts/packages/build-cli.ts'
 import { installPackage } from '../support/install-package.ts'
-import { findNodeVersions, noNode } from '../support/node-versions.ts'
+import { requireNode } from '../support/require-node.ts'
 
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../..')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { folder } = stack.use(await installPackage((built) => buildCli(repository, built)))
-const nodes = findNodeVersions(process.env)
 
 /** A handler that only verifies, with the official library. */
 async function serveHandler(secret: string) {
@@ -49,8 +48,8 @@ describe('the packed @oncehook/cli', () => {
     expect(Object.keys(manifest).filter((name) => /dependencies|private|scripts/i.test(name))).toEqual([])
   })
 
-  it.for([20, 22, 24])('verifies what it signs, on Node.js %i', { timeout: 120_000 }, async (major, { skip }) => {
-    const node = nodes.get(major) ?? skip(noNode(major))
+  it.for([20, 22, 24])('verifies what it signs, on Node.js %i', { timeout: 120_000 }, async (major, context) => {
+    const node = await requireNode(major, context)
     await writeFile(join(folder, 'secret'), 'whsec_0123456789abcdef')
     await writeFile(
       join(folder, 'body.json'),
@@ -73,8 +72,8 @@ describe('the packed @oncehook/cli', () => {
   it.for([20, 22, 24])(
     'checks a handler against the contract, on Node.js %i',
     { timeout: 120_000 },
-    async (major, { skip }) => {
-      const node = nodes.get(major) ?? skip(noNode(major))
+    async (major, context) => {
+      const node = await requireNode(major, context)
       const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
       await writeFile(join(folder, 'secret'), secret)
       await using handler = await serveHandler(secret)

@@ -8,10 +8,10 @@ import { publint } from 'publint'
 import { afterAll, describe, expect, it } from 'vitest'
 import { buildHandler } from '../../scripts/packages/build-handler.ts'
 import { buildWebhooks } from '../../scripts/packages/build-webhooks.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { installPackage } from '../support/install-package.ts'
-import { findNodeVersions, noNode } from '../support/node-versions.ts'
-import { findPostgres, NO_POSTGRES } from '../support/postgres/find-postgres.ts'
 import { startPostgres } from '../support/postgres/postgres-server.ts'
+import { requireNode } from '../support/require-node.ts'
 
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../..')
@@ -31,7 +31,6 @@ const installed = stack.use(
   await installPackage((built) => buildHandler(repository, built), [webhooks, ...DEPENDENCIES]),
 )
 const { folder } = installed
-const nodes = findNodeVersions(process.env)
 
 const LINES = `
 const [, , url, secret, key] = process.argv
@@ -165,9 +164,9 @@ describe('the packed @oncehook/handler', () => {
   it.for([20, 22, 24].flatMap((major) => Object.keys(PROGRAMS).map((name) => [major, name] as const)))(
     'acts once on a delivery and on a call, on Node.js %i: %s',
     { timeout: 120_000 },
-    async ([major, name], { skip }) => {
-      const node = nodes.get(major) ?? skip(noNode(major))
-      const url = await prepared(findPostgres(process.env) ?? skip(NO_POSTGRES))
+    async ([major, name], context) => {
+      const node = await requireNode(major, context)
+      const url = await prepared(await requireTool('postgresql', context))
       await writeFile(join(folder, name), PROGRAMS[name as keyof typeof PROGRAMS])
       const { stdout, stderr } = await run(node, [name, url, SECRET, `${major}_${name.slice(-3)}`], { cwd: folder })
       const [first, second] = ['false', 'true'].map((repeated) => `200 {"outcome":"done","repeated":${repeated}}\n`)

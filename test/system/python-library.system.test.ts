@@ -7,7 +7,7 @@ import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { serve } from '@oncehook/webhooks/testing/serve'
 import { expect, it } from 'vitest'
-import { findPythonPackages, NO_PYTHON_PACKAGES } from '../support/python/python-packages.ts'
+import { requireTool } from '../../scripts/tools/find-tool.ts'
 
 const SCRIPT = resolve(import.meta.dirname, '../support/python/verify_calls.py')
 const PROVIDER_SECRET = randomBytes(20).toString('hex')
@@ -34,8 +34,8 @@ async function verify(packages: string, calls: readonly (Call & { secret: string
 
 it("each call is accepted by Python's official library, unless its body, id, time or secret is another", {
   timeout: 240_000,
-}, async ({ skip }) => {
-  const packages = (await findPythonPackages(process.env)) ?? skip(NO_PYTHON_PACKAGES)
+}, async (context) => {
+  const packages = await requireTool('fastapi', context)
   const received = new Map<string, Call>()
   await using server = await serve(
     createServer(async (request, response) => {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { findPostgres, NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { requireTool } from '../../../scripts/tools/find-tool.ts'
 import { startPostgres } from '../../../test/support/postgres/postgres-server.ts'
 
 /** A PostgreSQL that stores payments. */
@@ -14,8 +14,7 @@ const DURABLE_SERVER: readonly string[] = []
 
 /** Starts a server with a table for payments and one for keys. */
 export async function startPaymentsDatabase(): Promise<PaymentsDatabase> {
-  const programs = findPostgres(process.env)
-  if (programs === null) throw new Error(NO_POSTGRES)
+  const programs = await requireTool('postgresql')
   await using stack = new AsyncDisposableStack()
   const server = stack.use(await startPostgres(programs, DURABLE_SERVER))
   const pool = stack.adopt(new pg.Pool({ connectionString: server.url }), (open) => open.end())

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient, MongoError } from 'mongodb'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
-import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { missingTool } from '../../../scripts/tools/find-tool.ts'
 import { createHandler, type EventFunction, type Handler, type LogLine, type Store } from './create-handler.ts'
 import { mongo } from './mongo/mongo.ts'
 import { postgres } from './postgres/postgres.ts'
@@ -11,7 +11,7 @@ import { openMongo, openPostgres } from './testing/test-stores.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const onPostgres = stack.use(await openPostgres(process.env))
+const onPostgres = stack.use(await openPostgres())
 const onMongo = stack.use(await openMongo(process.env))
 
 // In this time, transactions of the same moment meet. If they do not, the test passes without them.
@@ -47,7 +47,7 @@ async function sendAll(handler: Handler, start: string): Promise<readonly number
 }
 
 describe('a handler on PostgreSQL', () => {
-  const under = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
+  const under = ({ skip }: TestContext) => onPostgres ?? skip(missingTool('postgresql'))
 
   async function query(context: TestContext, text: string, values: unknown[] = []) {
     const client = new pg.Client(under(context).url)

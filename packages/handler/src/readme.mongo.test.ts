@@ -8,7 +8,7 @@ import { serve } from '@oncehook/webhooks/testing/serve'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { afterAll, afterEach, expect, it, onTestFinished, type TestContext, vi } from 'vitest'
-import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { missingTool } from '../../../scripts/tools/find-tool.ts'
 import type { Handler, Refusal } from './create-handler.ts'
 import { SECRET, signedRequest } from './testing/signed-request.ts'
 import { openMongo, openPostgres } from './testing/test-stores.ts'
@@ -16,7 +16,7 @@ import { openMongo, openPostgres } from './testing/test-stores.ts'
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const onPostgres = stack.use(await openPostgres(process.env))
+const onPostgres = stack.use(await openPostgres())
 const onMongo = stack.use(await openMongo(process.env))
 
 const opened: Handler[] = []
@@ -61,7 +61,7 @@ async function start<T extends { readonly handler: Handler }>(
   return started
 }
 
-const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
+const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(missingTool('postgresql'))
 const DELETED = { key: 'msg_1', type: 'customer.subscription.deleted', data: { id: 'sub_1' } }
 
 /** Stores a subscription that has not ended in PostgreSQL. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { afterAll, describe, it, type TestContext } from 'vitest'
-import { NO_POSTGRES } from '../../../test/support/postgres/find-postgres.ts'
+import { missingTool } from '../../../scripts/tools/find-tool.ts'
 import { startFaultProxy } from '../../../test/support/stack/fault-proxy.ts'
 import { createHandler, type EventFunction, type Handler, type LaterTransaction, type Store } from './create-handler.ts'
 import { type MongoTransaction, mongo } from './mongo/mongo.ts'
@@ -12,9 +12,9 @@ import { openMongo, openPostgres, type StoreUnderTest } from './testing/test-sto
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const onPostgres = stack.use(await openPostgres(process.env))
+const onPostgres = stack.use(await openPostgres())
 const onMongo = stack.use(await openMongo(process.env))
-const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(NO_POSTGRES)
+const underPostgres = ({ skip }: TestContext) => onPostgres ?? skip(missingTool('postgresql'))
 
 const WAIT_MS = 300
 

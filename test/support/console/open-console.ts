@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import { requireTool } from '../../../scripts/tools/find-tool.ts'
 
 /** Chromium, and the system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
@@ -33,9 +34,6 @@ const ARGUMENTS = [
 
 const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
 
-/** The browser of the machine: Debian's, or the one that the setting names. */
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
 /** Starts a system, with these settings of its gateway, and a browser. */
 export async function startConsole(settings?: Readonly<Record<string, string>>): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
@@ -44,7 +42,7 @@ export async function startConsole(settings?: Readonly<Record<string, string>>):
     await startOperatedSystem(database, { consoleFolder: DIST, ...(settings === undefined ? {} : { settings }) }),
   )
   const url = system.gateway.adminUrl
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+  const browser = await chromium.launch({ executablePath: await requireTool('chromium'), args: ARGUMENTS })
   resources.defer(() => browser.close())
   const owned = resources.move()
   return {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ContainerRuntimeClient, getContainerRuntimeClient, ImageName } from 'testcontainers'
 import type { TestContext } from 'vitest'
+import { findTool, missingTool } from '../../../scripts/tools/find-tool.ts'
 
 /** Put on every container that a test starts, so that what a killed run leaves can be found and removed. */
 export const TEST_LABEL = { 'oncehook.test': '1' }
@@ -66,7 +67,7 @@ function findImage(kind: ImageKind): ReturnType<typeof searchImage> {
 async function searchImage(kind: ImageKind): Promise<{ readonly name: string } | { readonly missing: string }> {
   const { setting, official, local } = IMAGES[kind]
   const engine = await findEngine()
-  if (engine === undefined) return { missing: 'no Docker engine answers' }
+  if (engine === undefined) return { missing: missingTool('docker') }
   const wanted = process.env[setting]
   for (const name of wanted ? [wanted] : [official, local]) {
     if (name === null || !(await isHere(engine, name))) continue
@@ -97,8 +98,8 @@ export async function pullImages(): Promise<void> {
   }
 }
 
-function findEngine(): Promise<ContainerRuntimeClient | undefined> {
-  return getContainerRuntimeClient().catch(() => undefined)
+async function findEngine(): Promise<ContainerRuntimeClient | undefined> {
+  return (await findTool('docker')) === null ? undefined : getContainerRuntimeClient()
 }
 
 function isHere(engine: ContainerRuntimeClient, name: string): Promise<boolean> {

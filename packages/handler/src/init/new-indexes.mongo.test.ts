@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
-import { findPostgres, NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { requireTool } from '../../../../scripts/tools/find-tool.ts'
 import { type PostgresServer, startPostgres } from '../../../../test/support/postgres/postgres-server.ts'
 import { setUpMongo } from '../mongo/set-up-mongo.ts'
 import { OUTBOX_INDEXES, POSTGRES_TABLES } from '../postgres/postgres-schema.ts'
@@ -17,16 +17,15 @@ const INSERT =
   "insert into oncehook_outbox (handler, name, key, payload) values ('billing', 'mail', 'billing:1:1', 'null')"
 
 const stack = new AsyncDisposableStack()
-let server: PostgresServer | undefined
+let server: PostgresServer
 beforeAll(async () => {
-  const programs = findPostgres(process.env)
-  if (programs !== null) server = stack.use(await startPostgres(programs))
+  server = stack.use(await startPostgres(await requireTool('postgresql')))
 })
 afterAll(() => stack.disposeAsync())
 
 /** A database as an earlier version has set it up, with a message, and a connection to it. */
-async function openEarlier({ skip, task }: TestContext) {
-  const url = await (server ?? skip(NO_POSTGRES)).createDatabase(`test_${task.id.replaceAll(/\W/g, '_')}`)
+async function openEarlier({ task }: TestContext) {
+  const url = await server.createDatabase(`test_${task.id.replaceAll(/\W/g, '_')}`)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   stack.defer(() => client.end())

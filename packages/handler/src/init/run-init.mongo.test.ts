@@ -1,6 +1,6 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, expect, it } from 'vitest'
-import { findPostgres, NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { requireTool } from '../../../../scripts/tools/find-tool.ts'
 import { startPostgres } from '../../../../test/support/postgres/postgres-server.ts'
 import { setUpMongo } from '../mongo/set-up-mongo.ts'
 import { POSTGRES_SCHEMA } from '../postgres/postgres-schema.ts'
@@ -17,8 +17,8 @@ async function init(...args: string[]) {
   return { status, out: out.join(''), err: err.join('') }
 }
 
-it('creates the tables in PostgreSQL, several times at once and again', async ({ skip }) => {
-  const server = stack.use(await startPostgres(findPostgres(process.env) ?? skip(NO_POSTGRES)))
+it('creates the tables in PostgreSQL, several times at once and again', async (context) => {
+  const server = stack.use(await startPostgres(await requireTool('postgresql', context)))
   const url = await server.createDatabase('fresh')
   const both = await Promise.all([init('init', '--postgres', url), init('init', '--postgres', url)])
   const created = 'Created the table oncehook_keys\nCreated the table oncehook_outbox\n'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterAll, type TestContext } from 'vitest'
-import { NO_POSTGRES } from '../../../../test/support/postgres/find-postgres.ts'
+import { missingTool } from '../../../../scripts/tools/find-tool.ts'
 import type { MongoTransaction } from '../mongo/mongo.ts'
 import type { PostgresTransaction } from '../postgres/postgres.ts'
 import { openMongo, openPostgres, type StoreUnderTest } from './test-stores.ts'
@@ -17,9 +17,9 @@ interface TestStores {
 export async function openTestStores(env: NodeJS.ProcessEnv): Promise<TestStores> {
   const stack = new AsyncDisposableStack()
   afterAll(() => stack.disposeAsync())
-  const postgres = stack.use(await openPostgres(env))
+  const postgres = stack.use(await openPostgres())
   const onMongo = stack.use(await openMongo(env))
-  const onPostgres: TestStores['onPostgres'] = ({ skip }) => postgres ?? skip(NO_POSTGRES)
+  const onPostgres: TestStores['onPostgres'] = ({ skip }) => postgres ?? skip(missingTool('postgresql'))
   return {
     onPostgres,
     onMongo,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import pg from 'pg'
-import { findPostgres } from '../../../../test/support/postgres/find-postgres.ts'
+import { findTool } from '../../../../scripts/tools/find-tool.ts'
 import { startPostgres } from '../../../../test/support/postgres/postgres-server.ts'
 import { type MongoTransaction, mongo } from '../mongo/mongo.ts'
 import { setUpMongo } from '../mongo/set-up-mongo.ts'
@@ -29,10 +29,8 @@ export interface StoreUnderTest<Tx extends LaterTransaction = LaterTransaction> 
 }
 
 /** Opens a store on PostgreSQL; null if no server is installed. */
-export async function openPostgres(
-  env: NodeJS.ProcessEnv,
-): Promise<StoreUnderTest<PostgresTransaction<pg.PoolClient>> | null> {
-  const programs = findPostgres(env)
+export async function openPostgres(): Promise<StoreUnderTest<PostgresTransaction<pg.PoolClient>> | null> {
+  const programs = await findTool('postgresql')
   if (programs === null) return null
   const server = await startPostgres(programs)
   const url = await server.createDatabase(`test_${randomBytes(6).toString('hex')}`)

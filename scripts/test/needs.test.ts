@@ -1,0 +1,87 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join, matchesGlob, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { missingTool } from '../tools/find-tool.ts'
+import { LONG, NEEDS, toolsOf, withoutLong, withTools } from './needs.ts'
+
+const repository = resolve(import.meta.dirname, '../..')
+const tests = globSync(['test/**/*.test.ts', 'packages/*/src/**/*.test.ts', '{bench,contracts,scripts}/**/*.test.ts'], {
+  cwd: repository,
+  exclude: ['**/node_modules/**'],
+})
+
+// A variable: this test does not use it.
+const BROWSER = 'chromium'
+const FINDER = 'scripts/tools/find-tool.ts'
+
+/** The files that a file imports, from the root of the repository, and the tools that it asks for. */
+const read = memoized((file: string) => {
+  const source = readFileSync(join(repository, file), 'utf8')
+  const imports = Array.from(source.matchAll(/ from '([^']+)'/g), ([, from = '']) => {
+    const [, name, path] = /^@oncehook\/(\w+)\/testing\/(.+)$/.exec(from) ?? []
+    if (name !== undefined) return `packages/${name}/src/testing/${path}.ts`
+    return from.startsWith('.') ? join(file, '..', from) : ''
+  })
+  const tools = Array.from(source.matchAll(/\b(?:find|require|missing)Tool\('([\w-]+)'/g), ([, tool = '']) => tool)
+  return {
+    imports: imports.filter((path) => path.endsWith('.ts') && path !== FINDER && existsSync(join(repository, path))),
+    tools,
+  }
+})
+
+/** The tools that a test asks for, itself or through its helpers. Tests of the benchmarks start none of them. */
+function toolsUsedBy(test: string): string[] {
+  const files = new Set([test])
+  for (const file of files) for (const imported of read(file).imports) files.add(imported)
+  return [...files].filter((file) => !file.startsWith('bench/')).flatMap((file) => read(file).tools)
+}
+
+describe('what test files need', () => {
+  it('is all in the table', () => {
+    const unnamed = tests.flatMap((test) => {
+      const named: readonly string[] = toolsOf([test])
+      return toolsUsedBy(test).flatMap((tool) => (named.includes(tool) ? [] : [`${test} uses ${tool}`]))
+    })
+    expect(unnamed).toEqual([])
+  })
+
+  it.each(NEEDS)('is used: $files', ({ files, tools }) => {
+    const used = new Set(tests.filter((test) => matchesGlob(test, files)).flatMap(toolsUsedBy))
+    expect(tools.filter((tool) => !used.has(tool))).toEqual([])
+  })
+
+  it('is little: whole runs leave out files that exist', () => {
+    expect(tests.filter((test) => matchesGlob(test, LONG.files)).length).toBeGreaterThan(10)
+  })
+})
+
+describe('a run', () => {
+  const [a, b, c] = ['test/console/a.console.test.ts', 'test/system/b.test.ts', 'test/fault/c.fault.test.ts']
+
+  it('leaves out what takes minutes', () => {
+    expect(withoutLong([a, b, c])).toEqual({ run: [a, b], skipped: new Map([[LONG.reason, [c]]]) })
+  })
+
+  it('leaves out what can do nothing without a tool, and says what to install', () => {
+    expect(withTools([a, b], new Map([[BROWSER, null]]))).toEqual({
+      run: [b],
+      skipped: new Map([[missingTool(BROWSER), [a]]]),
+    })
+    expect(withTools([a, b], new Map([[BROWSER, '/usr/bin/chromium']]))).toEqual({ run: [a, b], skipped: new Map() })
+    expect(missingTool(BROWSER)).toContain('apt-get install chromium')
+  })
+
+  it('keeps a file of which only some tests need the tool', () => {
+    const file = 'packages/handler/src/contention.mongo.test.ts'
+    expect(withTools([file], new Map([['postgresql', null]])).run).toEqual([file])
+  })
+})
+
+function memoized<T>(read: (file: string) => T): (file: string) => T {
+  const known = new Map<string, T>()
+  return (file) => {
+    const value = known.get(file) ?? read(file)
+    known.set(file, value)
+    return value
+  }
+}

@@ -1,0 +1,68 @@
+import { matchesGlob } from 'node:path'
+import { missingTool, type ToolName } from '../tools/find-tool.ts'
+
+/** What test files need beyond Node.js, npm, git and MongoDB. */
+interface Need {
+  readonly files: string
+  readonly tools: readonly ToolName[]
+  /** Only some of their tests need a tool, and skip themselves without it. */
+  readonly partly?: true
+}
+
+export const NEEDS: readonly Need[] = [
+  { files: 'test/console/!(built-files).console.test.ts', tools: ['chromium'] },
+  { files: 'test/container/*.test.ts', tools: ['docker'] },
+  { files: 'test/container/compose.test.ts', tools: ['compose'] },
+  { files: 'test/model/trace.test.ts', tools: ['tlc'] },
+  { files: 'test/model/model.test.ts', tools: ['tlc'], partly: true },
+  { files: 'test/contract/java-consumer.provider.test.ts', tools: ['maven'] },
+  { files: 'test/contract/python-consumer.provider.test.ts', tools: ['pact-python'] },
+  { files: 'test/fault/clocks.fault.test.ts', tools: ['faketime'] },
+  { files: 'test/fault/handler-{behind-gateways,kill}.fault.test.ts', tools: ['postgresql'], partly: true },
+  { files: 'test/kubernetes.test.ts', tools: ['kubernetes-validate'], partly: true },
+  { files: 'test/system/python-library.system.test.ts', tools: ['fastapi'] },
+  { files: 'test/system/examples.system.test.ts', tools: ['fastapi', 'postgresql'], partly: true },
+  { files: 'test/system/packed-*.system.test.ts', tools: ['node20', 'node22'], partly: true },
+  { files: 'test/system/packed-handler.system.test.ts', tools: ['postgresql'], partly: true },
+  { files: 'packages/handler/src/init/*.mongo.test.ts', tools: ['postgresql'] },
+  { files: 'packages/handler/src/{*,http/*,outbox/*,trpc/*}.mongo.test.ts', tools: ['postgresql'], partly: true },
+]
+
+/** Whole runs leave these out, but in CI. */
+export const LONG = {
+  files: 'test/*/*.fault.test.ts',
+  reason: 'faults take minutes: npm test -- fault.test',
+}
+
+/** The files of a run, and those that are skipped, by the reason. */
+export interface ChosenFiles {
+  readonly run: readonly string[]
+  readonly skipped: ReadonlyMap<string, readonly string[]>
+}
+
+/** The tools that these files need. */
+export function toolsOf(files: readonly string[]): ToolName[] {
+  const needs = NEEDS.filter((need) => files.some((file) => matchesGlob(file, need.files)))
+  return [...new Set(needs.flatMap(({ tools }) => tools))]
+}
+
+/** Leaves long files out. */
+export function withoutLong(files: readonly string[]): ChosenFiles {
+  return choose(files, (file) => (matchesGlob(file, LONG.files) ? LONG.reason : undefined))
+}
+
+/** Leaves files out that can do nothing, because a tool does not answer. */
+export function withTools(files: readonly string[], tools: ReadonlyMap<ToolName, string | null>): ChosenFiles {
+  const missing = NEEDS.filter(({ partly }) => !partly).flatMap((need) =>
+    need.tools.filter((name) => tools.get(name) === null).map((name) => ({ files: need.files, name })),
+  )
+  return choose(files, (file) => {
+    const first = missing.find((one) => matchesGlob(file, one.files))
+    return first && missingTool(first.name)
+  })
+}
+
+function choose(files: readonly string[], whySkipped: (file: string) => string | undefined): ChosenFiles {
+  const { run = [], ...skipped } = Object.groupBy(files, (file) => whySkipped(file) ?? 'run')
+  return { run, skipped: new Map(Object.entries(skipped).map(([reason, some = []]) => [reason, some])) }
+}

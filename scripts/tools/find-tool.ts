@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { TestContext } from 'vitest'
+import { provideTlc } from '../model/provide-tlc.ts'
+import { installOnce, type PinnedPackages } from '../python-tools/install-python-tool.ts'
+
+const run = promisify(execFile)
+const repository = resolve(import.meta.dirname, '../..')
+
+/** What some tests need beyond Node.js, npm, git and MongoDB. */
+interface Tool {
+  readonly title: string
+  /** Runs the tool. Returns its path, or what else its users need to run it; null or an error if it does not answer. */
+  readonly find: (env: NodeJS.ProcessEnv) => Promise<string | null>
+  readonly cure: string
+  /** A registry may not have it, so CI may go without. */
+  readonly optional?: true
+}
+
+const BROWSERS = [
+  ...['/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/chromium-browser'],
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  ...['/Applications/Chromium.app/Contents/MacOS/Chromium', '/opt/homebrew/bin/chromium', '/usr/local/bin/chromium'],
+]
+const PIP = 'python3 with pip and a package registry (Debian: apt-get install python3-pip; macOS: brew install python)'
+
+const FASTAPI = {
+  name: 'python-fastapi',
+  requirements: join(repository, 'examples/python-fastapi/requirements.txt'),
+}
+
+const TOOLS = {
+  chromium: {
+    title: 'Chromium',
+    find: ({ CHROMIUM }) => firstThatRuns(CHROMIUM ? [CHROMIUM] : BROWSERS, '--version'),
+    cure: 'Debian: apt-get install chromium; macOS: brew install --cask google-chrome; CHROMIUM names another one',
+  },
+  docker: {
+    title: 'a Docker engine that answers',
+    find: async () => ((await succeeds('docker', ['version'])) ? 'docker' : null),
+    cure: 'Debian: apt-get install docker.io; macOS: Docker Desktop; then start it',
+  },
+  compose: {
+    title: 'Docker Compose',
+    find: async () => {
+      if (await succeeds('docker', ['compose', 'version'])) return 'docker compose'
+      return (await succeeds('docker-compose', ['version'])) ? 'docker-compose' : null
+    },
+    cure: 'Debian: apt-get install docker-compose; macOS: Docker Desktop',
+  },
+  postgresql: {
+    title: 'a PostgreSQL server',
+    find: findPostgres,
+    cure: 'Debian: apt-get install postgresql; macOS: brew install postgresql',
+  },
+  faketime: { title: 'libfaketime', find: findFaketime, cure: 'Debian: apt-get install faketime' },
+  tlc: {
+    title: 'TLC, which Java runs and Maven fetches,',
+    find: async (env) => {
+      const found = await provideTlc(env)
+      return 'jar' in found ? found.jar : null
+    },
+    cure: 'Debian: apt-get install maven; macOS: brew install maven',
+  },
+  maven: {
+    title: 'Maven',
+    find: async () => ((await succeeds('mvn', ['--version'])) ? 'mvn' : null),
+    cure: 'Debian: apt-get install maven; macOS: brew install maven',
+  },
+  'kubernetes-validate': {
+    title: 'kubernetes-validate',
+    find: python(pinned('kubernetes-validate'), 'kubernetes_validate'),
+    cure: PIP,
+  },
+  'pact-python': { title: 'pact-python', find: python(pinned('pact-python'), 'pact'), cure: PIP, optional: true },
+  fastapi: { title: 'FastAPI', find: python(FASTAPI, 'fastapi'), cure: PIP, optional: true },
+  node20: { title: 'Node.js 20', find: node(20), cure: 'put it on the PATH or in NODE_BINARIES', optional: true },
+  node22: { title: 'Node.js 22', find: node(22), cure: 'put it on the PATH or in NODE_BINARIES', optional: true },
+} satisfies Record<string, Tool>
+
+/** The name of a tool. */
+export type ToolName = keyof typeof TOOLS
+
+/** How a reason begins that even CI accepts: no registry that this machine reaches has what the test needs. */
+export const NOT_TO_BE_HAD = 'not to be had here: '
+
+/** What the runner found, for the tests that it starts. */
+const FOUND = 'TEST_TOOLS'
+
+/** Looks for these tools once. The tests that this process starts use what it found. */
+export async function findTools(names: readonly ToolName[]): Promise<ReadonlyMap<ToolName, string | null>> {
+  const found = await Promise.all(names.map(async (name) => [name, await findTool(name)] as const))
+  process.env[FOUND] = JSON.stringify({ ...alreadyFound(), ...Object.fromEntries(found) })
+  return new Map(found)
+}
+
+/** What the users of a tool need to run it, such as its path. Null if it does not answer. */
+export async function findTool(name: ToolName): Promise<string | null> {
+  const known = alreadyFound()[name]
+  return known === undefined ? TOOLS[name].find(process.env).catch(() => null) : known
+}
+
+/**
+ * The same, for those who can do nothing without it: a test, whose context is given, is skipped.
+ * @throws Error if the tool does not answer and there is no test to skip
+ */
+export async function requireTool(name: ToolName, context?: TestContext): Promise<string> {
+  const found = await findTool(name)
+  if (found !== null) return found
+  context?.skip(missingTool(name))
+  throw new Error(missingTool(name))
+}
+
+/** Why something is skipped without a tool, and what helps. */
+export function missingTool(name: ToolName): string {
+  const { title, cure, optional }: Tool = TOOLS[name]
+  return `${optional ? NOT_TO_BE_HAD : ''}${title} is missing (${cure})`
+}
+
+function alreadyFound(): Partial<Record<ToolName, string | null>> {
+  return JSON.parse(process.env[FOUND] ?? '{}')
+}
+
+function succeeds(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
+  return run(command, [...args], { env: { ...process.env, ...env }, timeout: 60_000 }).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function firstThatRuns(commands: readonly string[], ...args: string[]): Promise<string | null> {
+  for (const command of commands) if (await succeeds(command, args)) return command
+  return null
+}
+
+/** The folder with the programs of the newest server, on the PATH or from Debian's package, which adds them to no PATH. */
+async function findPostgres({ PATH = '' }: NodeJS.ProcessEnv): Promise<string | null> {
+  // For root, the server runs as this user.
+  if (process.getuid?.() === 0 && !(await succeeds('id', ['postgres']))) return null
+  const version = (folder: string): number => Number(folder.split('/').at(-2))
+  const debian = globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) => version(other) - version(one))
+  for (const folder of [...PATH.split(delimiter).filter((entry) => entry !== ''), ...debian]) {
+    const run = (program: string): Promise<boolean> => succeeds(join(folder, program), ['--version'])
+    if ((await run('initdb')) && (await run('postgres'))) return folder
+  }
+  return null
+}
+
+/** The library: a clock that it sets a year ahead says so. */
+async function findFaketime(): Promise<string | null> {
+  const [library] = globSync(['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'])
+  if (library === undefined) return null
+  const env = { ...process.env, LD_PRELOAD: library, FAKETIME: '+365d' }
+  const { stdout } = await run(process.execPath, ['-p', 'Date.now()'], { env })
+  return Number(stdout) > Date.now() + 300 * 86_400_000 ? library : null
+}
+
+/** The folder with packages of Python, for `PYTHONPATH`. They are installed into our cache if they are not there. */
+function python(packages: PinnedPackages, module: string): Tool['find'] {
+  return async (env) => {
+    const installed = await installOnce(packages, env, console.error)
+    return (await succeeds('python3', ['-c', `import ${module}`], { PYTHONPATH: installed })) ? installed : null
+  }
+}
+
+function pinned(name: string): PinnedPackages {
+  return { name, requirements: join(repository, 'scripts/python-tools', `${name}.txt`) }
+}
+
+/** The binary of a major version, in `NODE_BINARIES`, a list of paths, or on the PATH. */
+function node(major: number): Tool['find'] {
+  return async ({ PATH = '', NODE_BINARIES = '' }) => {
+    const folders = PATH.split(delimiter).filter((entry) => entry !== '')
+    const files = [...NODE_BINARIES.split(delimiter), ...folders.map((folder) => join(folder, 'node'))]
+    const isMajor = `process.exit(parseInt(process.versions.node) === ${major} ? 0 : 1)`
+    return firstThatRuns(
+      files.filter((file) => file !== ''),
+      '-e',
+      isMajor,
+    )
+  }
+}
