@@ -13,17 +13,11 @@ export interface OpenSetup extends Setup, AsyncDisposable {
   readonly mongodVersion: string
 }
 
-/** Where and how to open a setup. */
-export interface SetupPlace {
-  /** It is emptied first. The logs of the receivers remain in it afterwards. */
-  readonly folder: string
-  readonly env: NodeJS.ProcessEnv
-  readonly say: (line: string) => void
-  readonly nodeFlags: readonly string[]
-}
-
-/** Starts the MongoDB that all rows of a run share. Only one run is possible at a time. */
-export async function openSetup({ folder, env, say, nodeFlags }: SetupPlace): Promise<OpenSetup> {
+/**
+ * Starts the MongoDB that all rows of a run share. Only one run is possible at a time. The folder is emptied first; the logs
+ * of the receivers remain in it afterwards.
+ */
+export async function openSetup(folder: string, say: (line: string) => void): Promise<OpenSetup> {
   await using open = new AsyncDisposableStack()
   const lock = takeLock(`${folder}.lock`)
   if (!('release' in lock)) throw new Error(`Another benchmark is running (process ${lock.heldBy})`)
@@ -31,7 +25,7 @@ export async function openSetup({ folder, env, say, nodeFlags }: SetupPlace): Pr
   const dbPath = join(folder, 'mongo')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(dbPath, { recursive: true, mode: 0o700 })
-  const found = await findMongod({ env, say })
+  const found = await findMongod({ env: process.env, say })
   const mongod = open.use(await startThrowawayMongod(found, { flags: MEASURED_SERVER, dbPath }))
   const client = open.use(await new MongoClient(mongod.uri).connect())
   const stack = open.move()
@@ -41,7 +35,6 @@ export async function openSetup({ folder, env, say, nodeFlags }: SetupPlace): Pr
     mongodVersion: found.version,
     folder,
     secret: `whsec_${randomBytes(24).toString('base64url')}`,
-    nodeFlags,
     database: (name) => client.db(name),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

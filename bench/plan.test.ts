@@ -1,67 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { PHASES } from './phases.ts'
-import { effortNotes, PlanError, readPlan } from './plan.ts'
+import { PlanError, ROWS, readPlan } from './plan.ts'
 
-function rowsOf(...args: string[]): string[] {
-  return readPlan(args, PHASES).phases.flatMap(({ rows }) => rows.map(({ name }) => name))
-}
-
-function trialsOf(...args: string[]): string[] {
-  return readPlan(args, PHASES).phases.flatMap(({ trials }) => trials.map(({ name }) => name))
-}
+const rowsOf = (...args: string[]): string[] =>
+  readPlan(args).phases.flatMap(({ rows }) => rows.map(({ name }) => name))
 
 describe('readPlan', () => {
-  it('plans the main rows in less than six minutes, and all rows in less than twenty-five', () => {
-    const minutesOf = (...args: string[]) =>
-      readPlan(args, PHASES).phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
-    expect(rowsOf()).toEqual(expect.arrayContaining(['accept', 'duplicates', 'settle']))
-    expect(minutesOf()).toBeLessThan(6)
-    expect(rowsOf('--full')).toEqual(PHASES.flatMap(({ rows }) => rows.map(({ name }) => name)))
-    expect(minutesOf('--full')).toBeLessThan(25)
-  })
-
-  it('runs the rows that are named, also those that the short form leaves out', () => {
+  it('plans the main rows, all rows in full, and rows that are named', () => {
+    expect(rowsOf()).toEqual(['accept', 'duplicates', 'settle', 'one-connection'])
+    expect(rowsOf('--full')).toEqual(ROWS.map(({ name }) => name))
     expect(rowsOf('--rows', 'memory,duplicates')).toEqual(['duplicates', 'memory'])
   })
 
   it('runs a trial once per round, however many rows need it', () => {
-    const names = trialsOf('--full')
+    const names = readPlan(['--full']).phases.flatMap(({ trials }) => trials.map(({ name }) => name))
     expect(new Set(names).size).toBe(names.length)
-    expect(trialsOf('--rows', 'duplicates')).toContain('accepting')
   })
 
-  it('uses rounds, seconds and minutes as given', () => {
-    const { phases, effort } = readPlan(['--rounds', '2', '--seconds', '1.5', '--minutes', '1'], PHASES)
+  it('uses rounds and seconds as given', () => {
+    const { phases, effort } = readPlan(['--rounds', '2', '--seconds', '1.5'])
     expect(phases.every(({ rounds }) => rounds === 2)).toBe(true)
     expect(effort.measureMs).toBe(1_500)
-    expect(phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0)).toBeCloseTo(60_000)
   })
 
-  it('refuses unknown arguments and lists the known ones', () => {
+  it('refuses unknown arguments, lists the known ones, and publishes figures of all rows in full only', () => {
     expect(() => rowsOf('--rows', 'accept,speed')).toThrow(/There is no row speed; rows: accept, /)
-    for (const args of [['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'x'], ['--fast'], ['--rows']]) {
+    for (const args of [['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'x'], ['--fast'], ['--publish']]) {
       expect(() => rowsOf(...args)).toThrow(PlanError)
     }
-  })
-
-  it('publishes figures of the full form only', () => {
-    expect(readPlan(['--full', '--publish'], PHASES).publishes).toBe(true)
-    expect(() => rowsOf('--publish')).toThrow(/Only figures of the full form/)
-  })
-
-  it('gives every trial and every row a unique name', () => {
-    const rows = PHASES.flatMap((phase) => phase.rows)
-    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
-    const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))
-    expect(new Set([...trials].map(({ name }) => name)).size).toBe(trials.size)
-  })
-})
-
-describe('effortNotes', () => {
-  it('says what the short form leaves out, and nothing about the full one', () => {
-    expect(effortNotes(readPlan([], PHASES))).toEqual([
-      'short form: 5,000 events wait, 50,000 records stored against 2,000, memory after 50,000 accepts',
-    ])
-    expect(effortNotes(readPlan(['--full'], PHASES))).toEqual([])
   })
 })

@@ -1,22 +1,24 @@
+// What a run of the benchmark does: its rows, how often, and for how long.
 import { parseArgs } from 'node:util'
-import type { Phase } from './phases.ts'
 import type { Row } from './row.ts'
+import { ACCEPT_ROW, DUPLICATES_ROW, MEMORY_ROW, ONE_CONNECTION_ROW, SETTLE_ROW } from './rows/accept.ts'
+import { FORGED_ROW } from './rows/forged.ts'
+import { HANDLERS_ROW } from './rows/handlers.ts'
 import type { Effort, Trial } from './trial.ts'
 
-/** A phase as it will be run. */
-export interface PlannedPhase {
+/** Rows whose trials run in turn, round after round. */
+export interface Phase {
   readonly rows: readonly Row[]
   /** Each trial once, in order, even if several rows need it. */
   readonly trials: readonly Trial[]
+  /** The number of quiet rounds to measure. */
   readonly rounds: number
-  readonly budgetMs: number
 }
 
 /** What a run of the benchmark will do. */
 export interface Plan {
-  readonly form: 'short' | 'full'
   readonly effort: Effort
-  readonly phases: readonly PlannedPhase[]
+  readonly phases: readonly Phase[]
   /** Whether the figures go into docs/performance.md. */
   readonly publishes: boolean
 }
@@ -28,114 +30,59 @@ export class PlanError extends Error {
 
 const USAGE =
   'Usage: npm run bench -- [--full] [--rows <names, separated by commas>] [--rounds <quiet rounds>] ' +
-  '[--seconds <of each load>] [--minutes <at most, about>] [--publish]'
+  '[--seconds <of each load>] [--publish]'
 
-const SHORT: Effort = {
-  connections: 128,
-  // V8 still compiles in the first seconds under load. Without a warm-up, the row would measure the amount of code.
-  warmUpMs: 6_000,
-  measureMs: 2_500,
-  stepMs: 1_000,
-  backlog: 5_000,
-  few: 2_000,
-  many: 50_000,
-  accepts: 50_000,
-}
+/** In the order in which they are measured. The short form leaves out those with 0 rounds. */
+const PHASES = [
+  { rows: [ACCEPT_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW], short: 3, full: 5 },
+  { rows: [HANDLERS_ROW], short: 0, full: 3 },
+  { rows: [FORGED_ROW], short: 0, full: 3 },
+  { rows: [MEMORY_ROW], short: 0, full: 1 },
+] as const
 
-const FULL: Effort = {
-  ...SHORT,
-  stepMs: 2_000,
-  backlog: 50_000,
-  few: 10_000,
-  many: 1_000_000,
-  accepts: 1_000_000,
-}
-
-const MINUTE_MS = 60_000
+/** All rows. */
+export const ROWS: readonly Row[] = PHASES.flatMap(({ rows }) => rows)
 
 /**
  * Reads the arguments of the command line. Rows that are named run even if the short form leaves them out.
  * @throws PlanError
  */
-export function readPlan(args: readonly string[], phases: readonly Phase[]): Plan {
-  const { full, publishes, rows, rounds, seconds, minutes } = readOptions(args)
-  if (publishes && !full)
-    throw new PlanError('Only figures of the full form are published: npm run bench:full -- --publish')
-  const form = full ? 'full' : 'short'
-  const known = phases.flatMap((phase) => phase.rows.map(({ name }) => name))
-  const wanted = rows?.split(',') ?? known
+export function readPlan(args: readonly string[]): Plan {
+  const { full = false, publish = false, rows, rounds, seconds = 2.5 } = readOptions(args)
+  if (publish && !(full && rows === undefined)) {
+    throw new PlanError('Only figures of all rows in full are published: npm run bench -- --full --publish')
+  }
+  const known = ROWS.map(({ name }) => name)
+  const wanted = rows ?? known
   const unknown = wanted.filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new PlanError(`There is no row ${unknown.join(', ')}; rows: ${known.join(', ')}`)
-  const planned = phases
-    .map((phase) => planPhase(phase, { form, wanted, named: rows !== undefined, rounds }))
-    .filter((phase) => phase.rows.length > 0 && phase.rounds > 0)
-  const effort = { ...(full ? FULL : SHORT), ...(seconds === undefined ? {} : { measureMs: seconds * 1_000 }) }
-  return { form, effort, phases: withinMinutes(planned, minutes), publishes }
-}
-
-/** Notes for readers of the figures, if the effort is less than the goals assume. */
-export function effortNotes({ form, effort }: Plan): string[] {
-  if (form === 'full') return []
-  const { backlog, few, many, accepts } = effort
-  const [waiting, stored, before, taken] = [backlog, many, few, accepts].map((count) => count.toLocaleString('en'))
-  return [
-    `short form: ${waiting} events wait, ${stored} records stored against ${before}, memory after ${taken} accepts`,
-  ]
+  const phases = PHASES.map((phase) => {
+    const chosen = phase.rows.filter(({ name }) => wanted.includes(name))
+    const usual = full ? phase.full : phase.short || (rows === undefined ? 0 : 1)
+    const trials = [...new Set(chosen.flatMap((row) => row.trials))]
+    return { rows: chosen, trials, rounds: usual === 0 ? 0 : (rounds ?? usual) }
+  })
+  // V8 still compiles in the first seconds under load. Without a warm-up, a row would measure the amount of code.
+  const effort = { connections: 128, warmUpMs: 6_000, measureMs: seconds * 1_000, accepts: full ? 1_000_000 : 50_000 }
+  return { effort, phases: phases.filter((phase) => phase.trials.length * phase.rounds > 0), publishes: publish }
 }
 
 function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
-  const options = { full: flag, publish: flag, rows: text, rounds: text, seconds: text, minutes: text } as const
-  const { values } = parseOrExplain(() => parseArgs({ args: [...args], options }))
-  return {
-    full: values.full ?? false,
-    publishes: values.publish ?? false,
-    rows: values.rows,
-    rounds: positive(values.rounds, { most: 100, whole: true }),
-    seconds: positive(values.seconds, { most: 60, whole: false }),
-    minutes: positive(values.minutes, { most: 600, whole: false }),
-  }
-}
-
-function parseOrExplain<T>(parse: () => T): T {
+  const options = { full: flag, publish: flag, rows: text, rounds: text, seconds: text } as const
   try {
-    return parse()
+    const { rows, rounds, seconds, ...flags } = parseArgs({ args: [...args], options }).values
+    const count = positive(rounds)
+    if (!Number.isInteger(count ?? 1)) throw new RangeError()
+    return { ...flags, rows: rows?.split(','), rounds: count, seconds: positive(seconds) }
   } catch {
     throw new PlanError(USAGE)
   }
 }
 
-function positive(text: string | undefined, { most, whole }: { most: number; whole: boolean }): number | undefined {
+function positive(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const value = Number(text)
-  if (!(value > 0 && value <= most) || (whole && !Number.isInteger(value))) throw new PlanError(USAGE)
-  return value
-}
-
-interface Wishes {
-  readonly form: 'short' | 'full'
-  readonly wanted: readonly string[]
-  /** Whether the arguments name rows. */
-  readonly named: boolean
-  readonly rounds: number | undefined
-}
-
-function planPhase(phase: Phase, { form, wanted, named, rounds }: Wishes): PlannedPhase {
-  const rows = phase.rows.filter(({ name }) => wanted.includes(name))
-  const withMore = form === 'full' || named
-  const trials = rows.flatMap((row) => [...row.trials, ...(withMore ? (row.more ?? []) : [])])
-  const usual = phase.rounds[form] === 0 && named ? 1 : phase.rounds[form]
-  return {
-    rows,
-    trials: [...new Set(trials)],
-    rounds: usual === 0 ? 0 : (rounds ?? usual),
-    budgetMs: phase.minutes[form] * MINUTE_MS,
-  }
-}
-
-function withinMinutes(phases: readonly PlannedPhase[], minutes: number | undefined): readonly PlannedPhase[] {
-  if (minutes === undefined) return phases
-  const all = phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0)
-  return phases.map((phase) => ({ ...phase, budgetMs: (phase.budgetMs / all) * minutes * MINUTE_MS }))
+  if (!(Number(text) > 0 && Number(text) <= 100)) throw new RangeError()
+  return Number(text)
 }

@@ -7,13 +7,6 @@ export interface Effort {
   readonly connections: number
   readonly warmUpMs: number
   readonly measureMs: number
-  /** How long the search for the highest rate tries each rate. */
-  readonly stepMs: number
-  /** Events that wait when fulfilment comes back. */
-  readonly backlog: number
-  /** The two numbers of stored records whose accept rates are compared. */
-  readonly few: number
-  readonly many: number
   /** The number of accepts after which the gateway's memory is measured. */
   readonly accepts: number
 }
@@ -33,6 +26,8 @@ export interface Figures {
   readonly perSecond?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
+  /** p99 before a disturbance. `p99Ms` is then the p99 during it. */
+  readonly calmP99Ms?: number
   /** Processor time for each event in microseconds, of all threads of the process. */
   readonly receiverUs?: number
   readonly fulfilmentUs?: number
@@ -41,22 +36,6 @@ export interface Figures {
   /** Resident memory of the receiver in MiB: at the end of the load, and the most so far. */
   readonly residentMib?: number
   readonly peakMib?: number
-  /** The highest rate of an open load with p99 under 100 ms and nothing failed. */
-  readonly highestPerSecond?: number
-  /** p99 before a disturbance. `p99Ms` is then the p99 during it. */
-  readonly calmP99Ms?: number
-  /** From the beginning of the process to its first durable 200: with an empty database, and with its own. */
-  readonly firstStartMs?: number
-  readonly startMs?: number
-}
-
-/** Latency at one rate of an open load. */
-export interface CurvePoint {
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  /** Deliveries that failed or were not sent. */
-  readonly failed: number
 }
 
 /** The result of a trial. */
@@ -67,7 +46,6 @@ export interface Outcome {
   /** Deliveries that were not answered 200, by status or by what happened instead. */
   readonly failed: Readonly<Record<string, number>>
   readonly foreignShare: number
-  readonly curve?: readonly CurvePoint[]
 }
 
 /** One thing that each round measures once. */

@@ -1,3 +1,4 @@
+// Builds the packages for npm and what a release attaches, into dist/: npm run pack.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -5,6 +6,7 @@ import { buildCli } from './packages/build-cli.ts'
 import { buildHandler } from './packages/build-handler.ts'
 import { buildWebhooks } from './packages/build-webhooks.ts'
 import { packFolder } from './packages/pack-folder.ts'
+import { writeSbom } from './packages/write-sbom.ts'
 import { writeSchemasFile } from './packages/write-schemas-file.ts'
 import { writeVectorsFile } from './packages/write-vectors-file.ts'
 
@@ -19,12 +21,15 @@ try {
     const { file, unpackedBytes } = await packFolder(built, destination)
     console.log(`${file} (${Math.round(unpackedBytes / 1_000)} kB unpacked)`)
   }
-  const vectors = join(destination, 'webhook-vectors.json')
-  await writeVectorsFile(repository, vectors)
-  console.log(vectors)
-  const schemas = join(destination, 'procedure-schemas.json')
-  await writeSchemasFile(repository, schemas)
-  console.log(schemas)
+  const files = {
+    'webhook-vectors.json': writeVectorsFile,
+    'procedure-schemas.json': writeSchemasFile,
+    'oncehook.cdx.json': writeSbom,
+  }
+  for (const [name, write] of Object.entries(files)) {
+    await write(repository, join(destination, name))
+    console.log(join(destination, name))
+  }
 } finally {
   await rm(folder, { recursive: true })
 }

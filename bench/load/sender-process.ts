@@ -1,7 +1,5 @@
 import { forgeDeliveries } from './forged-deliveries.ts'
-import type { LoadPlan, LoadReport } from './load-report.ts'
-import { sendClosed } from './send-closed.ts'
-import { sendOpen } from './send-open.ts'
+import { type LoadReport, sendClosed, sendOpen } from './load.ts'
 import type { SenderOrder } from './sender.ts'
 import { type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
 
@@ -9,26 +7,18 @@ import { type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
 
 let url = ''
 let deliveries: SignedDelivery[] = []
-let cut = new AbortController()
 
 process.on('disconnect', () => process.exit(0))
-process.on('message', (order: SenderOrder) => {
-  if ('cut' in order) cut.abort()
-  else void obey(order).then((answer) => process.send?.(answer))
-})
+process.on('message', (order: SenderOrder) => void obey(order).then((answer) => process.send?.(answer)))
 process.send?.('ready')
 
-async function obey(order: Exclude<SenderOrder, { cut: true }>): Promise<'ready' | LoadReport> {
-  if ('send' in order) return send(order.send)
+async function obey(order: SenderOrder): Promise<'ready' | LoadReport> {
+  if ('send' in order) {
+    const to = { url, deliveries, now: () => performance.timeOrigin + performance.now() }
+    return order.send.kind === 'closed' ? sendClosed(order.send, to) : sendOpen(order.send, to)
+  }
   if ('sign' in order) deliveries = signDeliveries(order.sign, Date.now())
   else deliveries = forgeDeliveries(order.forge, Date.now())
   url = 'sign' in order ? order.sign.url : order.forge.url
   return 'ready'
-}
-
-function send(plan: LoadPlan): Promise<LoadReport> {
-  const sending = { url, deliveries, now: () => performance.timeOrigin + performance.now() }
-  if (plan.kind === 'closed') return sendClosed({ ...sending, plan })
-  cut = new AbortController()
-  return sendOpen({ ...sending, plan }, cut.signal)
 }

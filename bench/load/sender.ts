@@ -1,14 +1,13 @@
 import { forkWorker } from '../fork-worker.ts'
 import type { ForgedBatch } from './forged-deliveries.ts'
-import type { LoadPlan, LoadReport } from './load-report.ts'
+import type { LoadPlan, LoadReport } from './load.ts'
 import type { DeliveryBatch } from './signed-deliveries.ts'
 
-/** Commands to the sender's process, one at a time. Only a running load can be cut. */
+/** Commands to the sender's process, one at a time. */
 export type SenderOrder =
   | { readonly sign: DeliveryBatch }
   | { readonly forge: ForgedBatch }
   | { readonly send: LoadPlan }
-  | { readonly cut: true }
 
 /** A process that makes deliveries first and sends them on command. */
 export interface Sender extends Disposable {
@@ -16,8 +15,6 @@ export interface Sender extends Disposable {
   sign(batch: DeliveryBatch): Promise<void>
   forge(batch: ForgedBatch): Promise<void>
   send(plan: LoadPlan): Promise<LoadReport>
-  /** Ends a running open load: deliveries that fall due from now on are not sent. */
-  cut(): void
 }
 
 /** Starts a sender; aborting the signal ends it. */
@@ -28,7 +25,6 @@ export async function startSender(signal: AbortSignal): Promise<Sender> {
     sign: async (batch) => void (await ask({ sign: batch })),
     forge: async (batch) => void (await ask({ forge: batch })),
     send: async (plan) => (await ask({ send: plan })) as LoadReport,
-    cut: () => void child.send({ cut: true } satisfies SenderOrder),
     [Symbol.dispose]: () => void child.kill(),
   }
 }

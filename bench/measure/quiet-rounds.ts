@@ -10,11 +10,6 @@ export interface Surroundings {
 // A measurement beyond these limits counts as disturbed.
 const QUIET_LIMITS = { foreignShare: 0.05, processor: 1.2, disk: 2.5 } as const
 
-/** Whether unrelated processes used almost nothing. A single measurement cannot show more than that. */
-export function isUndisturbed({ foreignShare }: Surroundings): boolean {
-  return foreignShare <= QUIET_LIMITS.foreignShare
-}
-
 /**
  * Which rounds were quiet. In every measurement of a quiet round, unrelated processes used almost nothing, and the
  * fixed work took about as long as at the best time of this run.
@@ -28,10 +23,9 @@ export function quietRounds(rounds: readonly (readonly Surroundings[])[]): boole
   return rounds.map((round) => round.every((measurement) => isQuiet(measurement, best)))
 }
 
-function isQuiet(measurement: Surroundings, best: Calibration): boolean {
-  const { calibration } = measurement
+function isQuiet({ calibration, foreignShare }: Surroundings, best: Calibration): boolean {
   return (
-    isUndisturbed(measurement) &&
+    foreignShare <= QUIET_LIMITS.foreignShare &&
     calibration.processorMs <= best.processorMs * QUIET_LIMITS.processor &&
     calibration.diskMs <= best.diskMs * QUIET_LIMITS.disk
   )

@@ -7,8 +7,6 @@ export interface Setup {
   readonly mongodPid: number
   readonly folder: string
   readonly secret: string
-  /** Flags for the Node.js that runs the receiver, such as those of its profiler. */
-  readonly nodeFlags: readonly string[]
   /** Opens a database of the server for inspection. */
   readonly database: (name: string) => Db
 }

@@ -1,5 +1,5 @@
-import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
-import { atMost, type Goal, row } from '../row.ts'
+import { startAccepting } from '../receivers/oncehook/oncehook.ts'
+import { atMost, type Goal, type Row } from '../row.ts'
 import type { Trial } from '../trial.ts'
 import { createForgedTrial } from '../trials/forged-trial.ts'
 
@@ -30,13 +30,15 @@ const FLOODED_BY_ITEMS = createForgedTrial({
 })
 
 /** Forged deliveries with large bodies, ten for each good one. */
-export const FORGED_ROW = row(
-  'forged',
-  [FLOODED, FLOODED_BY_FORMS, FLOODED_BY_ITEMS],
-  goalOf(FLOODED, 'Forged 256 KiB bodies, ten to one with good ones: p99 of the good ones'),
-  goalOf(FLOODED_BY_FORMS, 'Forged 64 KiB forms of Twilio, ten to one with good ones: p99 of the good ones'),
-  goalOf(FLOODED_BY_ITEMS, 'Forged 64 KiB items of Adyen, ten to one with good ones: p99 of the good ones'),
-)
+export const FORGED_ROW: Row = {
+  name: 'forged',
+  trials: [FLOODED, FLOODED_BY_FORMS, FLOODED_BY_ITEMS],
+  goals: [
+    goalOf(FLOODED, 'Forged 256 KiB bodies, ten to one with good ones: p99 of the good ones'),
+    goalOf(FLOODED_BY_FORMS, 'Forged 64 KiB forms of Twilio, ten to one with good ones: p99 of the good ones'),
+    goalOf(FLOODED_BY_ITEMS, 'Forged 64 KiB items of Adyen, ten to one with good ones: p99 of the good ones'),
+  ],
+}
 
 function goalOf(trial: Trial, what: string): Goal {
   return {

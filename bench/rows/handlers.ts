@@ -1,10 +1,13 @@
-import { startExpressPostgres } from '../receivers/baselines/express-postgres.ts'
-import { acceptingFor } from '../receivers/handlers/accepting-for.ts'
-import { startAnswered, startAnsweredBesideOthers, startHandledInPostgres } from '../receivers/handlers/handled.ts'
-import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
+import { startExpressPostgres } from '../receivers/baselines/baselines.ts'
+import {
+  acceptingFor,
+  startAnswered,
+  startAnsweredBesideOthers,
+  startHandledInPostgres,
+} from '../receivers/handlers/handled.ts'
+import { startAccepting } from '../receivers/oncehook/oncehook.ts'
 import { atLeast, atMost, type Row, ratio } from '../row.ts'
-import { createClosedTrial } from '../trials/closed-trial.ts'
-import { createWholeWayTrial } from '../trials/whole-way-trial.ts'
+import { createClosedTrial, createWholeWayTrial } from '../trials/load-trials.ts'
 
 const FULFILMENT = createClosedTrial({
   name: 'accepting-for-fulfilment',

@@ -4,8 +4,7 @@ import type { ClaimedInRound, ClaimingOptions, ClaimingRound } from '@oncehook/g
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { Binary, type Db } from 'mongodb'
-import { forkWorker, type Worker } from '../fork-worker.ts'
-import { endChild } from '../receivers/end-child.ts'
+import { endChild, forkWorker, type Worker } from '../fork-worker.ts'
 import { fillStored } from '../receivers/oncehook/fill-stored.ts'
 import type { Setup } from '../receivers/receiver.ts'
 

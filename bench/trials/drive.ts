@@ -1,5 +1,5 @@
-import type { LoadPlan, LoadReport } from '../load/load-report.ts'
-import { type Sender, startSender } from '../load/sender.ts'
+import type { LoadPlan, LoadReport } from '../load/load.ts'
+import { startSender } from '../load/sender.ts'
 import type { Mix } from '../load/signed-deliveries.ts'
 import { startMeter, type Usage } from '../measure/meter.ts'
 import type { Receiver, Setup } from '../receivers/receiver.ts'
@@ -21,26 +21,16 @@ export interface Driven {
   readonly usage: Usage
 }
 
-/** A load that is signed and ready to send. */
-interface ReadyLoad {
-  /** Sends it; the clock and the meter run from the first delivery on. */
-  send(): Promise<Driven>
-  /** Ends an open load early: deliveries that fall due from now on are left out. */
-  cut(): void
-}
-
 /** A receiver under load, and everything that it has acknowledged. */
 export interface Drive extends Disposable {
-  /** Creates the orders of a load and signs its deliveries. */
-  ready(load: Load): Promise<ReadyLoad>
-  /** Prepares a load and sends it. */
+  /** Creates the orders of a load, signs its deliveries and sends them. The clock runs from the first delivery on. */
   load(load: Load): Promise<Driven>
   /** The number of events that were acknowledged so far but are not kept. */
   countLost(): Promise<number>
 }
 
 /** The parts of a drive. */
-export interface DriveParts {
+interface DriveParts {
   readonly setup: Setup
   readonly receiver: Receiver
   readonly signal: AbortSignal
@@ -49,50 +39,26 @@ export interface DriveParts {
 }
 
 /** Starts a sender for a receiver. */
-export async function startDrive(parts: DriveParts): Promise<Drive> {
-  const sender = await startSender(parts.signal)
-  const acknowledged: string[] = []
-  const ready = async (load: Load): Promise<ReadyLoad> => {
-    await prepare(parts, sender, load)
-    return {
-      async send() {
-        const driven = await send(parts, sender, load.plan)
-        for (const id of driven.report.acknowledged) acknowledged.push(id)
-        return driven
-      },
-      cut: () => sender.cut(),
-    }
-  }
+export async function startDrive({ setup, receiver, signal, others }: DriveParts): Promise<Drive> {
+  const sender = await startSender(signal)
+  const acknowledged = new Set<string>()
+  const { url, receiverPid, fulfilmentPid } = receiver
   return {
-    ready,
-    load: async (load) => (await ready(load)).send(),
-    async countLost() {
-      const unique = new Set(acknowledged)
-      return unique.size - (await parts.receiver.keptOf([...unique])).size
+    async load({ orderPrefix, count, mix = 'unique', plan }) {
+      await receiver.prepare?.(orderPrefix, count)
+      await sender.sign({ url, secret: setup.secret, count, mix, orderPrefix })
+      const ours = { receiver: receiverPid, mongod: setup.mongodPid, sender: sender.pid, benchmark: process.pid }
+      const fulfilment = fulfilmentPid === undefined ? {} : { fulfilment: fulfilmentPid }
+      const meter = startMeter({ ...others, ...ours, ...fulfilment })
+      const report = await sender.send(plan)
+      await receiver.settled?.()
+      const endedAt = receiver.settled === undefined ? report.endedAt : Date.now()
+      for (const id of report.acknowledged) acknowledged.add(id)
+      return { report, seconds: (endedAt - report.beganAt) / 1_000, usage: meter() }
     },
+    countLost: async () => acknowledged.size - (await receiver.keptOf([...acknowledged])).size,
     [Symbol.dispose]: () => sender[Symbol.dispose](),
   }
-}
-
-async function prepare({ setup, receiver }: DriveParts, sender: Sender, load: Load): Promise<void> {
-  const { orderPrefix, count, mix = 'unique' } = load
-  await receiver.prepare?.(orderPrefix, count)
-  await sender.sign({ url: receiver.url, secret: setup.secret, count, mix, orderPrefix })
-}
-
-async function send({ setup, receiver, others }: DriveParts, sender: Sender, plan: LoadPlan): Promise<Driven> {
-  const meter = startMeter({
-    ...others,
-    receiver: receiver.receiverPid,
-    mongod: setup.mongodPid,
-    sender: sender.pid,
-    benchmark: process.pid,
-    ...(receiver.fulfilmentPid === undefined ? {} : { fulfilment: receiver.fulfilmentPid }),
-  })
-  const report = await sender.send(plan)
-  await receiver.settled?.()
-  const endedAt = receiver.settled === undefined ? report.endedAt : Date.now()
-  return { report, seconds: (endedAt - report.beganAt) / 1_000, usage: meter() }
 }
 
 const WARM_UP_DELIVERIES = 12_000

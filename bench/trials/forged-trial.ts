@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForgedScheme } from '../load/forged-deliveries.ts'
-import type { OpenLoad } from '../load/load-report.ts'
+import type { OpenLoad } from '../load/load.ts'
 import { startSender } from '../load/sender.ts'
-import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive, warmUp } from './drive.ts'
+import type { TrialSubject } from './load-trials.ts'
 
 /** Valid deliveries at a rate, and the number of forgeries for each. */
-export interface ForgedTrial {
-  readonly name: string
-  readonly title: string
-  readonly start: StartReceiver
+export interface ForgedTrial extends TrialSubject {
   readonly perSecond: number
   readonly forgedForEach: number
   readonly forgedBytes: number
@@ -18,7 +15,6 @@ export interface ForgedTrial {
   readonly forged?: Exclude<ForgedScheme, 'stripe'>
 }
 
-const GRACE_MS = 15_000
 const FLOOD_CONNECTIONS = 64
 const FLOOD_AHEAD_MS = 500
 
@@ -34,13 +30,13 @@ export function createForgedTrial(trial: ForgedTrial): Trial {
       using flooder = await startSender(signal)
       using drive = await startDrive({ setup, receiver, signal, others: { flooder: flooder.pid } })
       await warmUp(drive, given)
-      const calm = await sendGood(drive, given, { trial, name: 'calm' })
+      const calm = await sendGood(drive, given, trial, 'calm')
       const { forged, forgedBytes: bytes } = trial
       const url = forged === undefined ? receiver.url : receiver.url.replace(/[^/]*$/, forged)
       await flooder.forge({ url, count: floodCount(trial, given), bytes, scheme: forged ?? 'stripe' })
       const flood = flooder.send(floodPlan(trial))
       await sleep(FLOOD_AHEAD_MS)
-      const flooded = await sendGood(drive, given, { trial, name: 'flooded' })
+      const flooded = await sendGood(drive, given, trial, 'flooded')
       const { acknowledged } = await flood
       if (acknowledged.length > 0) throw new Error('A forged delivery was accepted')
       return {
@@ -53,23 +49,18 @@ export function createForgedTrial(trial: ForgedTrial): Trial {
   }
 }
 
-function sendGood(
-  drive: Drive,
-  { run, effort }: TrialRun,
-  { trial, name }: { readonly trial: ForgedTrial; readonly name: string },
-) {
-  const { perSecond } = trial
+function sendGood(drive: Drive, { run, effort }: TrialRun, { perSecond }: ForgedTrial, name: string) {
   return drive.load({
     orderPrefix: `${run}-${name}-`,
     count: Math.ceil(perSecond * ((effort.measureMs * 2) / 1_000)),
-    plan: { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS },
+    plan: { kind: 'open', connections: effort.connections, perSecond },
   })
 }
 
 /** The flood begins before the good deliveries are counted and ends after them. */
 function floodPlan(trial: ForgedTrial): OpenLoad {
   const perSecond = trial.perSecond * trial.forgedForEach
-  return { kind: 'open', connections: FLOOD_CONNECTIONS, perSecond, graceMs: GRACE_MS }
+  return { kind: 'open', connections: FLOOD_CONNECTIONS, perSecond }
 }
 
 function floodCount(trial: ForgedTrial, { effort }: TrialRun): number {

@@ -4,9 +4,8 @@ import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Setup, StartReceiver } from '../receivers/receiver.ts'
 import type { Effort, TrialRun } from '../trial.ts'
-import { createClosedTrial } from './closed-trial.ts'
 import { createForgedTrial } from './forged-trial.ts'
-import { createHighestRateTrial } from './highest-rate-trial.ts'
+import { createClosedTrial } from './load-trials.ts'
 
 // Receivers without a database: these tests check what the trials report about them, not how fast they are.
 
@@ -16,16 +15,9 @@ const setup: Setup = {
   mongodPid: process.pid,
   folder: '',
   secret: 'whsec_of_a_test_and_nothing_else',
-  nodeFlags: [],
   database: (name) => client.db(name),
 }
-const effort: Effort = {
-  connections: 4,
-  warmUpMs: 100,
-  measureMs: 100,
-  stepMs: 100,
-  ...{ backlog: 1, few: 1, many: 1, accepts: 1 },
-}
+const effort: Effort = { connections: 4, warmUpMs: 100, measureMs: 100, accepts: 1 }
 const given = { setup, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
 
 /** Gives the configured answers, and reports the configured ids as kept. */
@@ -85,18 +77,6 @@ describe('a closed trial', () => {
     const { failed, lost } = await createClosedTrial({ ...names, start: refusing }).run(given)
     expect(failed['503']).toBeGreaterThan(0)
     expect(lost).toBe(0)
-  })
-})
-
-describe('a trial of the highest rate', () => {
-  it('stops at a rate that fails twice, shows it on the curve and calls none the highest', async () => {
-    const start = subjectThat(
-      () => 503,
-      (ids) => ids,
-    )
-    const { figures, curve } = await createHighestRateTrial({ ...names, start, rates: [50, 100] }).run(given)
-    expect(figures.highestPerSecond).toBeUndefined()
-    expect(curve).toMatchObject([{ perSecond: 50, failed: 5 }])
   })
 })
 

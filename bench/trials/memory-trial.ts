@@ -1,20 +1,13 @@
 import { peakResidentMib, residentMib } from '../measure/process-usage.ts'
-import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial } from '../trial.ts'
 import { startDrive } from './drive.ts'
+import type { TrialSubject } from './load-trials.ts'
 
 const BATCH = 25_000
 const BATCH_FOR_MS = 60_000
 
-/** The receiver whose memory is measured. */
-interface MemoryTrial {
-  readonly name: string
-  readonly title: string
-  readonly start: StartReceiver
-}
-
 /** Measures the memory of a receiver after it has accepted very many deliveries as fast as it can. */
-export function createMemoryTrial({ name, title, start }: MemoryTrial): Trial {
+export function createMemoryTrial({ name, title, start }: TrialSubject): Trial {
   return {
     name,
     title,

@@ -1,11 +1,13 @@
 import * as errors from '@oncehook/fulfilment/errors'
-import { orderContentSchema, parseOrderContent, SERVER_MEMBERS } from '@oncehook/fulfilment/orders/order'
+import { orderContentSchema, SERVER_MEMBERS } from '@oncehook/fulfilment/orders/order'
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import * as sharedErrors from '@oncehook/kernel/error-codes'
 import type { ErrorFactory } from '@oncehook/kernel/errors'
 import { z } from 'zod'
-import type { JsonSchema } from './json-schema.ts'
 import { type ProcedureName, procedureOutputs } from './procedure-outputs.ts'
+
+/** The JSON Schema of an input or an output. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema
 
 /** A procedure as its callers know it. */
 export interface DescribedProcedure {
@@ -71,20 +73,4 @@ function describeErrors(): FulfilmentDescription['errors'] {
   )
   const sorted = known.toSorted((a, b) => (a.code < b.code ? -1 : 1))
   return Object.fromEntries(sorted.map(({ code, status, retry }) => [code, { status, retry }]))
-}
-
-/** Why a procedure does not accept an input, or null if it does. */
-export function inputProblem(name: string, input: unknown): string | null {
-  const schema = procedures.find(([known]) => known === name)?.[1]._def.inputs[0]
-  const parsed = schema?.safeParse(input)
-  if (parsed?.success === false) {
-    return parsed.error.issues.map(({ path, message }) => `$.${path.join('.')}: ${message}`).join('; ')
-  }
-  if (!takesOrder(name)) return null
-  try {
-    parseOrderContent((input as { order: unknown }).order)
-    return null
-  } catch (error) {
-    return `$.order: ${error instanceof Error ? error.message : String(error)}`
-  }
 }

@@ -30,6 +30,7 @@ describe('the description of events.handle', () => {
     const { 'events.handle': handle } = describeHandler().procedures
     expect(handle?.kind).toBe('mutation')
     expect(handle?.input.required).toEqual(['handler', 'events'])
-    expect(handle?.output.properties?.results?.items?.anyOf).toHaveLength(2)
+    const results = { items: { anyOf: [expect.anything(), expect.anything()] } }
+    expect(handle?.output.properties).toMatchObject({ results })
   })
 })

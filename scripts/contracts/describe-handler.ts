@@ -1,7 +1,6 @@
 import { taskResultsSchema } from '@oncehook/gateway/handlers/calls/task-results'
 import { z } from 'zod'
-import type { DescribedProcedure, FulfilmentDescription } from './describe-fulfilment.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { DescribedProcedure, FulfilmentDescription, JsonSchema } from './describe-fulfilment.ts'
 
 /**
  * One event of a batch, as the gateway writes it. A body that is not JSON is in `raw`, as base64. Later gateways may add

@@ -1,10 +1,8 @@
 import { existsSync, globSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Release } from './check-release.ts'
 import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
 import { describeHandler } from './describe-handler.ts'
-import { readRecordedCalls } from './recorded-calls.ts'
 
 /**
  * The providers of internal procedures, each with what describes it. `npm run fix` writes each description to
@@ -49,27 +47,4 @@ export async function recordRelease(contracts: string, version: string): Promise
     await writeFile(join(folder, `${provider}.json`), describedText(describe()))
   }
   for (const name of contractNames(contracts)) await cp(join(contracts, name), join(folder, name))
-}
-
-/** Reads what a release recorded. */
-export async function readRelease(contracts: string, version: string): Promise<Release> {
-  const folder = join(contracts, 'releases', version)
-  const description = await readDescription(contracts, { version, provider: 'fulfilment' })
-  const names = contractNames(folder).filter((name) => /^[^/]+-fulfilment\.json$/.test(name))
-  const pacts = await Promise.all(names.map((name) => readJson(join(folder, name))))
-  return { version, description, consumers: pacts.map(readRecordedCalls) }
-}
-
-/** The procedures of a provider in a release. There are none if the release did not have the provider. */
-export async function readDescription(
-  contracts: string,
-  { version, provider }: { readonly version: string; readonly provider: string },
-): Promise<FulfilmentDescription> {
-  const file = join(contracts, 'releases', version, `${provider}.json`)
-  if (!existsSync(file)) return { procedures: {}, errors: {} }
-  return (await readJson(file)) as FulfilmentDescription
-}
-
-async function readJson(file: string): Promise<unknown> {
-  return JSON.parse(await readFile(file, 'utf8'))
 }

@@ -12,7 +12,7 @@ import { closingCheck } from '../support/stack/closing-check.ts'
 import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
 import { startStack } from '../support/stack/stack.ts'
 
-// `npm run test:soak` is the documented row: an hour, with a fault every 20 s.
+// The documented row: an hour, with a fault every 20 s.
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 40)
 const EVERY_SECONDS = Number(process.env.SOAK_EVERY ?? 4)
 const SEED = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31))

@@ -6,7 +6,7 @@ import { DURABLE } from '../receiver.ts'
 // A simple receiver with the provider's own library: verify, insert, answer. Express, the driver and the library have
 // their default settings, except for the write concern.
 
-const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '', NAIVE_PORT = '0', NAIVE_LOOKS_UP } = process.env
+const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '' } = process.env
 const DUPLICATE_KEY = 11_000
 
 const client = await new MongoClient(NAIVE_MONGODB_URI, { writeConcern: DURABLE }).connect()
@@ -22,10 +22,6 @@ app.post('/webhooks', express.raw({ type: 'application/json' }), async (request,
     response.status(400).json({ error: 'The signature does not match' })
     return
   }
-  if (NAIVE_LOOKS_UP !== undefined && (await events.findOne({ eventId: event.id })) !== null) {
-    response.json({ received: true })
-    return
-  }
   try {
     await events.insertOne({ eventId: event.id, type: event.type, receivedAt: new Date(), event })
   } catch (error) {
@@ -38,5 +34,5 @@ app.post('/webhooks', express.raw({ type: 'application/json' }), async (request,
   response.json({ received: true })
 })
 
-const server = app.listen(Number(NAIVE_PORT), '127.0.0.1', () => process.send?.(server.address()))
+const server = app.listen(0, '127.0.0.1', () => process.send?.(server.address()))
 process.on('disconnect', () => process.exit(0))

@@ -1,38 +1,36 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { randomBytes } from 'node:crypto'
 import { EVENTS, type EventDocument } from '@oncehook/gateway/inbox/event-document'
 import type { Db } from 'mongodb'
 import { setUpPostgres } from '../../../packages/handler/src/postgres/set-up-postgres.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
-import { nextMessage } from '../../next-message.ts'
-import { endChild } from '../end-child.ts'
-import { findStored, type StoredEvent } from '../find-stored.ts'
+import { endChild, forkWorker } from '../../fork-worker.ts'
 import { describeSystem } from '../oncehook/describe-system.ts'
+import { startAcceptingFor } from '../oncehook/oncehook.ts'
 import { startService } from '../oncehook/service.ts'
-import { waitUntilSettled } from '../oncehook/wait-until-settled.ts'
 import type { Receiver, Setup, StartReceiver } from '../receiver.ts'
-import { describeHandler, newSecret } from './accepting-for.ts'
+import { findStored, waitUntilSettled } from '../stored-events.ts'
 import { startPaymentsDatabase } from './payments-database.ts'
 
-/** A program that takes the gateway's calls. */
-interface HandlerProgram {
-  readonly url: string
-  readonly env: Readonly<Record<string, string>>
+/** Starts the gateway alone, with this number of handlers that want every event. All are unavailable, so every task waits. */
+export function acceptingFor(count: number): StartReceiver {
+  return async (setup, run) => {
+    const port = await stablePort()
+    const names = Array.from({ length: count }, (_, index) => `handler-${index + 1}`)
+    return startAcceptingFor(setup, run, Object.fromEntries(names.map((name) => [name, describeHandler(port)])))
+  }
 }
 
-const ANSWERING: HandlerProgram = { url: import.meta.resolve('./answering-process.ts'), env: {} }
+const ANSWERING = import.meta.resolve('./answering-process.ts')
 
 /** Starts the gateway and a handler that only answers. */
-export const startAnswered: StartReceiver = (setup, run) => start(setup, { run, program: ANSWERING })
+export const startAnswered: StartReceiver = (setup, run) => start(setup, run, ANSWERING)
 
 /** The same beside a handler that never answers, and one that does not exist. */
 export const startAnsweredBesideOthers: StartReceiver = async (setup, run) => {
   const deadPort = await stablePort()
-  const beside = (port: number) => ({
-    slow: { ...describeHandler(port, newSecret()), https: `http://127.0.0.1:${port}/slow` },
-    dead: describeHandler(deadPort, newSecret()),
-  })
-  return start(setup, { run, program: ANSWERING, beside })
+  const dead = describeHandler(deadPort)
+  const beside = (port: number) => ({ slow: describeHandler(port, newSecret(), '/slow'), dead })
+  return start(setup, run, ANSWERING, { beside })
 }
 
 /** Starts the gateway and a service with @oncehook/handler that stores each payment in PostgreSQL. */
@@ -40,8 +38,8 @@ export const startHandledInPostgres: StartReceiver = async (setup, run) => {
   await using stack = new AsyncDisposableStack()
   const payments = stack.use(await startPaymentsDatabase())
   await setUpPostgres(payments.url)
-  const program = { url: import.meta.resolve('./postgres-process.ts'), env: { HANDLER_DATABASE_URL: payments.url } }
-  const receiver = stack.use(await start(setup, { run, program }))
+  const env = { HANDLER_DATABASE_URL: payments.url }
+  const receiver = stack.use(await start(setup, run, import.meta.resolve('./postgres-process.ts'), { env }))
   const kept = stack.move()
   return {
     ...receiver,
@@ -50,9 +48,19 @@ export const startHandledInPostgres: StartReceiver = async (setup, run) => {
   }
 }
 
-interface HandledRun {
-  readonly run: string
-  readonly program: HandlerProgram
+/** A secret of Standard Webhooks. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+/** The description of a handler that wants every event. */
+function describeHandler(port: number, secret = newSecret(), path = '/webhooks'): object {
+  const secrets = [{ id: 'bench', value: secret }]
+  return { https: `http://127.0.0.1:${port}${path}`, secrets, events: [{ types: ['*'] }] }
+}
+
+interface Surroundings {
+  readonly env?: NodeJS.ProcessEnv
   /** Other handlers of the same events, given the port of the program. */
   readonly beside?: (port: number) => Readonly<Record<string, object>>
 }
@@ -60,15 +68,15 @@ interface HandledRun {
 const NAME = 'bench'
 const DONE = { handler: NAME, state: 'done' } as const
 
-async function start(setup: Setup, { run, program, beside = () => ({}) }: HandledRun): Promise<Receiver> {
+async function start(setup: Setup, run: string, program: string, around: Surroundings = {}): Promise<Receiver> {
   await using stack = new AsyncDisposableStack()
   const secret = newSecret()
-  const child = fork(fileURLToPath(program.url), {
-    env: { ...process.env, NODE_ENV: 'production', HANDLER_SECRET: secret, ...program.env },
-  })
+  const env = { ...process.env, NODE_ENV: 'production', HANDLER_SECRET: secret, ...around.env }
+  const { child, greeting } = await forkWorker(program, { env })
   stack.defer(() => endChild(child))
-  const { port } = (await nextMessage(child)) as { readonly port: number }
-  const system = await describeSystem(setup, run, { [NAME]: describeHandler(port, secret), ...beside(port) })
+  const { port } = greeting as { readonly port: number }
+  const handlers = { [NAME]: describeHandler(port, secret), ...around.beside?.(port) }
+  const system = await describeSystem(setup, run, handlers)
   const db = setup.database(system.gatewayDb)
   stack.defer(async () => void (await db.dropDatabase()))
   const gateway = stack.use(await startService(system.gateway))
@@ -78,10 +86,7 @@ async function start(setup: Setup, { run, program, beside = () => ({}) }: Handle
     receiverPid: gateway.pid,
     fulfilmentPid: child.pid,
     settled: () => waitUntilSettled(db, { handler: NAME }),
-    async keptOf(eventIds) {
-      const done = await findStored(db.collection<StoredEvent>(EVENTS), DONE as object, eventIds)
-      return new Set(done.map(({ eventId }) => eventId))
-    },
+    keptOf: async (eventIds) => new Set((await findStored(db, DONE, eventIds)).map(({ eventId }) => eventId)),
     wholeWayMs: (eventIds) => readWholeWay(db, eventIds),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
@@ -90,11 +95,7 @@ async function start(setup: Setup, { run, program, beside = () => ({}) }: Handle
 /** For each of the events: the milliseconds from its arrival until it was settled. */
 async function readWholeWay(db: Db, eventIds: readonly string[]): Promise<number[]> {
   const filter = { ...DONE, eventId: { $in: [...eventIds] } }
-  const found = db.collection<EventDocument>(EVENTS).find(filter).project<Times>({ receivedAt: 1, settledAt: 1 })
+  const times = { receivedAt: 1, settledAt: 1 }
+  const found = db.collection<EventDocument>(EVENTS).find(filter).project<Record<keyof typeof times, Date>>(times)
   return found.map(({ receivedAt, settledAt }) => settledAt.getTime() - receivedAt.getTime()).toArray()
-}
-
-interface Times {
-  readonly receivedAt: Date
-  readonly settledAt: Date
 }

@@ -9,9 +9,6 @@ export interface SystemRun {
   readonly url: string
   readonly gatewayDb: string
   readonly fulfilmentDb: string
-  readonly fulfilmentUrl: string
-  /** The secret that authenticates calls to fulfilment. */
-  readonly serviceSecret: string
   readonly gateway: ServiceRun
   readonly fulfilment: ServiceRun
 }
@@ -28,7 +25,7 @@ const MORE_THAN_CAN_BE_SENT = '10000000'
  * HANDLERS), payments reach these instead of fulfilment.
  */
 export async function describeSystem(
-  { mongoUri, folder, secret, nodeFlags }: Setup,
+  { mongoUri, folder, secret }: Setup,
   run: string,
   handlers?: Readonly<Record<string, object>>,
 ): Promise<SystemRun> {
@@ -49,8 +46,6 @@ export async function describeSystem(
   return {
     gatewayDb,
     fulfilmentDb,
-    fulfilmentUrl,
-    serviceSecret,
     url: `http://127.0.0.1:${gatewayPort}/api/webhooks/${PROVIDER}`,
     gateway: {
       name: 'gateway',
@@ -66,7 +61,6 @@ export async function describeSystem(
       },
       readyUrl: `http://127.0.0.1:${gatewayPort}/healthz`,
       logFolder: folder,
-      nodeFlags,
     },
     fulfilment: {
       name: 'fulfilment',
@@ -78,7 +72,6 @@ export async function describeSystem(
       },
       readyUrl: `${fulfilmentUrl}/readyz`,
       logFolder: folder,
-      nodeFlags: [],
     },
   }
 }

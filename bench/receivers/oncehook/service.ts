@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,6 @@ export interface ServiceRun {
   /** Answers 200 as soon as the service is ready for its requests. */
   readonly readyUrl: string
   readonly logFolder: string
-  readonly nodeFlags: readonly string[]
 }
 
 /** A running service. */
@@ -26,25 +25,20 @@ const STOP_TIMEOUT_MS = 15_000
 const ROOT = join(import.meta.dirname, '../../..')
 const LEAVE_WITH_PARENT = import.meta.resolve('../../../scripts/start/leave-with-parent.mjs')
 
-/** Starts a service as users do, with its log at the usual level in a file. Does not wait until it is ready. */
-export function spawnService(run: ServiceRun): Service & { readonly child: ChildProcess } {
+/** Starts a service as users do, with its log at the usual level in a file, and waits until it is ready. */
+export async function startService(run: ServiceRun): Promise<Service> {
   const log = openSync(join(run.logFolder, `${run.name}.log`), 'w')
   const main = join(ROOT, 'packages', run.name, 'src', 'main.ts')
-  const child = spawn(process.execPath, [...SERVICE_FLAGS, ...run.nodeFlags, '--import', LEAVE_WITH_PARENT, main], {
+  const child = spawn(process.execPath, [...SERVICE_FLAGS, '--import', LEAVE_WITH_PARENT, main], {
     env: { ...process.env, NODE_ENV: 'production', ...run.env },
     stdio: ['ignore', log, log, 'ipc'],
   })
   closeSync(log)
   const { pid = 0 } = child
-  return { child, pid, [Symbol.asyncDispose]: async () => void (await endProcess(pid, STOP_TIMEOUT_MS)) }
-}
-
-/** Starts a service and waits until it is ready. */
-export async function startService(run: ServiceRun): Promise<Service> {
-  const service = spawnService(run)
+  const service = { pid, [Symbol.asyncDispose]: async () => void (await endProcess(pid, STOP_TIMEOUT_MS)) }
   const deadline = performance.now() + READY_TIMEOUT_MS
   while (!(await isReady(run.readyUrl))) {
-    if (service.child.exitCode !== null || performance.now() > deadline) {
+    if (child.exitCode !== null || performance.now() > deadline) {
       await service[Symbol.asyncDispose]()
       throw new Error(`The ${run.name} did not become ready; its log is ${run.name}.log in ${run.logFolder}`)
     }

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+interface LockedPackage {
+  readonly version?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+}
+
+const PLACE = 'node_modules/'
+
+/**
+ * Writes a list of the packages that the services run, from the lock file, in CycloneDX format. `npm sbom --omit=dev` would
+ * leave out what development needs too, such as the database driver.
+ */
+export async function writeSbom(repository: string, file: string): Promise<void> {
+  const flags = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only']
+  const { stdout } = await promisify(execFile)('npm', ['sbom', ...flags], { cwd: repository, maxBuffer: 100_000_000 })
+  const lock = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8'))
+  const packages = Object.entries(lock.packages as Record<string, LockedPackage>)
+  const needed = packages.filter(([path, one]) => path.includes(PLACE) && !one.dev && !one.optional && !one.devOptional)
+  const names = needed.map(([path, { version }]) => `${path.slice(path.lastIndexOf(PLACE) + PLACE.length)}@${version}`)
+  const kept = new Set(names)
+  const { components, dependencies, ...list } = JSON.parse(stdout) as {
+    components: { 'bom-ref': string }[]
+    dependencies: { ref: string; dependsOn?: string[] }[]
+  }
+  const all = {
+    ...list,
+    components: components.filter((component) => kept.has(component['bom-ref'])),
+    dependencies: dependencies
+      .filter(({ ref }) => kept.has(ref))
+      .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) })),
+  }
+  await writeFile(file, `${JSON.stringify(all, null, 2)}\n`)
+}
