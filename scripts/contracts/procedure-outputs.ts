@@ -42,7 +42,6 @@ export const procedureOutputs = {
   'payments.versions': z.record(z.string(), z.int().min(1).nullable()),
   'erasures.find': z.strictObject({
     orders: z.array(z.strictObject({ id: z.string(), isSettled: z.boolean() })),
-    isComplete: z.boolean(),
   }),
   'erasures.erase': z.strictObject({ erased: z.int().min(0) }),
   'encryption.status': z.strictObject({

@@ -2,15 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createEncryption } from '@oncehook/kernel/encryption'
-import { createEncryptionKeysSource, watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
+import { createEncryptionKeysSource } from '@oncehook/kernel/encryption-keys'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { rotateAll } from '@oncehook/kernel/testing/rotate-all'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { nameKeyedCustomers } from './erasures/name-keyed-customers.ts'
 import { IDEMPOTENCY_KEYS, type IdempotencyRow } from './idempotency-keys.ts'
 import { ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
@@ -184,32 +182,20 @@ describe('fulfilment with keys', () => {
     expect((await client.erasures.find.query({ customerId: 'cus_erased' })).orders).toEqual([])
   })
 
-  it('erases an answer that was altered, and walks past it', async () => {
+  it('erases an answer that was altered', async () => {
     const answers = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
-    const [id, kept] = [await make('cus_torn'), await make('cus_kept')]
     const input = { order: sampleOrder({ customerId: 'cus_twice' }), idempotency: keyed() }
     const { order } = await client.orders.create.mutate(input)
-    const stranger = await answers.findOne({ orderId: kept })
+    const stranger = await answers.findOne({ orderId: await make('cus_kept') })
     if (stranger?.answer === undefined) throw new Error('No answer')
-    // As an earlier release leaves it, whose order has another customer now.
-    await answers.updateOne({ orderId: id }, { $set: { answer: stranger.answer }, $unset: { customerId: '' } })
-    await answers.updateOne({ orderId: order.id }, { $set: { answer: stranger.answer } })
-    await answers.updateOne({ orderId: kept }, { $unset: { customerId: '' } })
-    const encryption = createEncryption(watchEncryptionKeys(keysSource, logger).current)
-    await db.collection('housekeeping').deleteMany({})
-    await nameKeyedCustomers({ db, encryption, logger }, new AbortController().signal)
-    expect(await answers.findOne({ orderId: kept })).toMatchObject({ customerId: 'cus_kept' })
-    expect(lines).toContainEqual(expect.objectContaining({ msg: 'encryption.record-altered', orderId: id }))
+    const [orderId, customerId] = [order.id, 'cus_twice']
+    await answers.updateOne({ orderId }, { $set: { answer: stranger.answer } })
 
-    for (const [orderId, customerId] of [
-      [id, 'cus_torn'],
-      [order.id, 'cus_twice'],
-    ] as const) {
-      expect((await client.erasures.find.query({ customerId })).orders).toEqual([{ id: orderId, isSettled: true }])
-      await client.erasures.erase.mutate({ orderIds: [orderId], customerId })
-      expect(await answers.findOne({ orderId })).toMatchObject({ answer: '{"customerId":"erased"}', customerId: null })
-      expect((await client.erasures.find.query({ customerId })).orders).toEqual([])
-    }
+    expect((await client.erasures.find.query({ customerId })).orders).toEqual([{ id: orderId, isSettled: true }])
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'encryption.record-altered', orderId }))
+    await client.erasures.erase.mutate({ orderIds: [orderId], customerId })
+    expect(await answers.findOne({ orderId })).toMatchObject({ answer: '{"customerId":"erased"}', customerId: null })
+    expect((await client.erasures.find.query({ customerId })).orders).toEqual([])
     expect(await refusalOf(client.orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
   })
 

@@ -23,7 +23,6 @@ import { addReceiptGauges, addReservationGauge, createFulfilmentMetrics } from '
 import { createOrderId } from './orders/order.ts'
 import { ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/unreadable-orders.ts'
-import { walkProgress } from './orders/walk-orders.ts'
 import { preparePaymentGuard } from './payments/guard/prepare-payment-guard.ts'
 import { arePaymentsReserved } from './payments/guard/stored-payments.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
@@ -173,7 +172,6 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
         orders,
         keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
         keyTtlMs: times.ttlMs,
-        walks: walkProgress(db),
         sink,
         encryption,
         logger,

@@ -190,7 +190,7 @@ const UNANSWERED = { $eq: [{ $type: '$answer' }, 'missing'] }
 const EXPIRED = { $and: [{ $eq: ['$state', 'done'] }, { $lte: ['$expiresAt', '$$NOW'] }] }
 const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 
-// Always set: release 0.1.0 treats a row without a date as expired, and would create a second order.
+// Long after any retry.
 const UNANSWERED_TTL_MS = 365 * 86_400_000
 
 interface Claiming {

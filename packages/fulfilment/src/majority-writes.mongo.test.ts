@@ -25,7 +25,6 @@ import { patchOrder } from './orders/patch-order.ts'
 import { putOrder } from './orders/put-order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/unreadable-orders.ts'
-import { walkProgress } from './orders/walk-orders.ts'
 import { applyEvents } from './payments/apply-events.ts'
 import { readVersions } from './payments/read-versions.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
@@ -110,7 +109,7 @@ function eraseDeps(db: Db) {
   const orders = db.collection<OrderDocument>(ORDERS)
   const { logger } = memoryLogger()
   const sink = createLogSink(logger)
-  return { orders, keys, keyTtlMs: 60_000, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
+  return { orders, keys, keyTtlMs: 60_000, sink, encryption: NO_ENCRYPTION, logger }
 }
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX, guard: 'index' as const }

@@ -12,7 +12,7 @@ export interface Context {
   readonly useCases: UseCases
   /** The If-Match header of the request. A single-order procedure uses it if its input property is absent. */
   readonly ifMatch: string | undefined
-  /** The principal on whose behalf the gateway calls; null if not given, as in release 0.1.0. */
+  /** The principal on whose behalf the gateway calls; null: the gateway itself. */
   readonly principal: string | null
   /** What the procedure adds to the HTTP response (the version for its ETag) and to the log line of the call. */
   readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }

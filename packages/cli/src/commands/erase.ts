@@ -20,8 +20,8 @@ const notes = `
 Give exactly one of --order, --customer and --event. Orders are deleted. Events, receipts and the responses stored for
 idempotency keys keep only keys and hashes, so that nothing takes effect twice. While an event or a receipt is being
 processed, nothing is erased and the command exits with 1: run it again later. If an event is stored or becomes due
-again while the command runs, a part is erased, and the command says so and exits with 1: run it again. It also exits
-with 1 while orders of an earlier release are not scanned yet. After an interruption, run the same command again.`
+again while the command runs, a part is erased, and the command says so and exits with 1: run it again. After an
+interruption, run the same command again.`
 
 /** `oncehook erase`: erases the personal data of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {
@@ -54,13 +54,12 @@ function toTarget({ order, customer, event, provider }: Options): Target {
   return { eventId: event ?? '', provider: provider ?? '' }
 }
 
-/** Resolves to 0 if all orders were scanned. */
-async function erase(options: Options, context: CliContext): Promise<0 | 1> {
+async function erase(options: Options, context: CliContext): Promise<0> {
   const target = toTarget(options)
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
-  let total: Total = { matched: 0, erased: 0, complete: true, orders: [] }
+  let total: Total = { matched: 0, erased: 0, orders: [] }
   try {
     for (let more = true; more; ) {
       const answer = await ask(client.erase.mutate({ ...target, reason, dryRun }))
@@ -73,7 +72,7 @@ async function erase(options: Options, context: CliContext): Promise<0 | 1> {
     throw error
   }
   show(options, context, total)
-  return total.complete ? 0 : 1
+  return 0
 }
 
 /** What was erased before an error. With `--json`, standard output has only the error. */
@@ -92,7 +91,6 @@ function add(total: Total, answer: Total): Total {
   return {
     matched: total.matched + answer.matched,
     erased: total.erased + answer.erased,
-    complete: total.complete && answer.complete,
     orders: [...new Set([...total.orders, ...answer.orders])],
   }
 }
@@ -100,17 +98,15 @@ function add(total: Total, answer: Total): Total {
 interface Total {
   readonly matched: number
   readonly erased: number
-  readonly complete: boolean
   readonly orders: readonly string[]
 }
 
-function describe({ matched, erased, complete, orders }: Total, dryRun: boolean): string[] {
+function describe({ matched, erased, orders }: Total, dryRun: boolean): string[] {
   const records = (count: number): string => (count === 1 ? '1 record' : `${count} records`)
   const lines: string[] = []
   if (matched > 0)
     lines.push(dryRun ? `${records(matched)} would be erased` : `${records(erased)} erased; keys and hashes remain`)
-  else if (complete) lines.push('Nothing to erase: only keys and hashes are stored')
+  else lines.push('Nothing to erase: only keys and hashes are stored')
   if (orders.length > 0) lines.push(`Orders: ${orders.join(' ')}`)
-  if (!complete) lines.push('Orders of an earlier release are not scanned yet: run the same command again in an hour')
   return lines
 }

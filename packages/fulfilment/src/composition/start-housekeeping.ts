@@ -3,12 +3,9 @@ import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
-import { nameKeyedCustomers } from '../erasures/name-keyed-customers.ts'
-import { nameFormerCustomers } from '../orders/name-former-customers.ts'
 import { notePaymentsUnreserved, reserveStoredPayments } from '../payments/guard/stored-payments.ts'
-import { dateSentReceipts } from '../receipts/date-sent-receipts.ts'
 import { forgetReceipts } from '../receipts/forget-receipts.ts'
-import { type FulfilmentParts, keepMsOf, type WorkerParts } from './fulfilment-parts.ts'
+import type { FulfilmentParts, WorkerParts } from './fulfilment-parts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -20,7 +17,7 @@ interface HousekeepingParts extends Omit<WorkerParts, 'metrics'> {
 
 /** Starts the tasks that remove expired personal data, register the encryption keys in use, and reserve payments. */
 export function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingParts): void {
-  const { errors, mongo, lifecycle, register, encryption } = housekeeping
+  const { errors, mongo, lifecycle, register } = housekeeping
   const { settings, logger, random } = parts
   const guard = settings.PAYMENT_GUARD
   const onError = (error: unknown): void => {
@@ -29,9 +26,6 @@ export function startHousekeeping(parts: FulfilmentParts, housekeeping: Housekee
   }
   const duties: readonly ((stopping: AbortSignal) => Promise<void>)[] = [
     (stopping) => forgetReceipts(mongo.db, stopping),
-    (stopping) => dateSentReceipts(mongo.db, keepMsOf(settings), stopping),
-    (stopping) => nameFormerCustomers(mongo.db, stopping),
-    (stopping) => nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping),
     // A process with reservations may have completed them since this one started.
     ...(guard === 'index' ? [() => notePaymentsUnreserved(mongo.db)] : []),
   ]

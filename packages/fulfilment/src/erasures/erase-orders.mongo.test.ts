@@ -6,13 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { rotateAnswers } from '../encryption/rotate-answers.ts'
 import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
 import { type Created, createOrder } from '../orders/create-order.ts'
-import { nameFormerCustomers } from '../orders/name-former-customers.ts'
 import { createOrderId } from '../orders/order.ts'
 import { ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { nameKeyedCustomers } from './name-keyed-customers.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -106,54 +104,6 @@ describe('to erase a customer', () => {
   })
 })
 
-it('finds orders of an earlier release by a customer whom only receipts name, once they are looked through', async () => {
-  const [first, second] = [newCustomer(), newCustomer()]
-  const id = await paidOrder(first)
-  await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
-  await stored.updateOne({ _id: id }, { $unset: { formerCustomers: '' } })
-  await expect.poll(() => erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: true })
-  await fulfilment.db.collection('housekeeping').deleteMany({})
-  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
-  const going = new AbortController().signal
-  await nameFormerCustomers(database.db, going)
-  expect(await erasures.find.query({ customerId: first })).toMatchObject({ isComplete: false })
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
-  expect(await erasures.find.query({ customerId: first })).toEqual({
-    ...{ orders: [{ id, isSettled: true }], isComplete: true },
-  })
-  expect(await stored.findOne({ _id: id })).toMatchObject({ customerId: second, formerCustomers: [first] })
-})
-
-it('finds answers to keys of an earlier release by the customer of then, once they are looked through', async () => {
-  const [first, second] = [newCustomer(), newCustomer()]
-  const keys = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
-  const make = async (customerId: string): Promise<string> => {
-    const idempotency = { principal: 'shop', key: randomUUID(), fingerprint: hash('sha256', customerId) }
-    return (await orders.create.mutate({ order: sampleOrder({ customerId }), idempotency })).order.id
-  }
-  const [id, other] = [await make(first), await make(second)]
-  await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
-  // As written by release 0.1.0.
-  await keys.updateMany({ orderId: { $in: [id, other] } }, { $unset: { customerId: '' } })
-  expect(await erase(first)).toEqual([])
-
-  await fulfilment.db.collection('housekeeping').deleteMany({})
-  const going = new AbortController().signal
-  await nameFormerCustomers(database.db, going)
-  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
-  expect(await keys.findOne({ orderId: other })).toMatchObject({ customerId: second })
-  expect(await erase(first)).toEqual([id])
-  expect(JSON.stringify(await keys.findOne({ orderId: id }))).not.toContain(first)
-  expect(await orders.get.query({ id })).toMatchObject({ customerId: second })
-  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: true })
-
-  // An emptied receipt is not listed again.
-  await fulfilment.db.collection('housekeeping').deleteMany({})
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
-  expect(await keys.findOne({ orderId: id })).toMatchObject({ customerId: null })
-})
-
 describe('an order whose key has no answer yet', () => {
   const rows = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
   const TTL_MS = 86_400_000
@@ -193,7 +143,6 @@ describe('an order whose key has no answer yet', () => {
     const { orderId, created, open } = await createUpToGate(input)
     expect(await erase(customer)).toEqual([orderId])
     expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
-    // As release 0.1.0 stores its answer.
     const answer = { $ifNull: ['$answer', { $literal: JSON.stringify({ customerId: customer }) }] }
     await rows.updateOne({ orderId }, [{ $set: { state: 'done', answer } }])
     open()
@@ -205,7 +154,7 @@ describe('an order whose key has no answer yet', () => {
     expect(await refusalOf(orders.create.mutate(input))).toMatchObject({ reason: 'order_unreadable' })
     const other = { ...input, idempotency: { ...input.idempotency, fingerprint: 'other' } }
     expect(await refusalOf(orders.create.mutate(other))).toMatchObject({ reason: 'idempotency_key_reused' })
-    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: [], isComplete: true })
+    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: [] })
     expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
   })
 
@@ -228,7 +177,7 @@ describe('an order whose key has no answer yet', () => {
     const { orderId, created, open } = await createUpToGate(keyedFor(customer))
     await orders.delete.mutate({ id: orderId })
     const found = [{ id: orderId, isSettled: true }]
-    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: found, isComplete: true })
+    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: found })
     await erasures.erase.mutate({ orderIds: [orderId] })
     open()
     await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })

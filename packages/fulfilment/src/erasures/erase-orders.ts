@@ -8,16 +8,13 @@ import { DURABLE_READ } from '../durable-read.ts'
 import { eraseUnsettled } from '../errors.ts'
 import { IDEMPOTENCY_KEYS, type IdempotencyRow, openAnswer } from '../idempotency-keys.ts'
 import { GONE } from '../orders/delete-order.ts'
-import { FORMER_CUSTOMERS_WALK } from '../orders/name-former-customers.ts'
 import { forgottenReceipt } from '../orders/stored/forgotten-receipt.ts'
 import { NAME_FORMER_CUSTOMERS } from '../orders/stored/former-customers.ts'
 import { mapReceipts } from '../orders/stored/map-receipts.ts'
 import { isLive, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
 import type { Orders } from '../orders/stored/order-store.ts'
-import { areWalked, type WalkProgress } from '../orders/walk-orders.ts'
 import type { ReceiptSink } from '../receipts/receipt-sink.ts'
 import { customerOf, UNREADABLE_ANSWER, withoutPerson } from './keyed-answer.ts'
-import { KEYED_CUSTOMERS_WALK } from './name-keyed-customers.ts'
 
 /** Dependencies of an erasure. */
 export interface EraseDeps {
@@ -25,7 +22,6 @@ export interface EraseDeps {
   readonly keys: Collection<IdempotencyRow>
   /** How long a key is kept after its answer, in milliseconds. */
   readonly keyTtlMs: number
-  readonly walks: Collection<WalkProgress>
   readonly sink: ReceiptSink
   /** Decrypts the stored answers of idempotency keys. */
   readonly encryption: Encryption
@@ -46,28 +42,17 @@ export type EraseTarget = { readonly customerId: string } | { readonly orderIds:
 export const MOST_ORDERS = 100
 
 const SEARCH_MS = 4_000
-const WALKS = [FORMER_CUSTOMERS_WALK, KEYED_CUSTOMERS_WALK]
 
-/**
- * Finds up to `MOST_ORDERS` orders that hold personal data. More may remain after these are erased. The result is
- * incomplete while records written by an earlier release are still being indexed by customer: until then, a customer
- * named only in receipts or in a stored answer is not found.
- */
-export function findErasable(
-  deps: EraseDeps,
-  target: EraseTarget,
-): Promise<{ orders: ErasableOrder[]; isComplete: boolean }> {
+/** Finds up to `MOST_ORDERS` orders that hold personal data. More may remain after these are erased. */
+export function findErasable(deps: EraseDeps, target: EraseTarget): Promise<{ orders: ErasableOrder[] }> {
   const customerId = 'customerId' in target ? target.customerId : undefined
   return reachable(async () => {
-    // Read this first: a walk that ends during the search came too late for it.
-    const isComplete = customerId === undefined || (await areWalked(deps.walks, WALKS))
     const keyed = await findKeyed(deps, target)
     const named = new Set(keyed.map(({ orderId }) => orderId))
     const meant = await findOrders(deps, 'orderIds' in target ? target : { ...target, orderIds: [...named] })
     const erasable = meant.filter((order) => named.has(order._id) || holdsPerson(order, customerId))
     const found = erasable.slice(0, MOST_ORDERS)
-    const orders = found.map((order) => ({ id: order._id, isSettled: !owesReceipt(order, customerId) }))
-    return { orders, isComplete }
+    return { orders: found.map((order) => ({ id: order._id, isSettled: !owesReceipt(order, customerId) })) }
   })
 }
 
@@ -211,7 +196,6 @@ async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], custom
   const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
   for (let rows = await find(); rows.length > 0; rows = await find()) {
     for (const { _id, stored, answer } of rows) {
-      // Null rather than absent: earlier releases omit the field although the answer names the customer.
       const erased = { answer: { $literal: withoutPerson(answer) }, customerId: null }
       const isUnanswered = stored === undefined
       const closed = isUnanswered ? { state: 'done', expiresAt: fromNow(deps.keyTtlMs) } : {}

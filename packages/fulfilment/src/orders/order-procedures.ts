@@ -44,11 +44,7 @@ export const createOrderProcedure = procedure
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    const created = await createOrder(ctx.useCases.orders, {
-      ...input,
-      // Release 0.1.0 of the gateway sends the principal with a key only.
-      principal: ctx.principal ?? input.idempotency?.principal ?? null,
-    })
+    const created = await createOrder(ctx.useCases.orders, { ...input, principal: ctx.principal })
     tagged(ctx, created.order)
     return created
   })

@@ -112,7 +112,7 @@ export interface Order extends OrderContent {
   readonly updatedAt: string
 }
 
-// Checked on writes only: orders of release 0.1.0 may have such a customer and stay readable.
+// Checked on writes only: whatever is stored can be read.
 const orderInputSchema = orderContentSchema.extend({
   ...Object.fromEntries(SERVER_MEMBERS.map((name) => [name, z.unknown().optional()])),
   customerId: orderContentSchema.shape.customerId.refine((text) => !hasLineText(text), {

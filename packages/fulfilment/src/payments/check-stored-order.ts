@@ -23,8 +23,7 @@ const OF_LIVE: readonly Check[] = [
 ]
 
 /**
- * Checks the properties of a stored order that decisions depend on. Another release or a person may have written
- * them.
+ * Checks the properties of a stored order that decisions depend on. A person may have written them.
  * @throws TypeError that names the first invalid property, never its value
  */
 export function checkStoredOrder(order: OrderDocument): void {

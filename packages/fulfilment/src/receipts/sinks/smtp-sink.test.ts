@@ -109,7 +109,7 @@ describe('an smtp: sink', () => {
     expect(there.taken).toMatchObject([{ to: ['customer@example.com'], secure: true }])
   })
 
-  it('shows a customer of several lines, as release 0.1.0 took it, on one', async () => {
+  it('shows a customer of several lines on one', async () => {
     await using there = await mailServer()
     const customerId = 'c1\r\n\r\nYour account is locked\u2028go to\u0085http://evil.example'
     await there.sink.send({ ...receipt, customerId }, attempt)

@@ -62,7 +62,6 @@ function toMail({ key, orderId, paymentId, customerId, amount, currency, paidAt 
     `Thank you. Your payment has arrived.`,
     '',
     `Order:    ${orderId}`,
-    // In an order of release 0.1.0, the customer may have several lines.
     `Customer: ${toOneLine(customerId)}`,
     `Amount:   ${formatAmount(amount, currency)}`,
     `Payment:  ${paymentId}`,

@@ -31,13 +31,12 @@ type Erasure = z.output<typeof eraseSchema>
  * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. If
  * something is stored or made due again during the call, the rest is erased, and the call is refused afterwards: the
  * message says so. Another call completes an interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
- * order can only be found by its id. If the answer is not `complete`, call this again when fulfilment has examined the
- * orders of an earlier release.
+ * order can only be found by its id.
  */
 export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
   const found = await findAll(ctx, input)
   const matched = found.events.length + found.orders.length
-  const answer = { matched, orders: found.orders.map(({ id }) => id), complete: found.isComplete }
+  const answer = { matched, orders: found.orders.map(({ id }) => id) }
   if (matched === 0 || input.dryRun) return { ...answer, erased: 0, more: false }
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
@@ -65,8 +64,6 @@ interface Found {
   readonly orders: readonly { readonly id: string; readonly isSettled: boolean }[]
   /** Whether there may be more than one call can erase. */
   readonly isFull: boolean
-  /** False: orders of an earlier release cannot be found yet by their former customers. */
-  readonly isComplete: boolean
 }
 
 async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
@@ -74,18 +71,18 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
     const { provider, eventId } = input
     const meant = { provider, eventId }
     const events = await findErasableEvents(ctx.db, meant)
-    return { meant, events, orders: [], isFull: false, isComplete: true }
+    return { meant, events, orders: [], isFull: false }
   }
   const whose = 'customerId' in input ? { customerId: input.customerId } : { orderIds: [input.orderId] }
   // Not in the URL: the id of a customer is often an email address.
   const context = { requestId: ctx.requestId, byPost: true }
-  const { orders, isComplete } = await callFulfilment(ctx.fulfilment.erasures.find.query(whose, { context }))
+  const { orders } = await callFulfilment(ctx.fulfilment.erasures.find.query(whose, { context }))
   const orderIds = 'orderId' in input ? [input.orderId] : orders.map(({ id }) => id)
   const meant = { orderIds }
   const events = await findErasableEvents(ctx.db, meant)
   // As long as an order has events left, it is needed to find them.
   const isFull = events.length === MOST_EVENTS
-  const found = { meant, events, orders: isFull ? [] : orders, isComplete }
+  const found = { meant, events, orders: isFull ? [] : orders }
   return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
 }
 

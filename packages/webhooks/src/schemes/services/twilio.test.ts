@@ -44,7 +44,7 @@ describe('twilio', () => {
     expect(queried).toMatchObject({ type: 'payment.succeeded', objectId: 'ch_1' })
   })
 
-  it('keeps the id that release 0.1.0 made for a delivery without a query', async () => {
+  it('makes the id of a delivery without a query from its fields alone', async () => {
     const signed = 'AccountSidAC1MessageSidSM1'
     const id = await idOf(deliveryOf({ form: 'MessageSid=SM1&AccountSid=AC1', signed }))
     expect(id).toBe(`sha256:${hash('sha256', signed, 'base64url')}`)
