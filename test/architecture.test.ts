@@ -4,6 +4,10 @@ import { describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '..')
 
+const { exports: ENTRIES } = JSON.parse(readFileSync(join(repository, 'packages/webhooks/package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string>>
+}
+
 interface Import {
   readonly file: string
   readonly from: string
@@ -173,78 +177,5 @@ describe('the network', () => {
     // The library's entry has a default, because callers have no main.ts of ours.
     const allowed = /\/main\.ts$|^packages\/webhooks\/src\/create-verifier\.ts$/
     expect(bound.filter((file) => !allowed.test(file))).toEqual([])
-  })
-})
-
-/** Our own file that an import refers to; undefined for an external package. */
-function sourceOf(file: string, from: string): string | undefined {
-  if (from.startsWith('.')) return join(file, '..', from)
-  if (from.startsWith('@oncehook/kernel/')) return `packages/kernel/src/${from.slice(17)}.ts`
-  if (!/^@oncehook\/webhooks(?:\/|$)/.test(from)) return undefined
-  if (from.startsWith('@oncehook/webhooks/signing/')) return `packages/webhooks/src/${from.slice(19)}.ts`
-  const entry = ENTRIES[`.${from.slice(18)}`]
-  if (entry === undefined) throw new Error(`${file} imports ${from}, which is no entry`)
-  return join('packages/webhooks', entry)
-}
-
-const { exports: ENTRIES } = JSON.parse(readFileSync(join(repository, 'packages/webhooks/package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, string>>
-}
-
-describe('a start of the gateway', () => {
-  /** The packages and our own files that a file imports, directly or indirectly. */
-  function behind(first: string): { readonly files: Set<string>; readonly packages: Set<string> } {
-    const all = ['gateway', 'webhooks', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
-    const [files, packages] = [new Set([first]), new Set<string>()]
-    for (const file of files) {
-      for (const { from } of all.filter((one) => one.file === file && !one.typeOnly && !one.later)) {
-        const source = sourceOf(file, from)
-        if (source === undefined) packages.add(from)
-        else files.add(source)
-      }
-    }
-    return { files, packages }
-  }
-
-  /** The gateway, and what it loads while the database answers: everything that it needs for deliveries. */
-  function startingFiles(): string[] {
-    const gateway = 'packages/gateway/src/gateway.ts'
-    const later = importsOf('packages/gateway/src').filter((one) => one.file === gateway && one.later)
-    const parts = later.map(({ from }) => join(gateway, '..', from))
-    expect(parts).toContain(BACKGROUND)
-    return [gateway, ...parts.filter((file) => file !== BACKGROUND)]
-  }
-
-  const BACKGROUND = 'packages/gateway/src/composition/start-background.ts'
-
-  it('loads only what deliveries need before it accepts them', () => {
-    const needed = new Set(startingFiles().flatMap((file) => [...behind(file).packages]))
-    const packages = [...needed].filter((name) => !name.startsWith('node:'))
-    // Of prom-client, only a part: the whole of it takes a tenth of the start.
-    expect(packages.toSorted()).toEqual(['content-type', 'ipaddr.js', 'mongodb', 'zod'])
-    expect(behind(BACKGROUND).packages).toContain('koa')
-  })
-
-  it('loads neither what operators use nor what calls handlers before that', () => {
-    const loaded = startingFiles().flatMap((first) => [...behind(first).files])
-    const early = /gateway\/src\/(operator\/(console\/serve|sign-in\/)|composition\/handlers\/|handlers\/calls\/)/
-    expect(loaded.filter((file) => early.test(file))).toEqual([])
-    expect([...behind(BACKGROUND).files].some((file) => early.test(file))).toBe(true)
-  })
-
-  it('loads no scheme before the settings name it', () => {
-    const schemes = globSync('packages/webhooks/src/schemes/*/*.ts', {
-      cwd: repository,
-      exclude: ['**/*.test.ts'],
-    }).filter((file) => /= defineScheme\(/.test(readFileSync(join(repository, file), 'utf8')))
-    expect(schemes.length).toBeGreaterThan(25)
-    const starting = ['packages/gateway/src/run-gateway.ts', ...startingFiles()]
-    const loaded = starting.flatMap((first) => [...behind(first).files])
-    expect(schemes.filter((file) => loaded.includes(file))).toEqual([])
-  })
-
-  it('imports node:http for its types only: its values bring the client of fetch along', () => {
-    const first = ['main.ts', 'run-gateway.ts'].map((name) => `packages/gateway/src/${name}`)
-    for (const file of [...first, ...startingFiles()]) expect(behind(file).packages).not.toContain('node:http')
   })
 })

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 
@@ -78,7 +78,7 @@ describe.each(sections)('the section of $scheme', (section) => {
       const lenient = Object.entries(shown).map(([name, settings]) => [name, { ...settings, acceptShortSecret: true }])
       const secret = secretOf(scheme)
       const readFile = (path: string): string => (path.endsWith('-api') ? 'a_token_of_the_api' : secret)
-      const sources = { readEnv: () => secret, readFile, maxBytes: 1_048_576, toleranceSeconds: 300, schemes: SCHEMES }
+      const sources = { readEnv: () => secret, readFile, maxBytes: 1_048_576, toleranceSeconds: 300 }
       expect(readProviders(JSON.stringify(Object.fromEntries(lenient)), sources).size).toBe(1)
     }
   })

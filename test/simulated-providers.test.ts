@@ -3,12 +3,17 @@ import { PROVIDER_SOURCES } from '@oncehook/gateway/testing/provider-sources'
 import { makeAsymmetricStandardSecret } from '@oncehook/simulator/development-secret'
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import { signTampered, tamperedParts } from '@oncehook/simulator/tampering'
-import { type Delivery, PAYMENT_EVENT_TYPES, type Provider, type WebhookEvent } from '@oncehook/webhooks/providers'
+import {
+  type Delivery,
+  PAYMENT_EVENT_TYPES,
+  type Provider,
+  SCHEMES,
+  type WebhookEvent,
+} from '@oncehook/webhooks/providers'
 import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { SAMPLE_PAYMENT } from '@oncehook/webhooks/testing/sample-payment'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { simulateProvider } from './support/providers/simulated-provider.ts'
 

@@ -1,7 +1,7 @@
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startHttpSystem } from '../support/http/http-system.ts'
 import { type SimulatedProvider, simulateProvider } from '../support/providers/simulated-provider.ts'

@@ -46,8 +46,8 @@ const IMPORTS =
   "import { createVerifier } from '@oncehook/webhooks'\nimport { fetchWebhook } from '@oncehook/webhooks/fetch'\n"
 
 const PROVIDERS = `
-import { createProvidersSchema, loadSchemes, type Provider, type ProviderSettings } from '@oncehook/webhooks/providers'
-const { data } = createProvidersSchema(await loadSchemes(['stripe'])).safeParse({})
+import { type Provider, type ProviderSettings, providersSchema } from '@oncehook/webhooks/providers'
+const { data } = providersSchema.safeParse({})
 export const settings: Record<string, ProviderSettings> | undefined = data
 export const verify = ({ verify }: Provider) => verify({ rawBody: Buffer.of(), rawHeaders: [], query: '' }, 0, fetch)
 `

@@ -2,7 +2,6 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
-import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import type { Recording } from './composition/recording.ts'
 import { openFulfilment } from './fulfilment.ts'
@@ -11,8 +10,6 @@ import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
 /** Properties of the process at its start. */
 export interface FulfilmentProcess {
   readonly env: NodeJS.ProcessEnv
-  /** Whether the size of the young generation is limited. */
-  readonly heapIsBound: boolean
   /** Calls other services. */
   readonly fetch: typeof globalThis.fetch
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
@@ -20,11 +17,10 @@ export interface FulfilmentProcess {
 }
 
 /** Runs fulfilment in this process until a signal stops it. */
-export async function runFulfilment({ env, heapIsBound, fetch, recording }: FulfilmentProcess): Promise<void> {
+export async function runFulfilment({ env, fetch, recording }: FulfilmentProcess): Promise<void> {
   const settings = readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
-  if (!heapIsBound) warnOfUnboundHeap(logger)
   await runService({
     logger,
     async start(lifecycle) {

@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createContext } from './composition/create-context.ts'
+import { createDispatching } from './composition/create-dispatching.ts'
 import type { GatewayContext, GatewayDeps } from './composition/gateway-context.ts'
 import { loadPauses } from './composition/load-pauses.ts'
-import type { Background } from './composition/start-background.ts'
+import { startAdmin } from './composition/start-admin.ts'
+import { type Background, startBackground } from './composition/start-background.ts'
+import { startInbox } from './composition/start-inbox.ts'
+import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
 import { FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
 import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
-
-// Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
-const HEAD_START_MS = 50
 
 /** The ports that a started gateway listens on. */
 export interface StartedGateway {
@@ -20,7 +20,7 @@ export interface StartedGateway {
 
 /**
  * Starts a gateway. The admin listener opens first, so that its probes show what is missing. The database and the public
- * listener are next, so that deliveries are accepted as early as possible. Everything that no delivery needs comes last.
+ * listener are next, so that deliveries are accepted as early as possible, and all the rest comes after them.
  * Each part adds its stop stage to the lifecycle. A stop during the start ends the start.
  * @throws SettingsError for a problem that a person must fix
  */
@@ -28,19 +28,9 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   const context = createContext(deps, lifecycle)
   const { logger, providers } = context
   let background: Background | null = null
-  // Meanwhile the rest is loaded: that takes as long as the answers of the database.
-  const opening = openInbox(context)
-  // A failure is thrown where its result is needed.
-  opening.catch(() => undefined)
-  const { startAdmin } = await import('./composition/start-admin.ts')
   const adminPort = await startAdmin(context, () => background?.operators ?? null)
-  const [{ createDispatching }, { startInbox }, { startPublicListener }] = await Promise.all([
-    import('./composition/create-dispatching.ts'),
-    import('./composition/start-inbox.ts'),
-    import('./composition/start-public-listener.ts'),
-    opening,
-  ])
-  const dispatching = await createDispatching(context)
+  await openInbox(context)
+  const dispatching = createDispatching(context)
   const { dispatcher, handlers } = dispatching
   // Nothing waits for it: until it is done, deliveries are stored for any process.
   void dispatcher.announce()
@@ -51,12 +41,10 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   const listener = await startPublicListener(context, { inbox, findWanting: handlers?.findWanting })
   const started = { publicPort: listener.port, adminPort }
 
-  await sleep(HEAD_START_MS)
   if (lifecycle.isStopping) return started
   dispatcher.start()
   handlers?.start()
   for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
-  const { startBackground } = await import('./composition/start-background.ts')
   background = await startBackground(context, { listener, testInboxes, handlers })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started

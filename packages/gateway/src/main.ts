@@ -1,11 +1,6 @@
-import { resolveQuickly } from '@oncehook/kernel/resolve-quickly'
-import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
 import { endAtSignals } from '@oncehook/kernel/stop-signals'
 
-const heapIsBound = restartWithHeapFlags(process)
-// Not earlier: a signal that arrives while Node replaces itself would be lost.
 endAtSignals(process)
-resolveQuickly()
-// Loaded here, so that only the process that stays loads it.
+// Loaded after the signals have their listeners, because it takes a while.
 const { runGateway } = await import('./run-gateway.ts')
-await runGateway({ env: process.env, heapIsBound, fetch: globalThis.fetch })
+await runGateway({ env: process.env, fetch: globalThis.fetch })

@@ -9,14 +9,16 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
-import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import type { GatewayDeps, Limits } from './composition/gateway-context.ts'
 import type { Recording } from './composition/recording.ts'
-import { type GatewaySettings, loadNamedSchemes, readGatewaySettings } from './settings.ts'
-import type { ChosenWorkers } from './workers/choose-workers.ts'
+import { startGateway } from './gateway.ts'
+import { type GatewaySettings, readGatewaySettings } from './settings.ts'
+import { countAvailableCores } from './workers/available-cores.ts'
+import { type ChosenWorkers, chooseWorkers } from './workers/choose-workers.ts'
+import { shareMetrics } from './workers/metrics-of-workers.ts'
 import { STARTED } from './workers/started.ts'
-import type { WorkersDeps } from './workers/workers.ts'
+import { Workers, type WorkersDeps } from './workers/workers.ts'
 
 // Every worker has stopped by then, because its own stop has a time limit.
 const WORKERS_STOP_MS = 10_000
@@ -24,8 +26,6 @@ const WORKERS_STOP_MS = 10_000
 /** The environment and the dependencies of the process. */
 export interface GatewayProcess {
   readonly env: NodeJS.ProcessEnv
-  /** Whether the size of its young generation is limited. */
-  readonly heapIsBound: boolean
   /** Sends all requests to other services. */
   readonly fetch: typeof globalThis.fetch
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
@@ -34,14 +34,13 @@ export interface GatewayProcess {
 }
 
 /** Runs the gateway in this process, or supervises several workers, until a signal stops it. */
-export async function runGateway({ env, heapIsBound, fetch, recording, limits }: GatewayProcess): Promise<void> {
-  const settings = await readOrRefuse(env)
+export async function runGateway({ env, fetch, recording, limits }: GatewayProcess): Promise<void> {
+  const settings = readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
-  if (!heapIsBound) warnOfUnboundHeap(logger)
   const ways = { clock: systemClock, random: Math.random, fetch, recording, limits }
   const deps = { settings, logger, logOutput, findConsole, ...ways }
-  const chosen = await chooseProcesses(settings)
+  const chosen = chooseProcesses(settings)
   if (chosen !== null) logger.info(chosen, 'workers.chosen')
   const count = chosen?.workers ?? 1
   await runService({
@@ -51,10 +50,8 @@ export async function runGateway({ env, heapIsBound, fetch, recording, limits }:
 }
 
 /** Null in a worker, and if there is only one process because nothing else was set. */
-async function chooseProcesses({ WORKERS }: GatewaySettings): Promise<ChosenWorkers | null> {
+function chooseProcesses({ WORKERS }: GatewaySettings): ChosenWorkers | null {
   if (WORKERS === 1 || cluster.isWorker) return null
-  const { countAvailableCores } = await import('./workers/available-cores.ts')
-  const { chooseWorkers } = await import('./workers/choose-workers.ts')
   return chooseWorkers(WORKERS, countAvailableCores({ parallelism: availableParallelism(), readFile: readIfPossible }))
 }
 
@@ -75,9 +72,9 @@ function findConsole(): string | null {
   }
 }
 
-async function readOrRefuse(env: NodeJS.ProcessEnv): Promise<GatewaySettings> {
+function readOrRefuse(env: NodeJS.ProcessEnv): GatewaySettings {
   try {
-    return readGatewaySettings(env, await loadNamedSchemes(env))
+    return readGatewaySettings(env)
   } catch (error) {
     if (error instanceof SettingsError) refuseToStart(error)
     throw error
@@ -85,13 +82,11 @@ async function readOrRefuse(env: NodeJS.ProcessEnv): Promise<GatewaySettings> {
 }
 
 async function startOne(deps: GatewayDeps, lifecycle: Lifecycle): Promise<void> {
-  const { startGateway } = await import('./gateway.ts')
   if (!cluster.isWorker) {
     await startGateway(deps, lifecycle)
     tuneHeap()
     return
   }
-  const { shareMetrics } = await import('./workers/metrics-of-workers.ts')
   await startGateway({ ...deps, showMetrics: (own) => shareMetrics(own, process) }, lifecycle)
   tuneHeap()
   process.send?.(STARTED)
@@ -111,7 +106,6 @@ function tuneHeap(): void {
 }
 
 async function superviseMany(deps: WorkersDeps, lifecycle: Lifecycle): Promise<void> {
-  const { Workers } = await import('./workers/workers.ts')
   const workers = new Workers(deps)
   lifecycle.onStop({ name: 'workers', withinMs: WORKERS_STOP_MS, stop: () => workers.stop() })
   await workers.start()

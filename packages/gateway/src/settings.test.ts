@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { readGatewaySettings } from './settings.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
@@ -14,11 +13,11 @@ const PROVIDERS = JSON.stringify({
 })
 const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
 
-const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env, SCHEMES))
+const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env))
 
 describe('readGatewaySettings', () => {
   it('needs three settings and has a default for every other', () => {
-    const settings = readGatewaySettings(needed, SCHEMES)
+    const settings = readGatewaySettings(needed)
     expect(settings).toMatchObject({
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: 8080,
@@ -49,7 +48,7 @@ describe('readGatewaySettings', () => {
     [{ NODE_ENV: 'production' }, 'cannot be apply if NODE_ENV is production'],
   ])('refuses test events with effects outside of a development system: %o', (env, problem) => {
     const own = { ...needed, TEST_EVENTS: 'apply', GATEWAY_HOST: 'localhost', ADMIN_HOST: '::1' }
-    expect(readGatewaySettings(own, SCHEMES).TEST_EVENTS).toBe('apply')
+    expect(readGatewaySettings(own).TEST_EVENTS).toBe('apply')
     expect(problemsOf({ ...own, ...env })).toEqual([`TEST_EVENTS ${problem}`])
     expect(problemsOf({ ...needed, ...env })).toEqual([])
   })
@@ -70,7 +69,7 @@ describe('readGatewaySettings', () => {
     ['auto', 'auto'],
     [' 64 ', 64],
   ])('takes %j as the number of workers', (WORKERS, expected) => {
-    expect(readGatewaySettings({ ...needed, WORKERS }, SCHEMES).WORKERS).toBe(expected)
+    expect(readGatewaySettings({ ...needed, WORKERS }).WORKERS).toBe(expected)
   })
 
   it('names what is missing, all at once', () => {
@@ -119,7 +118,7 @@ describe('readGatewaySettings', () => {
           }),
         ),
       }
-      const settings = readGatewaySettings(env, SCHEMES)
+      const settings = readGatewaySettings(env)
       expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
       expect(settings.serviceKeys.read()[0]?.signing?.export()).toEqual(Buffer.from(secret))
       expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
@@ -167,11 +166,11 @@ describe('readGatewaySettings', () => {
     }
 
     it('are none by default', () => {
-      expect(readGatewaySettings(needed, SCHEMES).operatorIssuer).toBeNull()
+      expect(readGatewaySettings(needed).operatorIssuer).toBeNull()
     })
 
     it('are three, and two more that have defaults', () => {
-      const read = (more: object) => readGatewaySettings({ ...needed, ...issuer, ...more }, SCHEMES).operatorIssuer
+      const read = (more: object) => readGatewaySettings({ ...needed, ...issuer, ...more }).operatorIssuer
       expect(read({})).toEqual({
         ...{ issuer: 'https://login.example.com/realms/staff', audience: 'oncehook', groupsClaim: 'groups' },
         groups: new Map([
@@ -192,7 +191,7 @@ describe('readGatewaySettings', () => {
 
     it('may require a kind of sign-in', () => {
       const more = { OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' }
-      expect(readGatewaySettings({ ...needed, ...issuer, ...more }, SCHEMES).operatorIssuer?.signIn).toEqual({
+      expect(readGatewaySettings({ ...needed, ...issuer, ...more }).operatorIssuer?.signIn).toEqual({
         ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'] },
       })
       const aloneBy = (name: string) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`
@@ -211,7 +210,7 @@ describe('readGatewaySettings', () => {
 
     it('may make the gateway a client, with which operators sign in from the page', () => {
       const read = (more: object) =>
-        readGatewaySettings({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', ...more }, SCHEMES).operatorIssuer
+        readGatewaySettings({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', ...more }).operatorIssuer
       expect(read({})?.client).toEqual({ id: 'oncehook', secret: null, scope: 'openid', audienceParameter: null })
       const OPERATOR_CLIENT_SECRET = 'Wm3-of-the-client-9f31'
       const more = {
@@ -301,13 +300,13 @@ describe('readGatewaySettings', () => {
   })
 
   it('keeps no token, only its holder', () => {
-    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
+    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
     expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
     expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
   })
 
   it('shows no secret when it is printed', () => {
-    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
+    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
     expect(JSON.stringify(settings)).not.toContain('canary')
   })
 

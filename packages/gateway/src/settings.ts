@@ -27,14 +27,13 @@ import {
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings'
-import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
+import { MAX_RECORD_BYTES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'
 import { createHandlersSource, type HandlersSource } from './handlers/settings/handlers-source.ts'
 import { AUDIENCE_PARAMETERS } from './operator-client.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
-import { namedSchemes } from './providers/read-providers.ts'
 import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
 import {
   API_TOKEN_KIND,
@@ -128,26 +127,10 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
 }
 
 /**
- * Loads only the schemes that the settings' providers use, because loading code is most of a start. It ignores invalid
- * settings: `readGatewaySettings` reports them.
- */
-export async function loadNamedSchemes(env: NodeJS.ProcessEnv): Promise<Schemes> {
-  return loadSchemes(readNamedSchemes(env))
-}
-
-function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    return namedSchemes(JSON.parse(readText('PROVIDERS', env)))
-  } catch {
-    return []
-  }
-}
-
-/**
- * Reads the gateway's settings, including the providers' secrets. `schemes` are the schemes that providers may use.
+ * Reads the gateway's settings, including the providers' secrets.
  * @throws SettingsError with every problem
  */
-export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
+export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
   attempt(() => refuseRemovedSettings(env))
@@ -163,7 +146,6 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
     readText: () => readText('PROVIDERS', env),
     maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
     toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
-    schemes,
   })
   const readable = attempt(() => providers.read())
   const handlers = createHandlersSource(env)

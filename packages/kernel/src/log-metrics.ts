@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 import type { LogOutput } from './log-output.ts'
-import { Counter } from './prometheus.ts'
 
 /** Adds the counter `oncehook_log_lines_dropped_total` to a registry. Shows 0 without an output. */
 export function addLogMetrics(registry: Registry, output: Pick<LogOutput, 'dropped'> | undefined): void {

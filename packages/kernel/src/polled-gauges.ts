@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
 import { oneAtATime } from './one-at-a-time.ts'
-import { Gauge } from './prometheus.ts'
 
 /** A gauge for one value of a state. */
 export interface PolledGauge<State> {

@@ -4,7 +4,7 @@ export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 /**
  * Makes this process exit with 0 if a signal arrives before `runService` listens, when nothing is open yet. Otherwise
  * the signal would kill the process; the first process of a container would ignore it. Call this before anything is
- * loaded that takes time, and after `restartWithHeapFlags`.
+ * loaded that takes time.
  */
 export function endAtSignals(process: NodeJS.Process): void {
   for (const signal of STOP_SIGNALS) process.on(signal, endAtOnce)

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { Counter } from './prometheus.ts'
+import { Counter } from 'prom-client'
 
 /** Creates the counter `oncehook_unknown_encryption_keys_total` in a registry. Each call of the result counts one. */
 export function createUnknownKeys(registry: Registry): () => void {

@@ -1,7 +1,7 @@
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
 import type { PrepareExplanation } from './explanation.ts'
 import { type Provider, verifyWith } from './provider.ts'
-import type { Schemes } from './schemes/load-schemes.ts'
+import { SCHEMES } from './schemes/schemes.ts'
 import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
 
 const HOUR_MS = 3_600_000
@@ -12,11 +12,10 @@ const HOUR_MS = 3_600_000
  */
 export function createProvider(
   source: ProviderSource,
-  schemes: Schemes,
   prepareExplanation: PrepareExplanation = () => () => [],
 ): Provider | { readonly problems: string[] } {
   const { name, maxBytes, maxDepth } = source
-  const scheme = schemes.get(source.settings.scheme)
+  const scheme = SCHEMES.get(source.settings.scheme)
   if (scheme === undefined) return { problems: ['the scheme is unknown'] }
   const { secrets, problems } = readSecrets(scheme, source)
   problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))

@@ -139,7 +139,7 @@ function makeProvider(
   const secretTexts = secrets.map(({ value }) => value)
   // Tasks of Oncehook's gateway are deliveries of this scheme.
   const depth = settings.scheme === 'standard-webhooks' ? { maxDepth: TASK_DEPTH } : {}
-  return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES, ...depth }, SCHEMES)
+  return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES, ...depth })
 }
 
 function toDelivery({ rawBody, headers, url = '', from }: ReceivedDelivery): Delivery {

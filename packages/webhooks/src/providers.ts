@@ -1,5 +1,4 @@
-// The entry for programs that keep the settings of providers as data and store deliveries, as the gateway does. It loads
-// no scheme.
+// The entry for programs that keep the settings of providers as data and store deliveries, as the gateway does.
 
 export { createProvider } from './create-provider.ts'
 export { type Delivery, headerLines, singleHeader, type VerifiedDelivery } from './delivery.ts'
@@ -18,7 +17,6 @@ export { resolvePointer } from './events/json-pointer.ts'
 export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
-export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'
 export { CERTIFICATE_ASKED_IN_VAIN, PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'
 export {
   type CheckSignature,
@@ -29,8 +27,9 @@ export {
   type Scheme,
   UNSIGNED,
 } from './schemes/scheme.ts'
+export { SCHEMES } from './schemes/schemes.ts'
 export { MAX_RECORD_BYTES } from './settings/common-settings.ts'
-export { createProvidersSchema } from './settings/providers-schema.ts'
+export { providersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
 export type { ProviderSource } from './signatures/read-secrets.ts'

@@ -12,7 +12,6 @@ import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { standardWebhooks } from '@oncehook/webhooks/signing/generic/standard-webhooks'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import type { Collection, Db } from 'mongodb'
 import { BOTH_EFFECTS } from '../stack/stack-settings.ts'
 import { expectSound, type HttpAnswer, toHttpAnswer } from './http-answer.ts'
@@ -83,23 +82,20 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const place = { uri: inner.uri, database: inner.name, logger }
   const fulfilment = resources.use(await startFulfilment({ ...place, ...options.fulfilment }))
   const acme = { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: [{ id: 'only', value: secret }] }
-  const settings = readGatewaySettings(
-    {
-      GATEWAY_PORT: '0',
-      ADMIN_PORT: '0',
-      MONGODB_URI: database.uri.reveal(),
-      GATEWAY_DB: database.name,
-      FULFILMENT_URL: fulfilment.url,
-      SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
-      PROVIDERS: JSON.stringify({ acme }),
-      API_TOKENS: JSON.stringify(tokens),
-      CORS_ORIGINS: ORIGIN,
-      RATE_LIMIT_FAILED: '0',
-      RATE_LIMIT_API: '0',
-      ...options.gateway,
-    },
-    SCHEMES,
-  )
+  const settings = readGatewaySettings({
+    GATEWAY_PORT: '0',
+    ADMIN_PORT: '0',
+    MONGODB_URI: database.uri.reveal(),
+    GATEWAY_DB: database.name,
+    FULFILMENT_URL: fulfilment.url,
+    SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
+    PROVIDERS: JSON.stringify({ acme }),
+    API_TOKENS: JSON.stringify(tokens),
+    CORS_ORIGINS: ORIGIN,
+    RATE_LIMIT_FAILED: '0',
+    RATE_LIMIT_API: '0',
+    ...options.gateway,
+  })
   const lifecycle = new Lifecycle(logger)
   const parts = {
     settings,

@@ -7,4 +7,4 @@ import { recordToFile } from './record-to-file.ts'
 endAtSignals(process)
 const { STEPS_FILE = '', ...env } = process.env
 const recording = recordCalls(recordToFile(STEPS_FILE))
-await runFulfilment({ env, heapIsBound: true, fetch: globalThis.fetch, recording })
+await runFulfilment({ env, fetch: globalThis.fetch, recording })

@@ -14,4 +14,4 @@ const withLosses = {
 }
 // A call carries one event, as in the model.
 const limits = { dispatchBatch: 1 }
-await runGateway({ env, heapIsBound: true, fetch: globalThis.fetch, recording: withLosses, limits })
+await runGateway({ env, fetch: globalThis.fetch, recording: withLosses, limits })

@@ -4,4 +4,4 @@ import { endAtSignals } from '@oncehook/kernel/stop-signals'
 // A gateway with the limits in TEST_LIMITS, as JSON.
 endAtSignals(process)
 const { TEST_LIMITS = '{}', ...env } = process.env
-await runGateway({ env, heapIsBound: true, fetch: globalThis.fetch, limits: JSON.parse(TEST_LIMITS) })
+await runGateway({ env, fetch: globalThis.fetch, limits: JSON.parse(TEST_LIMITS) })

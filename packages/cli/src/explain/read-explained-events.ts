@@ -1,5 +1,4 @@
 import { createProvider, type WebhookEvent } from '@oncehook/webhooks/providers'
-import { SCHEMES } from '../verify/schemes.ts'
 import type { GivenCase } from '../verify/verify-given.ts'
 
 const MAX_BYTES = 16_000_000
@@ -10,7 +9,7 @@ const MAX_BYTES = 16_000_000
  */
 export async function readExplainedEvents(given: GivenCase): Promise<readonly WebhookEvent[]> {
   const { asked, delivery, now, fetch } = given
-  const provider = createProvider({ ...asked, maxBytes: MAX_BYTES }, SCHEMES)
+  const provider = createProvider({ ...asked, maxBytes: MAX_BYTES })
   if ('problems' in provider || provider.confirm !== undefined) return []
   const verdict = await provider.verify(delivery, now, fetch)
   if ('refused' in verdict) return []

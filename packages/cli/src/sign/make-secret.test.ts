@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import { describe, expect, it } from 'vitest'
 import { runCommand } from '../testing/run-command.ts'
 

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
-import { PAYMENT_EVENT_TYPES, type ProviderSettings } from '@oncehook/webhooks/providers'
+import { PAYMENT_EVENT_TYPES, type ProviderSettings, providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import { findLocalSystem } from '../options/local-system.ts'
 import { readSecret } from '../options/read-secret.ts'
 import type { DeliveryOptions } from './delivery-options.ts'
-import { providersSettings, SCHEMES } from './schemes.ts'
 
 /** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
@@ -130,7 +129,7 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
     throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)
-  const parsed = providersSettings.safeParse({ [name]: filled })
+  const parsed = providersSchema.safeParse({ [name]: filled })
   const read = parsed.data?.[name]
   // `effects` does not matter for authenticity, but the gateway requires it at start.
   const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENT_EVENT_TYPES }

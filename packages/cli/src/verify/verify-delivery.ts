@@ -2,7 +2,6 @@ import type { Refusal } from '@oncehook/webhooks'
 import { createProvider, type Delivery } from '@oncehook/webhooks/providers'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 /** How the gateway would verify a delivery. */
 export type VerificationResult =
@@ -27,7 +26,7 @@ const MAX_BYTES = 16_000_000
  */
 export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<VerificationResult> {
   const { delivery, now, fetch } = checked
-  const provider = createProvider({ ...known, maxBytes: MAX_BYTES }, SCHEMES)
+  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
   if ('problems' in provider) {
     const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
     throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)

@@ -6,9 +6,9 @@ import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { Registry } from '@oncehook/kernel/prometheus'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
+import { Registry } from 'prom-client'
 import { createHandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
@@ -17,8 +17,8 @@ import { createAudit } from '../operator/audit/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import { createRefusals } from '../refusals/refusals.ts'
 import { createSummaryLines } from '../summary-lines.ts'
+import { createFulfilment } from './create-fulfilment.ts'
 import { type GatewayContext, type GatewayDeps, LIMITS } from './gateway-context.ts'
-import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
 
 const STATS_FLUSH_MS = 1_000
@@ -59,7 +59,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
     fulfilmentTls,
-    ...loadFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
+    ...createFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
     registry,
     shownMetrics: deps.showMetrics?.(registry) ?? registry,
     ...{ metrics, refusals },

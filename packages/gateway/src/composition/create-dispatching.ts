@@ -16,7 +16,7 @@ import { createDueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { GatewayContext } from './gateway-context.ts'
-import type { HandlerWork } from './handlers/create-handler-work.ts'
+import { createHandlerWork, type HandlerWork } from './handlers/create-handler-work.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -29,10 +29,9 @@ export interface Dispatching {
 }
 
 /**
- * Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers. The code
- * for handlers is loaded only if there are any.
+ * Creates the dispatchers. Once started, they send stored events to fulfilment and to the configured handlers.
  */
-export async function createDispatching(context: GatewayContext): Promise<Dispatching> {
+export function createDispatching(context: GatewayContext): Dispatching {
   const { settings, logger, random, databaseErrors, lifecycle, recording } = context
   const hasHandlers = settings.handlers.isSet
   const configured = (): Iterable<string> => handlers?.current().keys() ?? []
@@ -50,9 +49,8 @@ export async function createDispatching(context: GatewayContext): Promise<Dispat
   const heartbeat = new Heartbeat({ claims, leaseMs: settings.LEASE_MS, random, now, onError })
   const lease = endAfter(heartbeat, released.promise)
   const newTurn = createProcessTurns(now)
-  const loaded = hasHandlers ? await import('./handlers/create-handler-work.ts') : null
-  const handlers = loaded
-    ? loaded.createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
+  const handlers = hasHandlers
+    ? createHandlerWork(context, { claims: deps, ...{ process, mayHaveDue, pauses, lease, newTurn } })
     : null
   const shared = { claims: withHeld(claims, handlers), pauses, lease }
   const dispatcher = createDispatcher(context, hasHandlers ? { ...shared, allowance, turn: newTurn() } : shared)

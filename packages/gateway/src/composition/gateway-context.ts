@@ -89,8 +89,7 @@ export interface GatewayContext extends GatewayDeps {
   readonly pauses: ProviderPauses
   /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
   readonly handlerPauses: HandlerPauses
-  /** The client of fulfilment. It is loaded on first use. */
-  readonly fulfilment: () => Promise<FulfilmentClient>
+  readonly fulfilment: FulfilmentClient
   readonly payments: PaymentProcedures
   readonly registry: Registry
   /** The metrics that the endpoint shows. */

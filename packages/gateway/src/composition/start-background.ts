@@ -51,17 +51,14 @@ interface Deliveries extends Pick<Inboxes, 'testInboxes'>, Pick<Dispatching, 'ha
 
 /**
  * Starts everything that no delivery needs: the application behind the public listener, the operator API and the
- * housekeeping. Resolves to null if the gateway is stopping. This file is loaded separately, so that deliveries are
- * accepted before it is loaded.
+ * housekeeping. Resolves to null if the gateway is stopping.
  */
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
   const { listener, testInboxes, handlers } = deliveries
   const { mongo, registry, lifecycle, fulfilment, pauses, handlerPauses } = context
   collectDefaultMetrics({ register: registry })
-  await context.settings.providers.loadAllSchemes()
-  const client = await fulfilment()
   const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })
-  mountApp(context, { listener, fulfilment: client, recordChange: orderAudit.record })
+  mountApp(context, { listener, fulfilment, recordChange: orderAudit.record })
   const opening = mongo.background.open((db) => ensureIndexes(db, INDEXES))
   const [console] = await Promise.all([openConsole(context), opening])
   if (lifecycle.isStopping) return null
@@ -91,7 +88,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const replays = createReplayRunner(context, handlers)
   const onReplayStarted = (): void => replays.wake()
   const operators = createAdminParts(context, {
-    ...{ onReplayStarted, db, keyRegister, fulfilment: client, tail, answers, console },
+    ...{ onReplayStarted, db, keyRegister, fulfilment, tail, answers, console },
     ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })

@@ -5,7 +5,6 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../gateway.ts'
 import { EVENTS } from '../inbox/event-document.ts'
@@ -29,14 +28,11 @@ async function prepare() {
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
   resources.defer(async () => void (await lifecycle.stop()))
-  const settings = readGatewaySettings(
-    {
-      ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
-      SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
-      PROVIDERS: JSON.stringify(PROVIDERS),
-    },
-    SCHEMES,
-  )
+  const settings = readGatewaySettings({
+    ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
+    SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+    PROVIDERS: JSON.stringify(PROVIDERS),
+  })
   const deps = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
   const owned = resources.move()
   return { database, lifecycle, lines, deps, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -47,7 +43,7 @@ async function openListener({ deps, lifecycle }: Awaited<ReturnType<typeof prepa
   const context = createContext(deps, lifecycle)
   await context.mongo.accepting.open()
   const listener = await startPublicListener(context, {
-    inbox: startInbox(context, await createDispatching(context)).inbox,
+    inbox: startInbox(context, createDispatching(context)).inbox,
     findWanting: undefined,
   })
   return { listener, context, url: `http://127.0.0.1:${listener.port}` }
@@ -61,7 +57,7 @@ async function deliver(url: string): Promise<number> {
 }
 
 describe('a gateway that starts', () => {
-  it('accepts deliveries before the rest is loaded; other requests are answered once it is', async () => {
+  it('accepts deliveries before the application is mounted; other requests are answered once it is', async () => {
     await using prepared = await prepare()
     const { listener, url } = await openListener(prepared)
     let come = 0

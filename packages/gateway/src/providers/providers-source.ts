@@ -1,12 +1,9 @@
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
-import { loadSchemes, SCHEME_NAMES, type Schemes } from '@oncehook/webhooks/providers'
 import { type Providers, readProviders } from './read-providers.ts'
 import { readSigning, type SigningSource } from './read-signing.ts'
 
 /** The source of the providers: read at the start, and again whenever one of its files has changed. */
 export interface ProvidersSource extends FileSource<Providers> {
-  /** Loads the schemes that were not named at the start: a file that has changed may name any from then on. */
-  loadAllSchemes(): Promise<void>
   /** Reads again what signs for a provider at `now` (milliseconds). Null if it cannot be read, or no secret is valid. */
   readSigning(provider: string, now: number): SigningSource | null
 }
@@ -16,24 +13,18 @@ export interface SourceOptions {
   readonly readText: () => string
   readonly maxBytes: number
   readonly toleranceSeconds: number
-  /** At least those that the setting names now. */
-  readonly schemes: Schemes
 }
 
 /** Creates the source of the `PROVIDERS` setting: its file, and the files of secrets that it names. */
 export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOptions): ProvidersSource {
   const { readText, maxBytes, toleranceSeconds } = options
-  let { schemes } = options
   const readEnv = (name: string): string | undefined => env[name]
   const source = createFileSource(
-    (readFile) => readProviders(readText(), { readEnv, readFile, maxBytes, toleranceSeconds, schemes }),
+    (readFile) => readProviders(readText(), { readEnv, readFile, maxBytes, toleranceSeconds }),
     [env.PROVIDERS_FILE],
   )
   return {
     ...source,
     readSigning: (provider, now) => readSigning({ readText, readEnv, provider, now }),
-    async loadAllSchemes() {
-      schemes = await loadSchemes(SCHEME_NAMES)
-    },
   }
 }

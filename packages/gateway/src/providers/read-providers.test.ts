@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hmacProvider } from '../testing/hmac-provider.ts'
@@ -22,7 +21,6 @@ function read(providers: unknown, sources: { env?: Record<string, string>; files
     },
     maxBytes: 1_000,
     toleranceSeconds: 300,
-    schemes: SCHEMES,
   })
 }
 

@@ -3,12 +3,10 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
 import {
   createProvider,
-  createProvidersSchema,
   isObject,
   type Provider,
   type ProviderSettings,
-  SCHEME_NAMES,
-  type Schemes,
+  providersSchema,
   secretTextProblem,
 } from '@oncehook/webhooks/providers'
 import { prepareExplanation } from './explain/explain-refusal.ts'
@@ -18,8 +16,6 @@ import { fillInTexts } from './fill-in-texts.ts'
 export interface ProviderSources extends TextSources {
   readonly maxBytes: number
   readonly toleranceSeconds: number
-  /** The schemes that the setting may name. */
-  readonly schemes: Schemes
 }
 
 /** All configured providers by their name in the path. */
@@ -28,13 +24,11 @@ export type Providers = ReadonlyMap<string, Provider>
 /**
  * Reads the `PROVIDERS` setting.
  * @throws SettingsError with every problem of every provider, quoting no value
- * @throws Error when it names a scheme that there is and that is not loaded
  */
 export function readProviders(json: string, sources: ProviderSources): Providers {
   const settings = withTolerance(parseSettingsJson('PROVIDERS', json), sources.toleranceSeconds)
   const { entries, unreadable } = withTexts(settings, sources)
-  demandLoaded(entries, sources.schemes)
-  const parsed = createProvidersSchema(sources.schemes).safeParse(entries)
+  const parsed = providersSchema.safeParse(entries)
   if (!parsed.success || unreadable.length > 0) {
     const issues = parsed.error?.issues ?? []
     const wrong = issues
@@ -76,19 +70,6 @@ function withTexts(providers: unknown, sources: TextSources): { entries: unknown
   }
 }
 
-/** The names of the schemes that the text of the setting names, whatever else may be wrong with it. */
-export function namedSchemes(providers: unknown): readonly string[] {
-  if (!isObject(providers)) return []
-  const named = Object.values(providers).map((settings) => (isObject(settings) ? settings.scheme : undefined))
-  return named.filter((scheme) => typeof scheme === 'string')
-}
-
-/** A file that was exchanged while a start loaded what it named. The next start uses the new file. */
-function demandLoaded(providers: unknown, schemes: Schemes): void {
-  const missing = namedSchemes(providers).find((name) => SCHEME_NAMES.includes(name) && !schemes.has(name))
-  if (missing !== undefined) throw new Error(`The scheme ${missing} is not loaded`)
-}
-
 function lower(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
 }
@@ -99,7 +80,7 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
   const { problems, secrets, secretTexts } = readSecrets(settings.secrets, sources)
   const maxBytes = settings.maxBytes ?? sources.maxBytes
   const source = { name, settings: { ...settings, secrets }, secretTexts, maxBytes }
-  const made = createProvider(source, sources.schemes, prepareExplanation)
+  const made = createProvider(source, prepareExplanation)
   if ('problems' in made) problems.push(...made.problems)
   if ('problems' in made || problems.length > 0) {
     return { problems: problems.map((problem) => `PROVIDERS.${name}: ${problem}`) }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readGatewaySettings } from '../settings.ts'
 import type { Providers } from './read-providers.ts'
@@ -24,14 +23,11 @@ async function watchFile(providers: object) {
   const write = (content: object | string): Promise<void> =>
     writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
   await write(providers)
-  const { providers: source } = readGatewaySettings(
-    {
-      MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
-      SERVICE_TOKEN_SECRET: 'a service token for this test only',
-      PROVIDERS_FILE: file,
-    },
-    SCHEMES,
-  )
+  const { providers: source } = readGatewaySettings({
+    MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
+    SERVICE_TOKEN_SECRET: 'a service token for this test only',
+    PROVIDERS_FILE: file,
+  })
   const { logger, lines } = memoryLogger()
   const watched = watchProviders(source, logger)
   return { folder, write, watched, lines, names: () => [...watched.current().keys()] }

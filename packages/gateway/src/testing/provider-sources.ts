@@ -1,4 +1,3 @@
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import type { ProviderSources } from '../providers/read-providers.ts'
 
 /** All schemes, the default limits, and no file or variable to read secrets from. */
@@ -7,5 +6,4 @@ export const PROVIDER_SOURCES: ProviderSources = {
   readFile: () => '',
   maxBytes: 1_048_576,
   toleranceSeconds: 300,
-  schemes: SCHEMES,
 }

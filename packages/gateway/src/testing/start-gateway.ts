@@ -4,7 +4,6 @@ import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import type { Limits } from '../composition/gateway-context.ts'
 import { startGateway as startParts } from '../gateway.ts'
 import { readGatewaySettings } from '../settings.ts'
@@ -49,23 +48,20 @@ export interface RunningGateway extends AsyncDisposable {
  * @throws SettingsError
  */
 export async function startGateway(options: StartOptions): Promise<RunningGateway> {
-  const settings = readGatewaySettings(
-    {
-      GATEWAY_PORT: '0',
-      ADMIN_PORT: '0',
-      MONGODB_URI: options.database.uri.reveal(),
-      GATEWAY_DB: options.database.name,
-      FULFILMENT_URL: options.fulfilmentUrl ?? 'http://127.0.0.1:1',
-      ...(options.serviceKeysFile === undefined
-        ? { SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal() }
-        : { SERVICE_TOKEN_SECRETS_FILE: options.serviceKeysFile }),
-      PROVIDERS: JSON.stringify(options.providers ?? {}),
-      RATE_LIMIT_FAILED: '0',
-      RATE_LIMIT_API: '0',
-      ...options.settings,
-    },
-    SCHEMES,
-  )
+  const settings = readGatewaySettings({
+    GATEWAY_PORT: '0',
+    ADMIN_PORT: '0',
+    MONGODB_URI: options.database.uri.reveal(),
+    GATEWAY_DB: options.database.name,
+    FULFILMENT_URL: options.fulfilmentUrl ?? 'http://127.0.0.1:1',
+    ...(options.serviceKeysFile === undefined
+      ? { SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal() }
+      : { SERVICE_TOKEN_SECRETS_FILE: options.serviceKeysFile }),
+    PROVIDERS: JSON.stringify(options.providers ?? {}),
+    RATE_LIMIT_FAILED: '0',
+    RATE_LIMIT_API: '0',
+    ...options.settings,
+  })
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
   const { clock = systemClock, monotonicMs, fetch = globalThis.fetch, consoleFolder = null } = options

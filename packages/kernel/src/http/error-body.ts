@@ -1,5 +1,5 @@
+import { STATUS_CODES } from 'node:http'
 import type { AppError } from '../errors.ts'
-import { nodeHttp } from './node-http.ts'
 
 /** The body of every error: message, code and request id. */
 export function errorBody(error: AppError, requestId: string): string {
@@ -8,7 +8,7 @@ export function errorBody(error: AppError, requestId: string): string {
 
 /** The same properties in a problem document (RFC 9457). */
 export function problemBody({ message, code, status }: AppError, requestId: string): string {
-  const title = nodeHttp.STATUS_CODES[status] ?? 'Error'
+  const title = STATUS_CODES[status] ?? 'Error'
   return JSON.stringify({ type: 'about:blank', title, status, detail: message, error: message, code, requestId })
 }
 

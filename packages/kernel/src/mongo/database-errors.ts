@@ -1,6 +1,6 @@
 import { type Document, MongoError, MongoWriteConcernError } from 'mongodb'
 import type { Registry } from 'prom-client'
-import { Counter } from '../prometheus.ts'
+import { Counter } from 'prom-client'
 import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
 /** Counts database errors by class. Ignores other errors. */

@@ -3,7 +3,6 @@ import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { genericHmac } from './generic/hmac.ts'
 import { hook0 } from './generic/hook0.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
-import type { Schemes } from './load-schemes.ts'
 import { mollie } from './mollie/mollie.ts'
 import { mollieClassic } from './mollie/mollie-classic.ts'
 import { cashfree } from './payments/cashfree.ts'
@@ -62,5 +61,5 @@ const ALL: readonly Scheme[] = [
   zoom,
 ]
 
-/** All schemes by their names in the settings, for programs that need all of them at once. */
-export const SCHEMES: Schemes = new Map(ALL.map((scheme) => [scheme.name, scheme]))
+/** All schemes by their names in the settings. */
+export const SCHEMES: ReadonlyMap<string, Scheme> = new Map(ALL.map((scheme) => [scheme.name, scheme]))

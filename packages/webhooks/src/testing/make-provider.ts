@@ -34,7 +34,7 @@ export function makeProvider(
   if (acme === undefined) throw new Error('The provider was not read')
   const secretTexts = secrets.map(({ value }) => value)
   const source = { name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 }
-  const provider = createProvider(source, SCHEMES, prepareExplanation)
+  const provider = createProvider(source, prepareExplanation)
   if ('problems' in provider) throw new Error(provider.problems.join('\n'))
   return provider
 }

@@ -1,8 +1,8 @@
 import { wrongProvider } from '@oncehook/gateway/providers/explain/cause'
 import { headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/providers/explain/scheme-headers'
 import { findSignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import { providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
-import { providersSettings, SCHEMES } from '../../verify/schemes.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Variation } from '../cause.ts'
 import { toLines } from './header-variations.ts'
@@ -57,7 +57,7 @@ function settingsFor(scheme: string, { settings }: KnownProvider): KnownProvider
     ...(signsAddress(scheme) ? { publicUrl: publicUrl ?? 'https://example.com' } : {}),
     ...unusedFetch(scheme),
   }
-  return providersSettings.safeParse({ other: entry }).data?.other
+  return providersSchema.safeParse({ other: entry }).data?.other
 }
 
 /** Whether all headers of the scheme are present. */

@@ -17,7 +17,7 @@ import { indexedClaims } from '../../inbox/claims/indexed-claims.ts'
 import type { HandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
 import type { HandlerMetrics } from '../../metrics.ts'
 import type { GatewayContext } from '../gateway-context.ts'
-import { loadCall } from './load-call.ts'
+import { createCall } from './create-call.ts'
 
 /** What all dispatchers of a process share. */
 export interface SharedWork {
@@ -89,7 +89,7 @@ function prepareProcess(
         ? createSharedReads(source, handler.name)
         : (batch: Parameters<DispatcherDeps['process']>[0]) => readTasks(source, handler.name, batch),
     releaseUnread: createReleaseUnread({ claims, logger, handler: handler.name, countError: databaseErrors.count }),
-    call: loadCall(context, handler),
+    call: createCall(context, handler),
     limits: {
       baseMs: settings.RETRY_BASE_MS,
       capMs: settings.RETRY_CAP_MS,

@@ -1,5 +1,5 @@
-import { Counter } from '@oncehook/kernel/prometheus'
 import type { Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 
 /** Counts redeliveries. */
 export interface RedeliveryMetrics {

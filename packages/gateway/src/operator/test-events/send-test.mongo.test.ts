@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { simulateProvider } from '../../../../../test/support/providers/simulated-provider.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'

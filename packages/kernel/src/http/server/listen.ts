@@ -1,8 +1,7 @@
-import type { RequestListener, Server, ServerOptions } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../../settings.ts'
-import { nodeHttp } from '../node-http.ts'
 import type { ServerTls } from '../tls/tls-sources.ts'
 import { limitConnections } from './connection-limit.ts'
 import { watchRequestStarts } from './request-start.ts'
@@ -69,7 +68,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requireHostHeader: false,
   }
   const secure = tls === null ? null : createSecureServer({ ...limits, ...toTlsOptions(tls) }, options.handler)
-  const server: Server = secure ?? nodeHttp.createServer(limits, options.handler)
+  const server: Server = secure ?? createServer(limits, options.handler)
   // This limit includes connections in the TLS handshake, which the limit below does not count yet.
   if (secure !== null) secure.maxConnections = 2 * maxConnections
   // A client that half-closes after a complete request (`nc -N`) still gets the response.

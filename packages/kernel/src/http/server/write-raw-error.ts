@@ -1,7 +1,7 @@
+import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { AppError } from '../../errors.ts'
 import { ERROR_HEADERS, errorBody } from '../error-body.ts'
-import { nodeHttp } from '../node-http.ts'
 
 const LINGER_MS = 1_000
 
@@ -12,7 +12,7 @@ const LINGER_MS = 1_000
 export function writeRawError(socket: Duplex, refusal: AppError, requestId: string): void {
   const body = errorBody(refusal, requestId)
   const lines = [
-    `HTTP/1.1 ${refusal.status} ${nodeHttp.STATUS_CODES[refusal.status]}`,
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
     ...Object.entries(ERROR_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,

@@ -1,1 +1,0 @@
-export { SCHEMES } from '../schemes/schemes.ts'
