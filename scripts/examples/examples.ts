@@ -81,7 +81,7 @@ async function createOpenOrder(url: string): Promise<void> {
   await orders.updateOne({ _id: 'order-1001' }, { $setOnInsert: order }, { upsert: true })
 }
 
-const RUN_PROGRAM = join(import.meta.dirname, 'run-program.mjs')
+const RUN_PROGRAM = join(import.meta.dirname, '../start/run-program.mjs')
 const UVICORN = ['--no-access-log', '--log-level', 'warning', '--timeout-graceful-shutdown', '5']
 
 /** The examples, by the names of their folders. */

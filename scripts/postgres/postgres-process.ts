@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync } from 'node:fs'
-import { chown, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { chown, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from '../ports/port.ts'
-import { born } from '../processes/process-lock.mjs'
+import { untilReleased } from '../processes/until-released.ts'
 
 const run = promisify(execFile)
 
@@ -43,7 +43,7 @@ export async function startPostgresProcess(options: PostgresOptions): Promise<Po
   const { programs, data, settings = [], logFile } = options
   const user = await serverUser()
   if (!existsSync(data)) await createData(programs, data, user)
-  await untilReleased(data)
+  await untilReleased(join(data, 'postmaster.pid'))
   const port = (await freePort(0)) ?? 0
   const all = ['unix_socket_directories=', ...settings]
   const flags = ['-D', data, '-h', '127.0.0.1', '-p', String(port), ...all.flatMap((one) => ['-c', one])]
@@ -95,14 +95,6 @@ async function createData(programs: string, data: string, user: ServerUser | nul
     await rm(part, { recursive: true })
     throw error
   })
-}
-
-/** Waits until the last server, whose starter was killed, has ended. */
-async function untilReleased(data: string): Promise<void> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')
-  const pid = Number.parseInt(text, 10)
-  const deadline = performance.now() + READY_MS
-  while (pid > 0 && born(pid) !== undefined && performance.now() < deadline) await sleep(POLL_MS)
 }
 
 async function untilReady(url: string, ended: AbortSignal): Promise<void> {

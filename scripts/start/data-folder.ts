@@ -11,7 +11,6 @@ export interface DataFolder {
   readonly receipts: string
   readonly logs: string
   readonly mongo: string
-  readonly mongoPort: string
 }
 
 /** Makes the data folder, which only its owner can read: `.data` in the repository, or `ONCEHOOK_DATA`. */
@@ -29,6 +28,5 @@ export function openDataFolder(repository: string, env: NodeJS.ProcessEnv): Data
     receipts: join(path, 'receipts.jsonl'),
     logs,
     mongo: join(path, 'mongo'),
-    mongoPort: join(path, 'mongo.port'),
   }
 }

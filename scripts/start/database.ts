@@ -1,10 +1,14 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMongod } from '../mongod/find-mongod.ts'
-import { startPrivateMongod } from '../mongod/private-mongod.ts'
-import { born } from '../processes/process-lock.mjs'
+import { mongodArguments, REPLICA_SET } from '../mongod/mongod-arguments.ts'
+import { becomePrimary } from '../mongod/replica-set-of-one.ts'
+import { stablePort } from '../ports/stable-port.ts'
 import { unlessAborted } from '../processes/unless-aborted.ts'
+import { untilReleased } from '../processes/until-released.ts'
 import { type Say, withProgress } from '../progress.ts'
 import type { DataFolder } from './data-folder.ts'
+import { startService } from './service-process.ts'
 
 /** The MongoDB of a running system. */
 export interface Database {
@@ -13,12 +17,13 @@ export interface Database {
   readonly shown: string
   /** Aborted with a reason if our own server ends unexpectedly. */
   readonly ended: AbortSignal
-  stop(graceMs: number): Promise<boolean>
+  stop(graceMs: number, hurry: AbortSignal): Promise<boolean>
 }
 
-const WATCH_MS = 500
+const STOP_MS = 3_000
+const RUN_PROGRAM = join(import.meta.dirname, 'run-program.mjs')
 
-/** The server that `MONGODB_URI` names, or a private one with its data in the data folder. */
+/** The server that `MONGODB_URI` names, or a private one with its data in the data folder. It ends with this process. */
 export async function openDatabase(
   data: DataFolder,
   { env, say, signal }: { env: NodeJS.ProcessEnv; say: Say; signal: AbortSignal },
@@ -27,25 +32,20 @@ export async function openDatabase(
     const uri = env.MONGODB_URI ?? ''
     return { uri, shown: 'as MONGODB_URI says', ended: new AbortController().signal, stop: async () => true }
   }
-  const logFile = join(data.logs, 'mongod.log')
-  const starting = startPrivateMongod({
-    dbPath: data.mongo,
-    portFile: data.mongoPort,
-    logFile,
-    find: () => unlessAborted(findMongod({ env, say }), signal),
-    signal,
+  const { binary } = await unlessAborted(findMongod({ env, say }), signal)
+  mkdirSync(data.mongo, { recursive: true, mode: 0o700 })
+  await unlessAborted(untilReleased(join(data.mongo, 'mongod.lock')), signal)
+  const port = await stablePort()
+  const address = `127.0.0.1:${port}`
+  const { ended, stop } = startService({
+    ...{ name: 'MongoDB', script: RUN_PROGRAM, args: [binary, ...mongodArguments({ dbPath: data.mongo, port })], env },
+    ...{ logFile: join(data.logs, 'mongod.log'), readyUrl: '', say: () => undefined },
   })
-  const server = await withProgress(say, 'Starting MongoDB', starting)
-  if (server.adopted) say('MongoDB is still running from the last start, which was killed: using it')
-  const ended = new AbortController()
-  const watch = setInterval(() => {
-    if (born(server.pid) !== undefined) return
-    clearInterval(watch)
-    ended.abort(new Error(`Stopping, because MongoDB ended; its log is ${logFile}`))
-  }, WATCH_MS).unref()
-  const stop = (graceMs: number) => {
-    clearInterval(watch)
-    return server.stop(graceMs)
-  }
-  return { uri: server.uri, shown: server.uri, ended: ended.signal, stop }
+  const primary = unlessAborted(becomePrimary(address), AbortSignal.any([signal, ended]))
+  await withProgress(say, 'Starting MongoDB', primary).catch(async (error: unknown) => {
+    await stop(STOP_MS, new AbortController().signal)
+    throw error
+  })
+  const uri = `mongodb://${address}/?replicaSet=${REPLICA_SET}`
+  return { uri, shown: uri, ended, stop }
 }

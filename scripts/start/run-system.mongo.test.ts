@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { born } from '../processes/process-lock.mjs'
 
@@ -191,18 +192,35 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(system.lines.join('\n')).toContain('the gateway ended (its settings are wrong)')
   })
 
-  it('leaves no service behind when it is killed, and the next start uses its MongoDB', async () => {
+  it('leaves no process behind when it is killed, and can be started again at once', async () => {
     await using folder = await clone()
     const killed = start(folder.path)
     await killed.ready
     const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
     const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
+    const mongod = Number(await readFile(join(folder.path, '.data', 'mongo', 'mongod.lock'), 'utf8'))
     killed.child.kill('SIGKILL')
     await killed.exit
-    await expect.poll(() => services.map(born)).toEqual([undefined, undefined])
     await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
     await next.ready
-    expect(next.lines).toContain('MongoDB is still running from the last start, which was killed: using it')
+    expect([...services, mongod].map(born)).toEqual([undefined, undefined, undefined])
+  })
+
+  it('keeps the data of its MongoDB from one start to the next', async () => {
+    await using folder = await clone()
+    const collect = async (lines: readonly string[], add: number): Promise<unknown[]> => {
+      await using client = new MongoClient(/mongodb:\/\/\S+/.exec(lines.join('\n'))?.[0] ?? '')
+      const collection = client.db('t').collection('x')
+      await collection.insertOne({ n: add }, { writeConcern: { w: 'majority', journal: true } })
+      return await collection.distinct('n')
+    }
+    const first = start(folder.path)
+    await first.ready
+    expect(await collect(first.lines, 1)).toEqual([1])
+    await stop(first.child, first.exit)
+    await using second = start(folder.path)
+    await second.ready
+    expect(await collect(second.lines, 2)).toEqual([1, 2])
   })
 
   it('starts no MongoDB if MONGODB_URI is set', async () => {

@@ -26,7 +26,6 @@ function settings(env: NodeJS.ProcessEnv): SystemSettings {
       receipts: file('receipts.jsonl'),
       logs: file('logs'),
       mongo: file('mongo'),
-      mongoPort: file('mongo.port'),
     },
   }
 }

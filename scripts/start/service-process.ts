@@ -36,6 +36,12 @@ export interface ServiceProcess {
 }
 
 const READY_TIMEOUT_MS = 60_000
+/** Exit codes of our services, and of mongod. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  62: 'its data is of another version of MongoDB: use that one, or move the data folder away',
+  78: 'its settings are wrong',
+  100: 'its data is used by another mongod, or damaged',
+}
 const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-parent.mjs')).href
 
 /**
@@ -54,7 +60,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
   child.on('error', (error) => ended.abort(new Error(`Starting ${name} failed: ${error.message}`)))
   child.on('exit', (code, signal) => {
     log.end()
-    const how = code === 78 ? 'its settings are wrong' : `exit ${code ?? signal}`
+    const how = MEANINGS[code ?? 0] ?? `exit ${code ?? signal}`
     ended.abort(new Error(`Stopping, because ${name} ended (${how}); its log is ${logFile}`))
   })
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -64,9 +70,20 @@ export function startService(options: ServiceOptions): ServiceProcess {
     async stop(graceMs, hurry) {
       if (child.pid === undefined) return true
       const byItself = await endProcess(child.pid, graceMs, hurry)
-      if (byItself) await gone // its last lines are shown before those of the next part
+      if (byItself)
+        await gone // its last lines are shown before those of the next part
+      else killGroup(child.pid)
       return byItself
     },
+  }
+}
+
+/** What a killed process has started is in its group. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

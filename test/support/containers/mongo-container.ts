@@ -14,7 +14,6 @@ export interface MongoContainer extends AsyncDisposable {
 }
 
 const MONGO_PORT = 27_017
-const READY_MS = 60_000
 
 /** Starts a replica set of one in a container of the image, official or local alike. Ready when it is primary. */
 export async function startMongoContainer(image: string): Promise<MongoContainer> {
@@ -26,7 +25,7 @@ export async function startMongoContainer(image: string): Promise<MongoContainer
     .withWaitStrategy(Wait.forLogMessage(/Waiting for connections/))
     .start()
   try {
-    await becomePrimary({ address: `127.0.0.1:${port}`, member: `localhost:${MONGO_PORT}`, timeoutMs: READY_MS })
+    await becomePrimary(`127.0.0.1:${port}`, `localhost:${MONGO_PORT}`)
   } catch (error) {
     await container.stop()
     throw error
