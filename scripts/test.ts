@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { createVitest, parseCLI, type TestSpecification, type Vitest } from 'vitest/node'
-import { checks, runChecks } from './check/run-checks.ts'
+import { type CheckResult, checks, runChecks } from './check/run-checks.ts'
 import { findMongod } from './mongod/find-mongod.ts'
-import { describeFailure, type FailureFormat, findFailures } from './test/failures.ts'
+import { describeFailure, type Failure, type FailureFormat, findFailures } from './test/failures.ts'
 import { type ChosenFiles, toolsOf, withoutLong, withTools } from './test/needs.ts'
 import { Progress, plural, seconds } from './test/progress.ts'
 import { resultRows } from './test/result-rows.ts'
@@ -33,7 +33,9 @@ const say = (line: string): void => progress.say(line)
 
 say('Reading the test files, and looking for MongoDB and what else they need …')
 const [vitest] = await Promise.all([
-  createVitest('test', { ...options, root, watch: false, reporters: [progress] }),
+  createVitest('test', { ...options, root, watch: false, reporters: [progress] }, undefined, {
+    ...{ stdout: progress.output, stderr: progress.output },
+  }),
   prepareMongod(),
 ])
 const tally = await test(vitest).finally(() => vitest.close())
@@ -76,16 +78,8 @@ async function test(vitest: Vitest): Promise<Tally> {
     // What prepares all tests failed.
     .catch((error: unknown) => ({ testModules: vitest.state.getTestModules(), unhandledErrors: [error] }))
   const checked = await checking
-  const failures = findFailures(modules, stray)
   const failedChecks = checked.filter(({ passed }) => !passed)
-  if (failures.length + failedChecks.length > 0) say('\nFailures:')
-  for (const { name, output } of failedChecks) say(`✗ ${name}\n${output}\nAlone: npm run check\n`)
-  const format: FailureFormat = {
-    root,
-    format: (error, project) => vitest.logger.formatError(error, project ? { project } : {}),
-    printedBy: (id) => progress.printedBy(id),
-  }
-  for (const line of failures.flatMap((failure) => describeFailure(failure, format))) say(line)
+  describeFailures(vitest, failedChecks, findFailures(modules, stray))
   describeTimes()
   if (jsonFile !== undefined) writeFileSync(jsonFile, JSON.stringify(resultRows(root, modules, skipped), null, 1))
   const failed = failedChecks.length
@@ -101,6 +95,20 @@ async function choose(files: readonly string[]): Promise<ChosenFiles> {
   const unhurried = isWhole && !process.env.CI ? withoutLong(files) : { run: files, skipped: new Map() }
   const { run, skipped } = withTools(unhurried.run, await findTools(toolsOf(unhurried.run)))
   return { run, skipped: new Map([...unhurried.skipped, ...skipped]) }
+}
+
+/** What failed, and how it is run alone. */
+function describeFailures({ logger }: Vitest, checks: readonly CheckResult[], failures: readonly Failure[]): void {
+  if (checks.length + failures.length > 0) say('\nFailures:')
+  for (const { name, output } of checks) say(`✗ ${name}\n${output}\nAlone: npm run check\n`)
+  const format: FailureFormat = {
+    root,
+    format: (error, project) => logger.formatError(error, project ? { project } : {}),
+    printedBy: (id) => progress.printedBy(id),
+  }
+  for (const line of failures.flatMap((failure) => describeFailure(failure, format))) say(line)
+  const printed = progress.printedBy()
+  if (failures.length > 0 && printed !== '') say(`The processes of tests printed at the end:\n${printed}`)
 }
 
 /** What took long, and how long each group took. */

@@ -50,20 +50,25 @@ describe('the progress of a run', () => {
       pattern: undefined,
     }
     const progress = new Progress({ ...screen, verbose })
-    progress.onTestRunStart([{ project } as unknown as TestSpecification])
+    const specification = { project } as unknown as TestSpecification
+    progress.onTestRunStart([specification, specification])
     progress.onTestModuleQueued(module)
     progress.onUserConsoleLog({ content: 'good', taskId: 'one' })
     progress.onTestCaseResult(test('one', 'passed'))
     progress.onUserConsoleLog({ content: 'bad', taskId: 'two' })
     progress.onTestCaseResult(test('two', 'failed', 12_000))
     progress.onTestModuleEnd(module)
+    progress.onTestModuleEnd({
+      ...module,
+      children: { allSuites: () => [], allTests: () => [] },
+    } as unknown as TestModule)
     progress.onTestRunEnd()
     return { progress, written }
   }
 
   it('names only what failed or was slow, and keeps what a failed test printed', () => {
     const { progress, written } = run(false)
-    expect(written).toEqual(['✗ a.test.ts > two\n', '✗ unit: 1 passed, 1 failed, 1 file, 0 s\n'])
+    expect(written).toEqual(['✗ a.test.ts > two\n', '✗ unit: 1 passed, 1 failed, 2 files, 0 s\n'])
     expect(progress.slow).toEqual(['12 s: a.test.ts > two'])
     expect([progress.printedBy('one'), progress.printedBy('two')]).toEqual(['', 'bad'])
   })

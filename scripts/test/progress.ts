@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { Writable } from 'node:stream'
 import type { Reporter, TestCase, TestModule, TestSpecification } from 'vitest/node'
 import { countSkipped, countTests, isWanted } from './tally.ts'
 
@@ -21,7 +22,7 @@ export interface Screen {
   readonly write: (text: string) => void
   /** The width of a terminal, on which a line can be written again. Undefined if the output goes elsewhere. */
   readonly columns: number | undefined
-  /** Also names what passes, and shows what tests print. */
+  /** Also names what passes, and shows what tests print. A run of one file shows it too. */
   readonly verbose: boolean
   /** Other tests are not shown. */
   readonly pattern: RegExp | undefined
@@ -40,6 +41,14 @@ export class Progress implements Reporter {
   readonly #slow: { readonly title: string; readonly ms: number }[] = []
   readonly #running = new Set<TestModule>()
   readonly #printed = new Map<string, string>()
+  /** What the processes of tests print themselves. */
+  readonly output = new Writable({
+    write: (chunk, _, done) => {
+      this.#print('', String(chunk))
+      done()
+    },
+  })
+  #showsPrinted = true
   #timer: NodeJS.Timeout | undefined
   #shownAt = performance.now()
   #isLive = false
@@ -59,8 +68,8 @@ export class Progress implements Reporter {
     return sorted.map(({ title, ms }) => `${Math.round(ms / 1_000)} s: ${title}`)
   }
 
-  /** What a test printed, from its end. */
-  printedBy(id: string): string {
+  /** The end of what a test printed. Without an id, of what their processes printed themselves. */
+  printedBy(id = ''): string {
     return this.#printed.get(id) ?? ''
   }
 
@@ -79,6 +88,7 @@ export class Progress implements Reporter {
     )
     for (const [{ name }, files] of order)
       this.#groups.set(name, { name, files: files.length, ended: 0, passed: 0, failed: 0, skipped: 0 })
+    this.#showsPrinted = this.#screen.verbose || specifications.length === 1
     this.#timer = setInterval(() => this.#show(), REWRITE_MS)
   }
 
@@ -88,8 +98,7 @@ export class Progress implements Reporter {
   }
 
   onUserConsoleLog({ content, taskId = '' }: { readonly content: string; readonly taskId?: string }): void {
-    if (this.#screen.verbose) this.say(content.trimEnd())
-    else this.#printed.set(taskId, `${this.#printed.get(taskId) ?? ''}${content}`.slice(-LONGEST_PRINTED))
+    this.#print(taskId, content)
   }
 
   onTestCaseResult(test: TestCase): void {
@@ -122,8 +131,14 @@ export class Progress implements Reporter {
 
   onTestRunEnd(): void {
     clearInterval(this.#timer)
+    this.#showsPrinted = true
     if (this.#isLive) this.#screen.write('\r\u001B[K')
     this.#isLive = false
+  }
+
+  #print(id: string, text: string): void {
+    if (this.#showsPrinted) this.say(text.trimEnd())
+    else this.#printed.set(id, `${this.#printed.get(id) ?? ''}${text}`.slice(-LONGEST_PRINTED))
   }
 
   #groupOf({ project }: TestModule): GroupState {
