@@ -22,6 +22,7 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/kubernetes.test.ts', tools: ['kubernetes-validate'], partly: true },
   { files: 'test/system/python-library.system.test.ts', tools: ['fastapi'] },
   { files: 'test/system/examples.system.test.ts', tools: ['fastapi', 'postgresql'], partly: true },
+  { files: 'test/system/first-handler.system.test.ts', tools: ['curl'] },
   { files: 'test/system/packed-*.system.test.ts', tools: ['node20', 'node22'], partly: true },
   { files: 'test/system/packed-handler.system.test.ts', tools: ['postgresql'], partly: true },
   { files: 'packages/handler/src/init/*.mongo.test.ts', tools: ['postgresql'] },

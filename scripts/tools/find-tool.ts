@@ -32,6 +32,11 @@ const FASTAPI = {
 }
 
 const TOOLS = {
+  curl: {
+    title: 'curl',
+    find: async () => ((await succeeds('curl', ['--version'])) ? 'curl' : null),
+    cure: 'Debian: apt-get install curl',
+  },
   chromium: {
     title: 'Chromium',
     find: ({ CHROMIUM }) => firstThatRuns(CHROMIUM ? [CHROMIUM] : BROWSERS, '--version'),

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { packFolder } from '../../scripts/packages/pack-folder.ts'
 import { withoutNpm } from './without-npm.ts'
@@ -19,6 +19,17 @@ export interface ProjectWithPackage extends AsyncDisposable {
 const MODULES = resolve(import.meta.dirname, '../../node_modules')
 
 /**
+ * Packs a package that is installed here, and returns the path of the tarball. npm 10 would run its script `prepare`,
+ * whose files are not published.
+ */
+export async function packInstalled(name: string, destination: string): Promise<string> {
+  const folder = join(MODULES, name)
+  const file = join(destination, `${name.replace('/', '-')}.tgz`)
+  await run('tar', ['-czf', file, '--exclude', 'node_modules', '-C', dirname(folder), basename(folder)])
+  return file
+}
+
+/**
  * Builds a package, packs it with npm, and installs the tarball into an empty project without a network. Its
  * dependencies come from the packages that are installed here, by name, or are built too.
  */
@@ -32,12 +43,13 @@ export async function installPackage(
   const { file, unpackedBytes } = await packFolder(join(root, 'built'), root)
   const others = await Promise.all(
     dependencies.map(async (one, index) => {
-      const source = typeof one === 'string' ? join(MODULES, one) : join(root, `dependency-${index}`)
-      if (typeof one !== 'string') await one(source)
-      return packFolder(source, root)
+      if (typeof one === 'string') return packInstalled(one, root)
+      const source = join(root, `dependency-${index}`)
+      await one(source)
+      return (await packFolder(source, root)).file
     }),
   )
-  const files = [file, ...others.map((other) => other.file)]
+  const files = [file, ...others]
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "name": "project", "private": true }\n')
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...files], {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { expect, it } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
+import { packInstalled } from '../support/install-package.ts'
 import { withoutNpm } from '../support/without-npm.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -18,9 +19,9 @@ const DRIVER = [
   ...['mongodb', 'bson', '@mongodb-js/saslprep', 'sparse-bitfield', 'memory-pager', 'mongodb-connection-string-url'],
   ...['whatwg-url', 'tr46', 'punycode', 'webidl-conversions', '@types/whatwg-url', '@types/webidl-conversions'],
   ...['jose', 'zod'],
-].map((name) => join(repository, 'node_modules', name))
+]
 const WITHOUT_NETWORK = {
-  ...{ npm_config_offline: 'true', npm_config_install_links: 'true', npm_config_ignore_scripts: 'true' },
+  ...{ npm_config_offline: 'true', npm_config_ignore_scripts: 'true' },
   ...{ npm_config_audit: 'false', npm_config_fund: 'false' },
 }
 
@@ -107,12 +108,13 @@ it('the first handler of docs/handlers.md acts once on an event that is delivere
 
   const folder = join(root, 'project')
   await mkdir(folder)
+  const driver = await Promise.all(DRIVER.map((name) => packInstalled(name, root)))
   const handlerEnv = { ...env, ...WITHOUT_NETWORK, WEBHOOK_SECRET: secret, MONGODB_URI: mongoUri }
   const installed = fillIn(install, {
     'whsec_…': secret,
     '/path/to/oncehook': root,
     'mongodb://127.0.0.1:27117/first?replicaSet=rs0': mongoUri,
-    'mongodb@7': DRIVER.map((path) => `'${path}'`).join(' '),
+    'mongodb@7': driver.map((path) => `'${path}'`).join(' '),
   })
   const { stdout } = await run('sh', ['-ec', installed], { cwd: folder, env: { ...env, ...WITHOUT_NETWORK } })
   expect(stdout).toContain('Created the collection oncehook_keys')
