@@ -28,6 +28,7 @@ import { createFileSink } from './sinks/file-sink.ts'
 
 const APP_NAME = `new-receipts-${randomUUID()}`
 const LEASE_MS = 600_000
+const OWED = { state: 'owed', fence: 0, attempts: 0 }
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -121,11 +122,6 @@ async function pay(count: number, payment: Payment): Promise<string[]> {
   return ids
 }
 
-/** An outbox that does not notify the worker of owed receipts, so that they stay as they were written. */
-function silent(worker: ReceiptWorker): ReceiptOutbox {
-  return { reserve: (most) => worker.reserve(most), nudge: () => {} }
-}
-
 async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
   // As the service reads: what one majority read has seen, the next one sees too.
   return (await orders.findOne({ _id: id ?? '' }, DURABLE_READ))?.receipts[0]
@@ -139,11 +135,17 @@ function countIn(state: string): Promise<number> {
   return orders.countDocuments({ 'receipts.state': state })
 }
 
-/** The states of the receipts that a statement writes for orders, one or many. */
-function statesOfNew({ u }: Document): string[] {
-  if (!Array.isArray(u)) return [u.$push?.receipts?.state]
+/** The new receipts as they are written. The worker may claim them directly afterwards. */
+async function newReceipts(act: () => Promise<unknown>): Promise<StoredReceipt[]> {
+  const commands = await commandsOf(act)
+  return commands.flatMap(({ command }) => command.updates ?? []).flatMap(receiptsIn)
+}
+
+/** The receipts that a statement adds to orders, one or many. */
+function receiptsIn({ u }: Document): StoredReceipt[] {
+  if (!Array.isArray(u)) return u.$push?.receipts === undefined ? [] : [u.$push.receipts]
   const after: Document[] = u[0].$replaceWith.$mergeObjects[1].$arrayElemAt[0].$literal
-  return after.flatMap(({ receipts }) => receipts.map(({ state }: StoredReceipt) => state))
+  return after.flatMap(({ receipts }) => receipts)
 }
 
 async function commandsOf(act: () => Promise<unknown>): Promise<CommandStartedEvent[]> {
@@ -233,10 +235,9 @@ describe('a new receipt is written as owed', () => {
         started.worker.nudge()
       },
     }
-    const commands = await commandsOf(() => apply(ids, { receipts: counting }))
-    const written = commands.flatMap(({ command }) => command.updates ?? []).flatMap(statesOfNew)
-    expect(written.filter((state) => state === 'sending')).toHaveLength(400)
-    expect(written.filter((state) => state === 'owed')).toHaveLength(50)
+    const written = await newReceipts(() => apply(ids, { receipts: counting }))
+    expect(written.filter(({ state }) => state === 'sending')).toHaveLength(400)
+    expect(written.filter(({ state }) => state === 'owed')).toHaveLength(50)
     expect(owed).toEqual([1])
     await expect.poll(() => countIn('sent')).toBe(451)
     expect(taken).toHaveLength(451)
@@ -249,16 +250,14 @@ describe('a new receipt is written as owed', () => {
     const { worker } = started
     const all = worker.reserve(1_000)
     expect(all?.room).toBe(400)
-    const [id] = await pay(1, { receipts: silent(worker) })
-    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    expect(await newReceipts(() => pay(1, { receipts: worker }))).toMatchObject([OWED])
     all?.end({ held: [], unconfirmed: null })
     expect(roomOf(worker)).toBe(1)
   })
 
   it('for a sink without keys', async () => {
     await using started = await startProven(outside({ keyed: false }).sink)
-    const [id] = await pay(1, { receipts: silent(started.worker) })
-    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    expect(await newReceipts(() => pay(1, { receipts: started.worker }))).toMatchObject([OWED])
   })
 
   it('until the worker has sent one, and while the sink fails', async () => {
@@ -266,12 +265,10 @@ describe('a new receipt is written as owed', () => {
     ways.isDown = true
     await using started = startWorker(sink)
     const { worker } = started
-    const [first] = await pay(1, { receipts: silent(worker) })
-    expect(await stateOf(first)).toBe('owed')
-    worker.nudge()
+    const [first] = await insertOrders(1)
+    expect(await newReceipts(() => apply([first ?? ''], { receipts: worker }))).toMatchObject([OWED])
     await expect.poll(async () => (await receiptOf(first))?.lastError?.code).toBe('ECONNREFUSED')
-    const [second] = await pay(1, { receipts: silent(worker) })
-    expect(await receiptOf(second)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    expect(await newReceipts(() => pay(1, { receipts: worker }))).toMatchObject([OWED])
   })
 
   it('while the worker cannot use the database', async () => {
@@ -299,8 +296,7 @@ describe('a new receipt is written as owed', () => {
     await using started = await startProven(outside().sink, { claims })
     // Every answer is old when it is used, also one to a search that is still in progress.
     time.step = 5_001
-    const [id] = await pay(1, { receipts: silent(started.worker) })
-    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0 })
+    expect(await newReceipts(() => pay(1, { receipts: started.worker }))).toMatchObject([OWED])
   })
 
   it('if the key of its address is missing, and the others are claimed', async () => {
@@ -308,8 +304,8 @@ describe('a new receipt is written as owed', () => {
     await using started = await startProven(outside().sink, { encryption: keys.encryption('other') })
     const [gone] = await insertOrders(1, keys.encryption('gone'))
     const [known] = await insertOrders(1, keys.encryption('other'))
-    await apply([gone ?? '', known ?? ''], { receipts: silent(started.worker) })
-    expect(await receiptOf(gone)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    const written = await newReceipts(() => apply([gone ?? '', known ?? ''], { receipts: started.worker }))
+    expect(written).toMatchObject([OWED, { state: 'sending' }])
     await expect.poll(() => receiptOf(known)).toMatchObject({ state: 'sent', fence: 1 })
   })
 })
