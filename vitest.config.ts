@@ -4,7 +4,6 @@ import { defineConfig } from 'vitest/config'
 // No `include` at the root: projects would add to it. Groups run one after the other: what kills processes or takes all of
 // the machine disturbs no other group, and a contract is written before its provider is verified against it. Group 0 has a
 // meaning of its own.
-const SLOW_TO_IMPORT_MS = 120_000
 // Systems of several processes wait most of the time: for starts, leases, time-outs and elections.
 const TWO_SYSTEMS_AT_ONCE = { maxWorkers: 2 }
 // To load the sources again for each file took a quarter of the time. A file that replaces modules resets them at its end.
@@ -22,8 +21,6 @@ export default defineConfig({
           ...LOADED_ONCE,
           maxWorkers: Math.max(2, availableParallelism() - 1),
           include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
-          // A property is quick on a quiet machine; on a busy one it must not fail for that.
-          testTimeout: 30_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -33,7 +30,6 @@ export default defineConfig({
           name: 'contract-consumer',
           include: ['test/contract/**/*.consumer.test.ts'],
           ...CONTRACTS,
-          testTimeout: SLOW_TO_IMPORT_MS,
           sequence: { groupOrder: 2 },
         },
       },
@@ -43,7 +39,6 @@ export default defineConfig({
           name: 'contract-provider',
           include: ['test/contract/**/*.provider.test.ts'],
           ...CONTRACTS,
-          testTimeout: SLOW_TO_IMPORT_MS,
           sequence: { groupOrder: 3 },
         },
       },
@@ -52,7 +47,6 @@ export default defineConfig({
         test: {
           name: 'contract-mutations',
           include: ['test/mutations/**/*.test.ts'],
-          testTimeout: SLOW_TO_IMPORT_MS,
           sequence: { groupOrder: 4 },
         },
       },
@@ -62,7 +56,6 @@ export default defineConfig({
           name: 'http',
           include: ['test/http/**/*.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          testTimeout: 60_000,
           sequence: { groupOrder: 5 },
         },
       },
@@ -72,7 +65,6 @@ export default defineConfig({
           name: 'system',
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          testTimeout: 60_000,
           sequence: { groupOrder: 6 },
         },
       },
@@ -82,7 +74,6 @@ export default defineConfig({
           name: 'console',
           include: ['test/console/**/*.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          testTimeout: 60_000,
           sequence: { groupOrder: 7 },
         },
       },
@@ -94,7 +85,6 @@ export default defineConfig({
           globalSetup: ['test/support/mongod/three-nodes-setup.ts'],
           include: ['test/fault/**/*.fault.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          testTimeout: 300_000,
           sequence: { groupOrder: 8 },
         },
       },
@@ -115,7 +105,6 @@ export default defineConfig({
           globalSetup: ['test/support/containers/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
-          testTimeout: SLOW_TO_IMPORT_MS,
           sequence: { groupOrder: 10 },
         },
       },
@@ -127,10 +116,10 @@ export default defineConfig({
       reporter: ['text-summary'],
     },
     pool: 'forks',
-    // A system ends one service after the other, and each has its own limit.
-    hookTimeout: 60_000,
-    // A second, which is usual, is too short where a process starts meanwhile; what never comes true still fails.
-    expect: { poll: { timeout: 20_000 } },
+    // These only end what hangs. On a busy machine everything takes many times longer, and no test may fail for that.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     globalSetup: ['test/support/mongod/mongod-setup.ts'],
     env: {
       ...{ PACT_DO_NOT_TRACK: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' },

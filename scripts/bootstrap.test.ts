@@ -45,7 +45,7 @@ async function result(child: ChildProcess) {
   return { stdout, stderr, code, signal }
 }
 
-describe('bootstrap', { timeout: 60_000 }, () => {
+describe('bootstrap', () => {
   it('installs once, then runs the script at once, and leaves stdout to it', async () => {
     await using folder = await clone('console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 7')
     const first = await result(start(folder.path, '--json', 'a b'))

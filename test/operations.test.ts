@@ -182,7 +182,7 @@ describe('docs/operations.md', () => {
 })
 
 describe('docs/failure-modes.md', () => {
-  it('contains a restore command that works', { timeout: 30_000 }, async () => {
+  it('contains a restore command that works', async () => {
     const document = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
     const [, line = ''] = /`(npm run oncehook -- events replay [^`]+)`/.exec(document) ?? []
     const command = line.replace('<time of the backup>', new Date(Date.now() - 3_600_000).toISOString())

@@ -87,9 +87,7 @@ async function use(): Promise<void> {
 }
 
 describe('docs/privacy.md', () => {
-  it('lists every collection and every field that may contain personal data', {
-    timeout: 30_000,
-  }, async () => {
+  it('lists every collection and every field that may contain personal data', async () => {
     await use()
     for (const [heading, db] of [
       ['gateway', database.db],

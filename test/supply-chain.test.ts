@@ -90,9 +90,7 @@ describe('docker/pin-images.sh', () => {
   })
 })
 
-it('writeSbom lists the packages that services run, with the versions of the lock file, and no test packages', {
-  timeout: 120_000,
-}, async () => {
+it('writeSbom lists the packages that services run, with the versions of the lock file, and no test packages', async () => {
   const file = join(folder, 'sbom.json')
   await writeSbom(repository, file)
   const { bomFormat, components } = JSON.parse(readFileSync(file, 'utf8')) as {

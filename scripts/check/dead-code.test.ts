@@ -52,4 +52,4 @@ it('the check for dead code sees exports and files of each package that nobody u
   } finally {
     await rm(copy, { recursive: true })
   }
-}, 120_000)
+})

@@ -21,7 +21,7 @@ describe('startThrowawayMongod', () => {
     }
   })
 
-  it('has three nodes if it is asked for them, and a late node causes no election', { timeout: 90_000 }, async () => {
+  it('has three nodes if it is asked for them, and a late node causes no election', async () => {
     const found = await findMongod({ env: process.env, say: () => undefined })
     await using server = await startThrowawayMongod(found, { nodes: 3 })
     await using client = await new MongoClient(server.uri).connect()

@@ -22,7 +22,7 @@ it.each(pinned)('%s pins each package exactly, with its hashes', (name) => {
 it.each([
   ['without a hash', 'attrs==26.1.0\n'],
   ['with another hash', `attrs==26.1.0 --hash=sha256:${'0'.repeat(64)}\n`],
-])('a package %s is not installed', { timeout: 60_000 }, async (_, requirement) => {
+])('a package %s is not installed', async (_, requirement) => {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-pip-'))
   const requirements = join(folder, 'requirements.txt')
   await writeFile(requirements, requirement)

@@ -76,7 +76,7 @@ async function servicePid(folder: string, name: string): Promise<number> {
   return JSON.parse(line).pid
 }
 
-describe('npm start', { timeout: 60_000 }, () => {
+describe('npm start', () => {
   it('prints the addresses, one line to paste, then Ready, and no secret', async () => {
     await using folder = await clone()
     await using system = start(folder.path)

@@ -5,9 +5,6 @@ import { findBarriers } from '../support/console/find-barriers.ts'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
 
 const WIDTHS = [1280, 768, 360]
-// Each page is searched by axe twice.
-vi.setConfig({ testTimeout: 240_000 })
-
 let console: ConsoleUnderTest
 let deadId: string
 let replayId: string
@@ -61,7 +58,7 @@ async function parkReceipt(orderId: string): Promise<void> {
   const { events, deliver } = console.system
   await deliver(paymentEvent('evt_parked', { orderId }))
   const orders = events.db.client.db(`${events.dbName}_fulfilment`).collection<{ _id: string }>('orders')
-  await vi.waitUntil(() => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' }), { timeout: 30_000 })
+  await vi.waitUntil(() => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' }), { timeout: 120_000 })
   await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
 }
 

@@ -11,7 +11,7 @@ const reasonsOf = ({ page }: Visit) => page.getByRole('group', { name: 'Reason' 
 async function refuseMany({ system }: ConsoleUnderTest): Promise<void> {
   expect(await system.deliver(paymentEvent('evt_late'), { timestamp: 1_000_000_000 })).toBe(401)
   const refusals = system.events.db.collection<{ _id: unknown; id: ObjectId }>('refusals')
-  const first = await vi.waitUntil(() => refusals.findOne({ id: { $exists: true } }), { timeout: 30_000 })
+  const first = await vi.waitUntil(() => refusals.findOne({ id: { $exists: true } }), { timeout: 120_000 })
   const copies = Array.from({ length: MORE_THAN_A_PAGE }, (_, slot) => ({
     ...{ ...first, id: new ObjectId(), why: 'signature_mismatch' },
     _id: { provider: 'acme', ring: 'signature_mismatch', slot },

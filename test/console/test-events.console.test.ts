@@ -49,7 +49,7 @@ it('2: send a test event of a provider, where the gateway can sign for it', asyn
   const { system } = console
   await system.writeProviders({ ...PROVIDERS, asked })
   const named = async () => (await system.operator().providers.list.query()).map(({ name }) => name)
-  await vi.waitFor(async () => expect(await named()).toContain('asked'), { timeout: 30_000, interval: 100 })
+  await vi.waitFor(async () => expect(await named()).toContain('asked'), { timeout: 120_000, interval: 100 })
   await using visit = await console.open()
   const { page } = visit
   const count = await countClicks(page)

@@ -24,7 +24,7 @@ async function volumesOfEngine(): Promise<string[]> {
   return (Volumes ?? []).map(({ Name }) => `volume ${Name}`)
 }
 
-describe('the built images', { timeout: 300_000 }, () => {
+describe('the built images', () => {
   it('take payments on a read-only root without capabilities and with 256 MiB, and leave nothing behind', async (context) => {
     const images = await containerImages(context)
     const foldersBefore = await receiptFolders()

@@ -92,7 +92,7 @@ async function paid({ stack, ids }: Sight): Promise<number> {
   return stack.orderRecords.countDocuments({ 'applied.eventId': { $in: [...ids] } })
 }
 
-describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
+describe('trouble between provider and gateway:', () => {
   const edge = 'provider-gateway'
 
   it('latency delays the answer and nothing else', async (context) => {
@@ -126,7 +126,7 @@ describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
   })
 })
 
-describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
+describe('trouble between gateway and MongoDB:', () => {
   const edge = 'gateway-mongo'
 
   it('latency is added to the answer', async (context) => {
@@ -159,7 +159,7 @@ describe.each([
     paidDuringCut: PAYMENTS,
   },
   { between: 'fulfilment and MongoDB', edge: 'fulfilment-mongo', slowKBs: 2, givesUpAfterMs: 1_000, paidDuringCut: 0 },
-] as const)('trouble between $between:', { timeout: 240_000 }, ({ edge, slowKBs, givesUpAfterMs, paidDuringCut }) => {
+] as const)('trouble between $between:', ({ edge, slowKBs, givesUpAfterMs, paidDuringCut }) => {
   it('latency makes effects later', async (context) => {
     const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: LATENCY.latencyMs } })
     await endure(context, { edge, trouble: LATENCY, look })

@@ -45,7 +45,7 @@ describe('the inbox on MongoDB in a container', () => {
     expect(frozen.ms).toBeLessThan(10_000)
     await handle.unpause()
 
-    await expect.poll(async () => (await deliver('evt_frozen')).status, { timeout: 30_000, interval: 500 }).toBe(200)
+    await expect.poll(async () => (await deliver('evt_frozen')).status, { interval: 500 }).toBe(200)
     expect(await events.countDocuments({ eventId: 'evt_frozen' })).toBe(1)
   })
 })

@@ -20,7 +20,7 @@ describe('MongoDB in a container', () => {
     await handle.kill()
     await handle.start()
     // The engine accepts connections to the port before the server does, and closes them.
-    await vi.waitFor(() => isPrimary(client), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(() => isPrimary(client), { timeout: 120_000, interval: 100 })
     await events.insertOne({ _id: 2 }, majority)
 
     expect((await events.find().toArray()).map(({ _id }) => _id)).toEqual([1, 2])

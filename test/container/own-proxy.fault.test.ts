@@ -5,7 +5,7 @@ import type { Trouble } from '../support/containers/edge-proxy.ts'
 import { createOrders } from '../support/load/mixed-load.ts'
 import { paymentOf } from '../support/stack/stack.ts'
 
-describe('the replacement for toxiproxy', { timeout: 300_000 }, () => {
+describe('the replacement for toxiproxy', () => {
   it('delays, slows down, cuts and drops, and recovers each time', async (context) => {
     const images = { ...(await containerImages(context)), proxy: await ownProxyImage(context) }
     await using stack = await startContainerStack({ images, gateways: 1, fulfilments: 1, mongoNodes: 1 })

@@ -136,7 +136,7 @@ async function startProxy({ image, network }: Parts) {
   }
 }
 
-describe('the proxy', { timeout: 180_000 }, () => {
+describe('the proxy', () => {
   it('refuses plain HTTP, passes the address of the caller to gateways, and leaves bytes unchanged', async (context) => {
     const [nginx, node] = [await containerImage('nginx', context), await containerImage('node', context)]
     await using network = await createContainerNetwork()

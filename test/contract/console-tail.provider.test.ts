@@ -12,7 +12,6 @@ const database = stack.use(await testDatabase(process.env))
 const { gateway, events } = stack.use(await startOperatedSystem(database))
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
-const PATIENCE = { timeout: 20_000 }
 
 // Pact waits for the end of an answer, and a stream has none. Here the page's own client reads one of a gateway.
 it('the gateway owes to the consumer console the events that change, in a stream', async () => {
@@ -24,7 +23,7 @@ it('the gateway owes to the consumer console the events that change, in a stream
   const tail = procedures.tail.subscribe({ state: 'dead' }, { onData: ({ data }) => void told.push(data) })
   using _ = { [Symbol.dispose]: () => tail.unsubscribe() }
 
-  await expect.poll(() => told, PATIENCE).toMatchObject([{ items: [], counts: [], skipped: 0 }])
+  await expect.poll(() => told).toMatchObject([{ items: [], counts: [], skipped: 0 }])
 
   const dead = { _id: new ObjectId(), eventId: 'evt_1', state: 'dead', reason: 'order_unknown' } as const
   await events.insertMany([sampleRecord({ eventId: 'evt_2' }), sampleRecord(dead)])
@@ -35,5 +34,5 @@ it('the gateway owes to the consumer console the events that change, in a stream
     ...{ receivedAt: instant, settledAt: instant },
   }
   const changed = { items: [item], counts: [{ count: 1 }], skipped: 0 }
-  await expect.poll(() => told.slice(1), PATIENCE).toMatchObject([changed])
+  await expect.poll(() => told.slice(1)).toMatchObject([changed])
 })

@@ -32,7 +32,7 @@ async function runConsumer(pacts: string, built: string): Promise<string | null>
 }
 
 // The first run fetches the packages.
-it('keeps a contract that a team has written in Java', { timeout: 300_000 }, async (context) => {
+it('keeps a contract that a team has written in Java', async (context) => {
   await requireTool('maven', context)
   await using folder = await mkdtempDisposable(join(tmpdir(), 'pacts-'))
   const missing = await runConsumer(folder.path, join(folder.path, 'built'))

@@ -10,7 +10,7 @@ import { verifySender } from './verify-sender.ts'
 
 const CONSUMER = 'python-shop'
 
-it('keeps a contract that a team has written in Python', { timeout: 180_000 }, async (context) => {
+it('keeps a contract that a team has written in Python', async (context) => {
   const env = { ...process.env, PYTHONPATH: await requireTool('pact-python', context) }
   await using folder = await mkdtempDisposable(join(tmpdir(), 'pacts-'))
   const program = join(import.meta.dirname, 'python-consumer.py')

@@ -34,7 +34,6 @@ async function databaseOf(kind: Kind, context: TestContext): Promise<HandlerData
 
 it.for(KINDS)(
   'two processes have one effect of an event that comes a hundred times at once, on %s',
-  { timeout: 60_000 },
   async (kind, context) => {
     const database = await databaseOf(kind, context)
     const processes = await Promise.all([startProcess(database, 'patient'), startProcess(database, 'patient')])

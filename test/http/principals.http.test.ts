@@ -377,11 +377,7 @@ describe('failed authentication', () => {
 
     const of = (msg: string) => system.lines.filter((line) => line.msg === msg && line.address === address)
     expect(of('request.refused')).toHaveLength(20)
-    await expect
-      .poll(() => of('authentication.failing').reduce((sum, { times }) => sum + Number(times), 0), {
-        timeout: 10_000,
-      })
-      .toBe(5)
+    await expect.poll(() => of('authentication.failing').reduce((sum, { times }) => sum + Number(times), 0)).toBe(5)
     const metrics = await (await fetch(`http://127.0.0.1:${system.adminPort}/metrics`)).text()
     expect(metrics).toMatch(/oncehook_authentication_failures_total\{api="orders",reason="unknown"\} 2[67]/)
     expect(JSON.stringify(system.lines)).not.toContain('canary')

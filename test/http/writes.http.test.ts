@@ -20,9 +20,7 @@ const stored = system.fulfilment.db.collection<{ _id: string }>('orders')
 async function pay(id: string): Promise<void> {
   const object = { id: `pay_${id}`, orderId: id, amount: 300, currency: 'EUR' }
   await deliver({ id: `evt_${randomUUID()}`, type: 'payment.succeeded', data: { object } })
-  await expect
-    .poll(async () => (await call({ target: `${ORDERS}/${id}` })).json.status, { timeout: 10_000 })
-    .toBe('paid')
+  await expect.poll(async () => (await call({ target: `${ORDERS}/${id}` })).json.status).toBe('paid')
 }
 
 describe('PUT', () => {

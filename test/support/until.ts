@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 
 const POLL_MS = 20
-const LATEST_MS = 45_000
+const LATEST_MS = 120_000
 
-/** Reads repeatedly until the value is as wanted, and returns it. Throws with the last one after 45 s or `withinMs`. */
+/** Reads repeatedly until the value is as wanted, and returns it. Throws with the last one after two minutes or `withinMs`. */
 export async function until<T>(
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean,

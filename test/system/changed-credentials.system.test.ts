@@ -84,5 +84,5 @@ describe('database users that are created again', () => {
       expect(service.countOf('mongodb.renewed')).toBe(service.countOf('mongodb.renewing'))
       expect(service.written).not.toContain('canary-of-a-password')
     }
-  }, 180_000)
+  })
 })

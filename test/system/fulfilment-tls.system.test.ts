@@ -14,7 +14,6 @@ const HOSTS = ['127.0.0.1', 'localhost']
 const CALL = '/trpc/orders.list?input=%7B%7D'
 const NO_CERTIFICATE = 'A trusted client certificate is required'
 const NO_TOKEN = 'A valid token is required'
-const PATIENCE = { timeout: 20_000 }
 
 type Service = 'gateway' | 'fulfilment'
 /** Files by the names of their settings, without the common prefix. */
@@ -117,7 +116,7 @@ describe('fulfilment with TLS', () => {
     const change = async (service: Service, files: Files): Promise<void> => {
       const before = stack[service].countOf('tls.changed')
       await write(service, files)
-      await expect.poll(() => stack[service].countOf('tls.changed'), PATIENCE).toBeGreaterThan(before)
+      await expect.poll(() => stack[service].countOf('tls.changed')).toBeGreaterThan(before)
     }
     const next = await createTestAuthority('the next authority')
     const both = authority.ca + next.ca
@@ -143,7 +142,7 @@ describe('fulfilment with TLS', () => {
     expect([...statuses]).toEqual([200])
 
     await write('fulfilment', { CERT: 'canary' })
-    await expect.poll(() => stack.fulfilment.countOf('tls.refused'), PATIENCE).toBeGreaterThan(0)
+    await expect.poll(() => stack.fulfilment.countOf('tls.refused')).toBeGreaterThan(0)
     await payOneOrder(stack)
   })
 })

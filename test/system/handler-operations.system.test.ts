@@ -6,8 +6,6 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runToEnd } from '../support/stack/service-under-test.ts'
 
-const PATIENCE = { timeout: 40_000, interval: 50 }
-
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
 const database = resources.use(await testDatabase(process.env))
@@ -60,7 +58,7 @@ const reason = ['--reason', 'for the test']
 const ALL_DONE = { fulfilment: 'done', billing: 'done', search: 'done' }
 
 // Each command is a process, which starts slowly on a busy machine.
-describe('the command line', { timeout: 240_000 }, () => {
+describe('the command line', () => {
   it('lists handlers, pauses one and resumes it', async () => {
     expect(await said('handlers', 'pause', 'search', ...reason)).toContain('Paused: tasks of search are stored')
     const shown = await said('handlers', 'list')
@@ -70,19 +68,19 @@ describe('the command line', { timeout: 240_000 }, () => {
     expect(shown).toMatch(/search .*alice .*for the test/)
     // The dispatcher learns of the pause within two seconds.
     const waits = async () => states(await deliver())
-    await expect.poll(waits, { timeout: 40_000, interval: 1_000 }).toMatchObject({ search: 'pending' })
+    await expect.poll(waits, { interval: 1_000 }).toMatchObject({ search: 'pending' })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, search: 'pending' })
+    await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, search: 'pending' })
     expect((await oncehook('handlers', 'pause', 'search', ...reason)).code).toBe(1)
     expect(await said('handlers', 'resume', 'search', ...reason)).toContain('Resumed')
-    await expect.poll(() => states(eventId), PATIENCE).toEqual(ALL_DONE)
+    await expect.poll(() => states(eventId)).toEqual(ALL_DONE)
     expect(callsOf('search', eventId)).toBe(1)
   })
 
   it('finds the dead tasks of one handler, and replays only these', async () => {
     server.answer = ({ path }) => ({ status: path === '/billing' ? 422 : 204 })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, billing: 'dead' })
+    await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, billing: 'dead' })
     server.answer = () => ({ status: 204 })
     const dead = ['--handler', 'billing', '--state', 'dead']
     const { items } = JSON.parse(await said('events', 'list', ...dead, '--json'))
@@ -94,9 +92,9 @@ describe('the command line', { timeout: 240_000 }, () => {
 
   it('gives a handler that was added later the past, once, after a count that changes nothing', async () => {
     const eventIds = [await deliver(), await deliver()]
-    for (const eventId of eventIds) await expect.poll(() => states(eventId), PATIENCE).toEqual(ALL_DONE)
+    for (const eventId of eventIds) await expect.poll(() => states(eventId)).toEqual(ALL_DONE)
     await configure('billing', 'search', 'late')
-    await expect.poll(() => find('late'), PATIENCE).toMatchObject({ by: 'https', pending: 0 })
+    await expect.poll(() => find('late')).toMatchObject({ by: 'https', pending: 0 })
     const backfill = ['handlers', 'backfill', 'late', '--from', '1d']
     expect(await said(...backfill, '--dry-run')).toMatch(
       /^[1-9]\d* stored records are examined: .*; nothing was changed/,
@@ -105,10 +103,10 @@ describe('the command line', { timeout: 240_000 }, () => {
     for (let times = 0; times < 2; times += 1) {
       const { replayId } = JSON.parse(await said(...backfill, '--rate', '1000', ...reason, '--json'))
       const progress = () => operator.replays.get.query({ replayId })
-      await expect.poll(progress, PATIENCE).toMatchObject({ state: 'finished' })
+      await expect.poll(progress).toMatchObject({ state: 'finished' })
     }
     for (const eventId of eventIds) {
-      await expect.poll(() => states(eventId), PATIENCE).toEqual({ ...ALL_DONE, late: 'done' })
+      await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, late: 'done' })
       expect(callsOf('late', eventId)).toBe(1)
     }
   })
@@ -116,13 +114,13 @@ describe('the command line', { timeout: 240_000 }, () => {
   it('discards the tasks of a handler only after it was removed from the setting', async () => {
     server.answer = ({ path }) => ({ status: path === '/search' ? 422 : 204 })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId), PATIENCE).toMatchObject({ billing: 'done', search: 'dead' })
+    await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done', search: 'dead' })
     server.answer = () => ({ status: 204 })
     const discard = () => oncehook('handlers', 'discard', 'search', ...reason)
     expect(await discard()).toMatchObject({ code: 1, stderr: expect.stringContaining('The handler is configured') })
     expect(await states(eventId)).toMatchObject({ search: 'dead' })
     await configure('billing')
-    await expect.poll(() => find('search'), PATIENCE).toMatchObject({ by: 'removed', dead: 1 })
+    await expect.poll(() => find('search')).toMatchObject({ by: 'removed', dead: 1 })
     expect(await said('handlers', 'list')).toMatch(/search .*not sent: removed/)
     expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 1 tasks of search\n' })
     expect(await states(eventId)).toMatchObject({ search: 'unhandled' })

@@ -10,7 +10,6 @@ import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 
 const WEBHOOK_SECRET = `whsec_${randomBytes(32).toString('base64')}`
 const PROVIDER_SECRET = randomBytes(20).toString('hex')
-const PATIENCE = { timeout: 40_000, interval: 20 }
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -103,7 +102,7 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
     const id = `evt_${randomUUID()}`
     const statuses = await Promise.all([1, 2, 3, 4, 5].map(() => deliver(id)))
     expect(new Set(statuses)).toEqual(new Set([200]))
-    await expect.poll(() => states(id), PATIENCE).toEqual(DONE)
+    await expect.poll(() => states(id)).toEqual(DONE)
     expect(await deliver(id)).toBe(200)
     const found = await effects.find({ id: `sub of ${id}` }, { sort: { handler: 1 } }).toArray()
     expect(found.map(({ key, handler, ended }) => [key, handler, ended])).toEqual(
@@ -115,7 +114,7 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
     const id = `evt_${randomUUID()}`
     refusals.set(`shop:${id}:billing`, 3)
     expect(await deliver(id)).toBe(200)
-    await expect.poll(() => states(id), PATIENCE).toEqual(DONE)
+    await expect.poll(() => states(id)).toEqual(DONE)
     expect(await effects.countDocuments({ key: `shop:${id}:billing` })).toBe(1)
     const [record] = await own.db.collection('events').find({ eventId: id, handler: 'billing' }).toArray()
     expect(record?.attempts).toHaveLength(4)
@@ -125,10 +124,10 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
   it('has one effect if the answer to the handler was lost and the task is sent again', async () => {
     const id = `evt_${randomUUID()}`
     expect(await deliver(id)).toBe(200)
-    await expect.poll(() => states(id), PATIENCE).toEqual(DONE)
+    await expect.poll(() => states(id)).toEqual(DONE)
     // As after an answer that never came: the record is due again, the effect has happened.
     await own.db.collection('events').updateMany({ eventId: id }, { $set: { state: 'pending' } })
-    await expect.poll(() => states(id), PATIENCE).toEqual(DONE)
+    await expect.poll(() => states(id)).toEqual(DONE)
     expect(await effects.countDocuments({ id: `sub of ${id}` })).toBe(2)
     const records = await own.db.collection('events').find({ eventId: id }).toArray()
     expect(records.map(({ attempts }) => attempts.length)).toEqual([2, 2])
@@ -138,9 +137,9 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
     const ids = Array.from({ length: 100 }, () => `evt_${randomUUID()}`)
     expect(new Set(await Promise.all(ids.map((id) => deliver(id))))).toEqual(new Set([200]))
     const counted = () => effects.countDocuments({ id: { $in: ids.map((id) => `sub of ${id}`) } })
-    await expect.poll(counted, PATIENCE).toBe(200)
+    await expect.poll(counted).toBe(200)
     const open = () => own.db.collection('events').countDocuments({ state: { $ne: 'done' } })
-    await expect.poll(open, PATIENCE).toBe(0)
+    await expect.poll(open).toBe(0)
     expect(await counted()).toBe(200)
   })
 })

@@ -39,9 +39,6 @@ async function expectReserved({ place, orderRecords }: Stack): Promise<void> {
 describe('under 200 deliveries a second', () => {
   it.each(['index', 'reservation'])(
     'every event answered 200 has exactly one effect, whichever process is killed, with the guard %s',
-    {
-      timeout: 180_000,
-    },
     async (guard) => {
       await using stack = await startStack({ fulfilment: { PAYMENT_GUARD: guard } })
       const { gateway, fulfilment } = stack

@@ -40,7 +40,7 @@ async function serveHandler(secret: string) {
 }
 
 describe('the packed @oncehook/cli', () => {
-  it('brings oncehook to npx', { timeout: 120_000 }, async () => {
+  it('brings oncehook to npx', async () => {
     const { stdout } = await run('npx', ['--offline', '--no', '--', 'oncehook', '--help'], { cwd: folder })
     expect(stdout).toContain('Usage: oncehook')
     const installed = join(folder, 'node_modules/@oncehook/cli')
@@ -48,7 +48,7 @@ describe('the packed @oncehook/cli', () => {
     expect(Object.keys(manifest).filter((name) => /dependencies|private|scripts/i.test(name))).toEqual([])
   })
 
-  it.for([20, 22, 24])('verifies what it signs, on Node.js %i', { timeout: 120_000 }, async (major, context) => {
+  it.for([20, 22, 24])('verifies what it signs, on Node.js %i', async (major, context) => {
     const node = await requireNode(major, context)
     await writeFile(join(folder, 'secret'), 'whsec_0123456789abcdef')
     await writeFile(
@@ -69,24 +69,20 @@ describe('the packed @oncehook/cli', () => {
     await expect(oncehook('verify', ...lines)).rejects.toMatchObject({ code: 1 })
   })
 
-  it.for([20, 22, 24])(
-    'checks a handler against the contract, on Node.js %i',
-    { timeout: 120_000 },
-    async (major, context) => {
-      const node = await requireNode(major, context)
-      const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-      await writeFile(join(folder, 'secret'), secret)
-      await using handler = await serveHandler(secret)
-      const verify = (...more: string[]) => {
-        const args = ['node_modules/.bin/oncehook', 'contract', 'verify', '--secret-file', 'secret', '--json', ...more]
-        return run(node, args, { cwd: folder })
-      }
-      const { stdout } = await verify('--handler', handler.url)
-      const { result, interactions } = JSON.parse(stdout)
-      expect(result).toBe('kept')
-      expect(interactions.filter((one: { result: string }) => one.result === 'ok').length).toBeGreaterThan(10)
-      await writeFile(join(folder, 'secret'), `whsec_${Buffer.alloc(32, 8).toString('base64')}`)
-      await expect(verify('--handler', handler.url)).rejects.toMatchObject({ code: 1 })
-    },
-  )
+  it.for([20, 22, 24])('checks a handler against the contract, on Node.js %i', async (major, context) => {
+    const node = await requireNode(major, context)
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    await writeFile(join(folder, 'secret'), secret)
+    await using handler = await serveHandler(secret)
+    const verify = (...more: string[]) => {
+      const args = ['node_modules/.bin/oncehook', 'contract', 'verify', '--secret-file', 'secret', '--json', ...more]
+      return run(node, args, { cwd: folder })
+    }
+    const { stdout } = await verify('--handler', handler.url)
+    const { result, interactions } = JSON.parse(stdout)
+    expect(result).toBe('kept')
+    expect(interactions.filter((one: { result: string }) => one.result === 'ok').length).toBeGreaterThan(10)
+    await writeFile(join(folder, 'secret'), `whsec_${Buffer.alloc(32, 8).toString('base64')}`)
+    await expect(verify('--handler', handler.url)).rejects.toMatchObject({ code: 1 })
+  })
 })

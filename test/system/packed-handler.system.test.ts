@@ -132,7 +132,7 @@ describe('the packed @oncehook/handler', () => {
     expect(Object.keys(manifest).filter((name) => /private|scripts|devDependencies/.test(name))).toEqual([])
   })
 
-  it('is what publint and Are The Types Wrong recommend', { timeout: 120_000 }, async () => {
+  it('is what publint and Are The Types Wrong recommend', async () => {
     const tarball = await readFile(installed.tarball)
     const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } })
     expect(messages).toEqual([])
@@ -142,7 +142,7 @@ describe('the packed @oncehook/handler', () => {
     expect(analysis.types === false ? 'no types' : analysis.problems.filter((one) => !isOld(one))).toEqual([])
   })
 
-  it('is typed for both databases', { timeout: 120_000 }, async () => {
+  it('is typed for both databases', async () => {
     // Only the types of the drivers are needed, and those of mongodb are in its package.
     for (const file of ['typed.mts', 'typed.cts']) await writeFile(join(folder, file), TYPED)
     const paths = {
@@ -163,7 +163,6 @@ describe('the packed @oncehook/handler', () => {
 
   it.for([20, 22, 24].flatMap((major) => Object.keys(PROGRAMS).map((name) => [major, name] as const)))(
     'acts once on a delivery and on a call, on Node.js %i: %s',
-    { timeout: 120_000 },
     async ([major, name], context) => {
       const node = await requireNode(major, context)
       const url = await prepared(await requireTool('postgresql', context))

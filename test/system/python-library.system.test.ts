@@ -32,9 +32,7 @@ async function verify(packages: string, calls: readonly (Call & { secret: string
   return JSON.parse(await text(child.stdout)) as boolean[]
 }
 
-it("each call is accepted by Python's official library, unless its body, id, time or secret is another", {
-  timeout: 240_000,
-}, async (context) => {
+it("each call is accepted by Python's official library, unless its body, id, time or secret is another", async (context) => {
   const packages = await requireTool('fastapi', context)
   const received = new Map<string, Call>()
   await using server = await serve(

@@ -3,13 +3,10 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from './inbox/event-document.ts'
 import { startGateway } from './testing/start-gateway.ts'
 import { createOperatorClient } from './testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy in the meantime.
-vi.setConfig({ testTimeout: 60_000 })
 
 const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
 const secrets = {
@@ -178,6 +175,6 @@ describe('a delivery of many events', () => {
     const record = await events.findOne({ eventId: id })
     await operator.events.replay.mutate({ ids: [String(record?._id)], reason: 'read it again', includeDone: true })
     const read = async () => (await events.findOne({ eventId: id }))?.type
-    await expect.poll(read, { timeout: 20_000 }).toBe('mandates.created')
+    await expect.poll(read).toBe('mandates.created')
   })
 })

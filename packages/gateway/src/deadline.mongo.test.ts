@@ -5,13 +5,10 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { startFreezingProxy } from './testing/freezing-proxy.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 import { startGateway } from './testing/start-gateway.ts'
-
-// Other tests may keep the machine busy in the meantime.
-vi.setConfig({ testTimeout: 60_000 })
 
 const secret = randomBytes(24).toString('hex')
 const token = randomBytes(24).toString('hex')

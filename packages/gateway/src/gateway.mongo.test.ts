@@ -23,7 +23,6 @@ const providers = {
   shop: hmacProvider({ id: 'only', value: secrets.shop }),
 }
 const MAX_BYTES = 4_000
-const WAIT = { timeout: 20_000 }
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -107,7 +106,7 @@ describe('a delivery', () => {
       objectId: `pay of ${id}`,
       orderId: `order of ${id}`,
     })
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
     expect(fake.applied).toContain(id)
     expect(fake.orders.get(`order of ${id}`)).toBe(2)
   })
@@ -166,8 +165,8 @@ describe('a delivery', () => {
     const first = await deliver({ body })
     const again = await deliver({ body })
     expect([again.status, again.text]).toEqual([first.status, first.text])
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries, WAIT).toBe(2)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries).toBe(2)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
     expect(fake.applied.filter((applied) => applied === id)).toHaveLength(1)
   })
 
@@ -177,7 +176,7 @@ describe('a delivery', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => deliver({ body: eventOf(id) })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"received":true}']))
     expect(await events.countDocuments({ eventId: id })).toBe(1)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
     expect(fake.orders.get(`order of ${id}`)).toBe(2)
   })
 
@@ -185,7 +184,7 @@ describe('a delivery', () => {
     const id = uniqueId()
     await deliver({ body: eventOf(id, { type: 'customer.created' }) })
     expect((await deliver({ body: eventOf(id, { type: 'customer.deleted' }) })).status).toBe(200)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches, WAIT).toBe(1)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches).toBe(1)
     expect(await events.findOne({ eventId: id })).toMatchObject({ type: 'customer.created', deliveries: 2 })
     const metrics = async () => (await fetch(`${gateway.adminUrl}/metrics`)).text()
     await expect.poll(metrics).toMatch(/oncehook_delivery_mismatches_total\{[^}]*provider="acme"[^}]*\} 1\n/)
@@ -482,7 +481,7 @@ describe('startGateway', () => {
       body,
     })
     expect(answer.status).toBe(200)
-    await expect.poll(() => hanging.received.length, WAIT).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => hanging.received.length).toBeGreaterThanOrEqual(2)
     expect(await one.close()).toBe(true)
     expect(await own.db.collection(EVENTS).findOne({ eventId: 'held' })).toMatchObject({ state: 'pending', lost: 0 })
     await expect(fetch(`${one.url}/healthz`)).rejects.toThrow()
@@ -519,6 +518,6 @@ describe('startGateway', () => {
     fake.orders.set('order of left', 1)
     await using _ = await startGateway({ database: own, providers, fulfilmentUrl: served.url })
     const record = () => own.db.collection(EVENTS).findOne({ eventId: 'left' })
-    await expect.poll(async () => (await record())?.state, WAIT).toBe('done')
+    await expect.poll(async () => (await record())?.state).toBe('done')
   })
 })

@@ -8,7 +8,6 @@ import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { EVENTS } from './inbox/event-document.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 
-const PATIENCE = { timeout: 30_000 }
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
 const PROVIDERS = {
@@ -48,7 +47,7 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
     url: `http://127.0.0.1:${publicPort}`,
     adminUrl: `http://127.0.0.1:${adminPort}`,
     workers: () => lines('worker.started').map(({ worker }) => Number(worker)),
-    bothServe: () => expect.poll(() => lines('service.started').length, PATIENCE).toBe(2),
+    bothServe: () => expect.poll(() => lines('service.started').length).toBe(2),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await exited
@@ -100,14 +99,14 @@ describe('a gateway of several processes', () => {
     expect(await gateway.exited).toEqual([0, null])
     expect(gateway.workers().filter(isAlive)).toEqual([])
     expect(gateway.lines('service.stopped')).toHaveLength(3)
-  }, 90_000)
+  })
 
   it.each([1, 2])(
     'stops in order also when it is told to as soon as worker %i has been forked',
     async (count) => {
       await using database = await testDatabase(process.env)
       await using gateway = await run(database)
-      await expect.poll(() => gateway.workers().length, { ...PATIENCE, interval: 1 }).toBe(count)
+      await expect.poll(() => gateway.workers().length, { interval: 1 }).toBe(count)
       gateway.child.kill('SIGTERM')
       expect(await gateway.exited).toEqual([0, null])
       expect(gateway.workers().filter(isAlive)).toEqual([])
@@ -122,17 +121,15 @@ describe('a gateway of several processes', () => {
     await gateway.bothServe()
     const [killed = 0, other = 0] = gateway.workers()
     process.kill(killed, 'SIGKILL')
-    await expect
-      .poll(() => gateway.lines('worker.died'), PATIENCE)
-      .toMatchObject([{ worker: killed, signal: 'SIGKILL' }])
+    await expect.poll(() => gateway.lines('worker.died')).toMatchObject([{ worker: killed, signal: 'SIGKILL' }])
     expect(await deliver(gateway.url)).toBe(200)
-    await expect.poll(() => gateway.lines('service.started').length, PATIENCE).toBe(3)
+    await expect.poll(() => gateway.lines('service.started').length).toBe(3)
 
     const [, , next = 0] = gateway.workers()
     expect([killed, other, next].map(isAlive)).toEqual([false, true, true])
     process.kill(other, 'SIGKILL')
-    await expect.poll(() => deliver(gateway.url), PATIENCE).toBe(200)
-  }, 90_000)
+    await expect.poll(() => deliver(gateway.url)).toBe(200)
+  })
 
   it('names once what a person must fix, and exits with 78', async () => {
     await using database = await testDatabase(process.env)
@@ -146,7 +143,7 @@ describe('a gateway of several processes', () => {
     expect(await misset.exited).toEqual([78, null])
     expect(misset.output().match(/LEASE_MS/g)).toHaveLength(1)
     expect(misset.workers()).toEqual([])
-  }, 60_000)
+  })
 
   it('ends with 78 if an index of operators is wrong', async () => {
     await using database = await testDatabase(process.env)
@@ -155,12 +152,12 @@ describe('a gateway of several processes', () => {
     expect(await gateway.exited).toEqual([78, null])
     expect(gateway.output().match(/Index running of replays has another shape/g)).toHaveLength(1)
     expect(gateway.lines('service.started')).toEqual([])
-  }, 60_000)
+  })
 
   it('runs one worker per core with auto, and logs how many and why', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database, { WORKERS: 'auto' })
-    await expect.poll(() => gateway.lines('service.started').length, PATIENCE).toBeGreaterThan(0)
+    await expect.poll(() => gateway.lines('service.started').length).toBeGreaterThan(0)
     const [chosen, ...others] = gateway.lines('workers.chosen')
     expect(others).toEqual([])
     const cores = Number(chosen?.cores)
@@ -170,8 +167,8 @@ describe('a gateway of several processes', () => {
       workers: Math.min(cores, 64),
       because: expect.stringMatching(/^(cores|cpu-limit)$/),
     })
-    if (cores > 1) await expect.poll(() => gateway.workers().length, PATIENCE).toBe(chosen?.workers)
-  }, 60_000)
+    if (cores > 1) await expect.poll(() => gateway.workers().length).toBe(chosen?.workers)
+  })
 
   it('leaves no worker behind when it is killed itself', async () => {
     await using database = await testDatabase(process.env)
@@ -179,6 +176,6 @@ describe('a gateway of several processes', () => {
     await gateway.bothServe()
     gateway.child.kill('SIGKILL')
     await gateway.exited
-    await expect.poll(() => gateway.workers().filter(isAlive), PATIENCE).toEqual([])
-  }, 60_000)
+    await expect.poll(() => gateway.workers().filter(isAlive)).toEqual([])
+  })
 })

@@ -99,7 +99,7 @@ describe('a handler on PostgreSQL', () => {
     expect(await store.effects()).not.toHaveProperty('forgotten_1')
   })
 
-  it('repeats transactions that PostgreSQL rolls back because of others', { timeout: 60_000 }, async (context) => {
+  it('repeats transactions that PostgreSQL rolls back because of others', async (context) => {
     await query(context, 'create table counter (n int); insert into counter values (0)')
     const pool = new pg.Pool({ connectionString: under(context).url })
     stack.defer(() => pool.end())
@@ -162,7 +162,7 @@ describe('a handler on MongoDB', () => {
     expect(await onMongo.effects()).not.toHaveProperty([how])
   })
 
-  it('repeats a function that hides an error only a few times', { timeout: 60_000 }, async () => {
+  it('repeats a function that hides an error only a few times', async () => {
     let runs = 0
     const handler = start(onMongo.store, async ({ key }, { db, session }) => {
       runs += 1
@@ -199,7 +199,7 @@ describe('a handler on MongoDB', () => {
     await expect(left).rejects.toThrow('session')
   })
 
-  it('repeats transactions that MongoDB aborts because of others', { timeout: 60_000 }, async () => {
+  it('repeats transactions that MongoDB aborts because of others', async () => {
     await using client = new MongoClient(onMongo.url)
     await client.db().createCollection('counters')
     const counters = client.db().collection<{ _id: string; n: number }>('counters')

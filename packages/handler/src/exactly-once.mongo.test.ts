@@ -36,7 +36,7 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     expect((await store.effects()).once_1).toBe(1)
   })
 
-  it('has one effect of a hundred copies at once, through two handlers', { timeout: 120_000 }, async (context) => {
+  it('has one effect of a hundred copies at once, through two handlers', async (context) => {
     const store = under(context)
     const handlers = [start(store, { waitMs: 60_000 }), start(store, { waitMs: 60_000 })]
     const answers = await Promise.all(

@@ -115,7 +115,7 @@ describe.concurrent.each([
     await expect.poll(() => send(handler, 'held_1')).toEqual({ status: 200, error: undefined, repeated: false })
   })
 
-  it('answers 503 when it does not know whether it committed', { timeout: 60_000 }, async (context) => {
+  it('answers 503 when it does not know whether it committed', async (context) => {
     const { expect } = context
     const { under, handler } = await failWhileHeld(context, name, { held: commit, key: 'unknown_1', withinMs: 20_000 })
     let answer = await send(handler, 'unknown_1')

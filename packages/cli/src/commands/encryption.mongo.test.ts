@@ -5,12 +5,10 @@ import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/sta
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile, endLeaving } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON, type Db } from 'mongodb'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliContext } from '../cli-context.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -55,7 +53,7 @@ async function write(...ids: string[]): Promise<void> {
     const { gateway, fulfilment } = await system.operator().encryption.status.query()
     return [gateway.keys, fulfilment.keys]
   }
-  await expect.poll(status, { timeout: 10_000 }).toEqual([ids, ids])
+  await expect.poll(status).toEqual([ids, ids])
   // Otherwise a rotation would wait.
   await endLeaving(database.db)
   await endLeaving(fulfilmentDb)

@@ -199,7 +199,7 @@ describe('erase', () => {
     const orderId = await system.order()
     await system.deliver(paymentEvent(eventId, { orderId }))
     const isSent = () => orders.countDocuments({ _id: orderId, 'receipts.state': 'sent' })
-    await expect.poll(isSent, { timeout: 10_000 }).toBe(1)
+    await expect.poll(isSent).toBe(1)
     await system.until(eventId, ({ state }) => state === 'done')
     const erase = ['erase', '--order', orderId, '--reason', 'asked for by mail']
     expect((await run([...erase, '--dry-run'])).stdout).toBe(`2 records would be erased\nOrders: ${orderId}\n`)

@@ -33,7 +33,7 @@ async function paidOrder(customerId: string): Promise<string> {
   const id = await makeOrder(customerId)
   await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
   const isSent = () => stored.countDocuments({ _id: id, 'receipts.state': 'sent' })
-  await expect.poll(isSent, { timeout: 60_000 }).toBe(1)
+  await expect.poll(isSent).toBe(1)
   return id
 }
 

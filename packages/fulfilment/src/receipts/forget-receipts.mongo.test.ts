@@ -20,7 +20,7 @@ async function paidOrder(): Promise<string> {
   const id = newOrderId()
   await orders.put.mutate({ id, order: sampleOrder({ email: 'a@example.com' }) })
   await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
-  await expect.poll(async () => (await receiptOf(id))?.state, { timeout: 10_000 }).toBe('sent')
+  await expect.poll(async () => (await receiptOf(id))?.state).toBe('sent')
   return id
 }
 

@@ -73,7 +73,7 @@ describe('receipts by mail', () => {
     expect(await countOf({ state: 'sent', attempts: 1 })).toBe(80)
     expect(new Set(server.taken.map(({ to }) => to[0])).size).toBe(80)
     expect(server.taken).toHaveLength(80)
-  }, 60_000)
+  })
 
   it('are marked as begun only while the server is being given them: a death leaves the others owed', async () => {
     const answer = Promise.withResolvers<void>()
@@ -91,7 +91,7 @@ describe('receipts by mail', () => {
     expect(await countOf({ state: 'owed', attempts: 0, fence: 0 })).toBe(20 - CONNECTIONS)
     answer.resolve()
     await expect.poll(() => countOf({ state: 'sent', attempts: 1 })).toBe(20)
-  }, 60_000)
+  })
 
   it('do not wait behind those that the server never answers for', async () => {
     await using server = await startMailServer({
@@ -104,5 +104,5 @@ describe('receipts by mail', () => {
     expect(await orders.countDocuments({ 'receipts.lastError.code': 'outcome_unknown' })).toBe(CONNECTIONS)
     expect(await countOf({ state: 'sent' })).toBe(12 - CONNECTIONS)
     expect(server.taken).toHaveLength(12 - CONNECTIONS)
-  }, 60_000)
+  })
 })

@@ -53,7 +53,7 @@ it('ADMIN_TLS_*: the private listener accepts only https, and uses a renewed cer
   await writeFile(certFile, second.cert)
   const linesOf = (msg: string) => gateway.logs.filter((line) => line.msg === msg)
   const has = (msg: string, members: object) =>
-    expect.poll(() => linesOf(msg), { timeout: 10_000 }).toContainEqual(expect.objectContaining(members))
+    expect.poll(() => linesOf(msg)).toContainEqual(expect.objectContaining(members))
   const problems = ['ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT']
   await has('tls.refused', { settings: 'ADMIN_TLS', problems })
   expect((await ask(gateway.adminUrl, '/livez')).name).toBe('first')

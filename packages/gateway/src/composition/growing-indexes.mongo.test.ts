@@ -58,4 +58,4 @@ it('takes deliveries and reads no collection from end to end while the indexes o
   await hang('off')
   await built
   await expect.poll(() => events.findOne({ eventId: due.eventId })).not.toMatchObject({ fence: 0 })
-}, 120_000)
+})

@@ -1,6 +1,6 @@
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failWith } from '../testing/fake-fulfilment.ts'
 import {
   beginOutage,
@@ -12,9 +12,6 @@ import {
   until,
   untilState,
 } from '../testing/start-dispatcher.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 120_000 })
 
 describe.concurrent('Dispatcher', () => {
   describe.concurrent('with an event that makes fulfilment fail', () => {

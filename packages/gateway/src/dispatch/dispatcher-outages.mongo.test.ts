@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failWith } from '../testing/fake-fulfilment.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { arrivalOf, beginOutage, many, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 120_000 })
 
 const HOUR_MS = 3_600_000
 // Nothing should happen in this time, so there is no event to wait for.

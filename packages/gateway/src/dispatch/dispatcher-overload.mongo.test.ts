@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, overload, preload, startDispatcher, until } from '../testing/start-dispatcher.ts'
 
 // The sleeps make fulfilment slow, so that less goes through than comes. No test waits for their end.
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 120_000 })
-
 describe.concurrent('Dispatcher', () => {
   describe.concurrent('under more load than goes through', () => {
     it('takes over the claims of a dead process, and tries deferred events again, under load', async () => {

@@ -2,16 +2,13 @@ import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/prom
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pausedDueAt } from '../inbox/pauses/paused-due-at.ts'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, preload, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
 import { FreshPauses } from './pace/fresh-pauses.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 120_000 })
 
 const HOUR_MS = 3_600_000
 // Nothing should happen in this time, so there is no event to wait for.

@@ -6,7 +6,6 @@ import { KILLER, type MortalOptions } from '../testing/mortal-dispatcher.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 
 const SCRIPT = new URL('../testing/mortal-dispatcher.ts', import.meta.url).pathname
-const TIMEOUT_MS = 120_000
 
 const running = new Set<() => void>()
 afterAll(() => {
@@ -52,21 +51,17 @@ describe.concurrent('an event that kills the gateway', () => {
     ['fifty', 50, {}],
     ['fifty, in batches of all', 50, { batchSize: 100, concurrency: 2 }],
     ['ten, where two starts are the limit', 10, { maxCrashes: 2 }],
-  ])(
-    'is dead after MAX_CRASHES, and no innocent one is, beside %s',
-    { timeout: TIMEOUT_MS },
-    async (_, count, limits) => {
-      await using database = await testDatabase(process.env)
-      await using open = await openInbox(database, { admits: () => false })
-      const ids = [...Array.from({ length: count }, (_, index) => `e${index}`), KILLER]
-      await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
-      const options = optionsFor(database, limits)
-      const deaths = await supervise(options, async () => {
-        return (await open.events.countDocuments({ state: { $in: ['pending', 'processing'] } })) === 0
-      })
-      expect(deaths).toBeLessThanOrEqual(options.maxCrashes)
-      expect(await open.events.countDocuments({ state: 'done' }), 'innocent ones').toBe(count)
-      expect(await open.record(KILLER)).toMatchObject({ state: 'dead', reason: 'worker_died' })
-    },
-  )
+  ])('is dead after MAX_CRASHES, and no innocent one is, beside %s', async (_, count, limits) => {
+    await using database = await testDatabase(process.env)
+    await using open = await openInbox(database, { admits: () => false })
+    const ids = [...Array.from({ length: count }, (_, index) => `e${index}`), KILLER]
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    const options = optionsFor(database, limits)
+    const deaths = await supervise(options, async () => {
+      return (await open.events.countDocuments({ state: { $in: ['pending', 'processing'] } })) === 0
+    })
+    expect(deaths).toBeLessThanOrEqual(options.maxCrashes)
+    expect(await open.events.countDocuments({ state: 'done' }), 'innocent ones').toBe(count)
+    expect(await open.record(KILLER)).toMatchObject({ state: 'dead', reason: 'worker_died' })
+  })
 })

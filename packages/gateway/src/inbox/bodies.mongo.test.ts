@@ -229,7 +229,7 @@ describe('removeUnusedBodies', () => {
     const before = open.commands.length
     const removing = removeUnusedBodies(open.db, going)
     const begun = () => open.commands.slice(before).map(({ commandName }) => commandName)
-    await expect.poll(begun, { timeout: 10_000 }).toContain('delete')
+    await expect.poll(begun).toContain('delete')
     expect(await other.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded', 'recorded'])
     await removing
     expect((await bodies.findOne({ _id: bodyId }))?.raw.toString()).toBe(rawBody.toString())

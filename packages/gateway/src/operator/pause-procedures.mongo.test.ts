@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { pausedDueAt } from '../inbox/pauses/paused-due-at.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { type RunningGateway, startGateway } from '../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -38,8 +35,8 @@ async function pausedGauge({ adminUrl }: RunningGateway): Promise<string | undef
   return /^oncehook_provider_paused\{provider="acme"\} (\d)/m.exec(metrics)?.[1]
 }
 
-function untilGauge(gateway: RunningGateway, value: string): Promise<void> {
-  return vi.waitFor(async () => expect(await pausedGauge(gateway)).toBe(value), { timeout: 30_000, interval: 50 })
+async function untilGauge(gateway: RunningGateway, value: string): Promise<void> {
+  await expect.poll(() => pausedGauge(gateway)).toBe(value)
 }
 
 /** Waits until some gateway has handled an event of another provider that was due after those of the paused one. */

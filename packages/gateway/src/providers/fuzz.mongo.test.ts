@@ -15,7 +15,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 const SENT_EVERY = 5
 /** From how many on the route's memory is measured too. */
 const LONG = 100_000
-const LIMIT_MS = 60_000 + DELIVERIES * 5
+const LIMIT_MS = 300_000 + DELIVERIES * 5
 const MAX_GROWTH_BYTES = 16 * 1_048_576
 
 /** A provider's API that knows some objects and not others. */

@@ -4,13 +4,11 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { forgeChecksum } from '@oncehook/webhooks/testing/forge-checksum'
 import { serveApi } from '@oncehook/webhooks/testing/serve-api'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { TRANSMISSIONS } from '../inbox/transmissions.ts'
 import { type RunningGateway, startGateway } from '../testing/start-gateway.ts'
 import { createOperatorClient } from '../testing/start-operated-system.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

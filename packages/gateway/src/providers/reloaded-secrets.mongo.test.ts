@@ -52,12 +52,10 @@ function logged(msg: string): readonly Record<string, unknown>[] {
   return gateway.logs.filter((line) => line.msg === msg)
 }
 
-const patient = { timeout: 20_000 }
-
 describe('the secrets of a running gateway', () => {
   it('are warned of while one that ends soon still matches', async () => {
     await expect
-      .poll(() => logged('secret.expires-soon'), patient)
+      .poll(() => logged('secret.expires-soon'))
       .toMatchObject([
         { level: 'warn', provider: 'acme', secretId: 'older', notAfter: soon, lastMatchedAt: lastAt.toISOString() },
       ])
@@ -66,10 +64,10 @@ describe('the secrets of a running gateway', () => {
   it('follow their file: a new one is valid next to the old one, then alone', async () => {
     expect([await deliver(texts.older), await deliver(texts.newer)]).toEqual([200, 401])
     await configure([secretOf('newer'), secretOf('older')])
-    await expect.poll(() => deliver(texts.newer), patient).toBe(200)
+    await expect.poll(() => deliver(texts.newer)).toBe(200)
     expect(await deliver(texts.older)).toBe(200)
     await configure([secretOf('newer')])
-    await expect.poll(() => deliver(texts.older), patient).toBe(401)
+    await expect.poll(() => deliver(texts.older)).toBe(401)
     expect(await deliver(texts.newer)).toBe(200)
   })
 
@@ -81,7 +79,7 @@ describe('the secrets of a running gateway', () => {
   ])('stay as they are while the file is wrong: %s; one line reports it, without a value', async (_, content) => {
     const before = logged('providers.refused').length
     await exchange(file, content)
-    await expect.poll(() => logged('providers.refused').length, patient).toBe(before + 1)
+    await expect.poll(() => logged('providers.refused').length).toBe(before + 1)
     expect(await deliver(texts.newer)).toBe(200)
     expect(await deliver('short')).toBe(401)
     expect(JSON.stringify(gateway.logs)).not.toMatch(/the (?:older|newer) secret|"short"/)
@@ -90,17 +88,17 @@ describe('the secrets of a running gateway', () => {
   it('come from a separate file that is exchanged', async () => {
     await writeFile(secretFile, `${texts.older}\n`)
     await configure([{ id: 'mounted', value: { file: secretFile } }])
-    await expect.poll(() => deliver(texts.older), patient).toBe(200)
+    await expect.poll(() => deliver(texts.older)).toBe(200)
     await exchange(secretFile, `${texts.newer}\n`)
-    await expect.poll(() => deliver(texts.newer), patient).toBe(200)
+    await expect.poll(() => deliver(texts.newer)).toBe(200)
     expect(await deliver(texts.older)).toBe(401)
   })
 
   it('are counted by their names, with the time of the last match', async () => {
     const statOf = async (name: string) =>
       database.db.collection<ProviderCounter>(PROVIDER_STATS).findOne({ '_id.kind': 'secret', '_id.name': name })
-    await expect.poll(async () => (await statOf('older'))?.count, patient).toBeGreaterThanOrEqual(9)
-    await expect.poll(async () => (await statOf('mounted'))?.count, patient).toBeGreaterThanOrEqual(2)
+    await expect.poll(async () => (await statOf('older'))?.count).toBeGreaterThanOrEqual(9)
+    await expect.poll(async () => (await statOf('mounted'))?.count).toBeGreaterThanOrEqual(2)
     expect((await statOf('older'))?.lastAt.getTime()).toBeGreaterThan(lastAt.getTime())
   })
 })

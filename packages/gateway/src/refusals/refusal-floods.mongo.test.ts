@@ -3,13 +3,10 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type CommandStartedEvent, MongoClient } from 'mongodb'
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RefusedDelivery } from './describe-refusal.ts'
 import { REFUSAL_INDEXES, REFUSALS } from './refusal-document.ts'
 import { createRefusals } from './refusals.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,12 +1,9 @@
 import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startFreezingProxy } from '../testing/freezing-proxy.ts'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('deliveries are refused as usual while the database does not answer, and the gateway can stop', async () => {
   await using database = await testDatabase(process.env)

@@ -1,13 +1,10 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent } from '../testing/start-operated-system.ts'
 import { REFUSALS } from './refusal-document.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
 const secrets = {

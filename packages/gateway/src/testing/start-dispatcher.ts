@@ -29,7 +29,7 @@ export const limits = {
 
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
 export function until(look: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(look, { timeout: 60_000, interval: 20 })
+  return vi.waitFor(look, { timeout: 120_000, interval: 20 })
 }
 
 /** Makes fulfilment unavailable, and waits until the dispatcher has noticed it by these events. */

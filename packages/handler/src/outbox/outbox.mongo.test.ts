@@ -113,7 +113,7 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     expect(mail).not.toHaveBeenCalled()
   })
 
-  it('are sent once by two workers', { timeout: 60_000 }, async (context) => {
+  it('are sent once by two workers', async (context) => {
     const store = under(context)
     const mail = vi.fn<LaterFunction>()
     const handlers = [start(store, mail), start(store, mail)]

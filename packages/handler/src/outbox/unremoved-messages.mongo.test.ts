@@ -26,7 +26,7 @@ describe.each(stores.each)('messages on %s that were sent and cannot be removed'
     const mail = vi.fn<LaterFunction>()
     const remove = failing(store, 2)
     await start(store, mail, remove)
-    await expect.poll(() => messagesOf(store), { timeout: 8_000 }).toEqual([])
+    await expect.poll(() => messagesOf(store)).toEqual([])
     expect(mail).toHaveBeenCalledTimes(1)
     expect(remove).toHaveBeenCalledTimes(3)
     expect(lines).toEqual([])
@@ -38,14 +38,14 @@ describe.each(stores.each)('messages on %s that were sent and cannot be removed'
     const remove = failing(store, 4)
     const handler = await start(store, mail, remove)
     await expect
-      .poll(() => lines, { timeout: 10_000 })
+      .poll(() => lines)
       .toMatchObject([
         { level: 'error', message: 'A sent message cannot be removed', name: 'mail', key: `${name}:evt:1`, attempt: 1 },
       ])
     expect(await messagesOf(store)).toMatchObject([{ attempt: 1, dead: false }])
     // As if its lease had ended.
     await store.makeDue()
-    await expect.poll(() => messagesOf(store), { timeout: 8_000 }).toEqual([])
+    await expect.poll(() => messagesOf(store)).toEqual([])
     expect(mail).toHaveBeenCalledTimes(1)
     const metrics = await handler.metrics()
     expect(metrics).toContain('name="mail",result="sent"} 1\n')
@@ -63,9 +63,9 @@ it.for(stores.each)('on %s, a removal that outlasts the lease sends nothing agai
     return store.store.outbox.remove(message)
   })
   await start(store, mail, remove)
-  await expect.poll(() => remove.mock.calls.length, { timeout: 8_000 }).toBe(1)
+  await expect.poll(() => remove.mock.calls.length).toBe(1)
   await store.makeDue()
-  await expect.poll(() => messagesOf(store), { timeout: 8_000 }).toEqual([])
+  await expect.poll(() => messagesOf(store)).toEqual([])
   hangs.resolve()
   expect(mail).toHaveBeenCalledTimes(1)
   expect(remove.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 2])

@@ -90,7 +90,7 @@ describe('ensureIndexes', () => {
       await client.close()
       await server.stop({ doCleanup: true, force: true })
     }
-  }, 30_000)
+  })
 
   it('makes the collection too, so that the first write needs no right to do so', async () => {
     await using database = await testDatabase(process.env)

@@ -106,8 +106,7 @@ describe('events show', () => {
   it('shows everything about an event except its body, its signature and any secret', async () => {
     const { id, eventId, orderId } = await deadEvent()
     // Operators see an event as a majority holds it, a moment after its last change.
-    const isDead = { timeout: 10_000 }
-    await expect.poll(async () => (await run(['events', 'show', id])).stdout, isDead).toContain('State         dead')
+    await expect.poll(async () => (await run(['events', 'show', id])).stdout).toContain('State         dead')
     const { exitCode, stdout } = await run(['events', 'show', id, '--verify'])
     expect(exitCode).toBe(0)
     expect(stdout).toContain(`Event         ${eventId} of acme\n`)

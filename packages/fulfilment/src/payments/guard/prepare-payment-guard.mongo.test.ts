@@ -101,7 +101,7 @@ it('a service that changes to reservations makes up for those of its payments', 
   }
   await using service = await start('reservation')
   await pay(service, after)
-  await expect.poll(() => gauge(service), { timeout: 20_000 }).toBe('1')
+  await expect.poll(() => gauge(service)).toBe('1')
   const reserved = (await place.payments.find().toArray()).map(({ orderId }) => orderId)
   expect(reserved.toSorted()).toEqual([before, after].toSorted())
 })

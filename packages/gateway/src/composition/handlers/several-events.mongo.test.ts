@@ -7,7 +7,6 @@ import { startHandlerServer } from '../../testing/handlers/handler-server.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 
 const SECRET = randomBytes(20).toString('hex')
-const PATIENCE = { timeout: 30_000, interval: 20 }
 
 it('a handler gets the events of a delivery that it wants, each in its line, and learns which one it is', async () => {
   await using database = await testDatabase(process.env)
@@ -39,7 +38,7 @@ it('a handler gets the events of a delivery that it wants, each in its line, and
   }
   const { status } = await fetch(`${gateway.url}/api/webhooks/gocardless`, { method: 'POST', headers, body })
   expect(status).toBe(200)
-  await expect.poll(() => server.received.length, PATIENCE).toBe(2)
+  await expect.poll(() => server.received.length).toBe(2)
   const calls = server.received.map((call) => JSON.parse(call.body))
   expect(new Map(calls.map(({ eventId, pointer }) => [eventId, pointer]))).toEqual(
     new Map([

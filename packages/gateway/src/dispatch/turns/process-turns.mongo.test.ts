@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeFulfilment } from '../../testing/fake-fulfilment.ts'
 import { preload, startDispatcher, until, untilState } from '../../testing/start-dispatcher.ts'
 import { createProcessTurns } from './process-turns.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('an event that may kill the process is sent while no dispatcher of the process has a call in progress', async () => {
   await using database = await testDatabase(process.env)

@@ -11,7 +11,6 @@ import { createReleaseUnread } from './create-release-unread.ts'
 import { processTasks, type TaskDeps } from './process-tasks.ts'
 
 const LEASE_MS = 30_000
-const PATIENCE = { timeout: 30_000, interval: 20 }
 
 it('tasks that the database does not yield are read again soon, and neither they nor the handler have failed', async () => {
   await using database = await testDatabase(process.env)
@@ -46,7 +45,7 @@ it('tasks that the database does not yield are read again soon, and neither they
   stack.defer(() => dispatcher.stop())
   dispatcher.start()
   const done = (): Promise<number> => open.events.countDocuments({ state: 'done', attempts: { $size: 1 } })
-  await expect.poll(done, PATIENCE).toBe(5)
+  await expect.poll(done).toBe(5)
   expect(sent.toSorted()).toEqual(many(5))
   expect(await open.events.countDocuments({ firstFailedAt: { $exists: true } })).toBe(0)
   expect(lines.map(({ msg }) => msg)).toEqual(['dispatch.database-failed', 'dispatch.database-failed'])

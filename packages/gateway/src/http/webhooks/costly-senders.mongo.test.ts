@@ -195,7 +195,7 @@ describe('a provider that is asked on a stranger’s word', () => {
     for (const other of ['tr_second', 'tr_third']) expect(await call(gateway, payment(other, 'open'), FORGER)).toBe(200)
     expect(await call(gateway, payment('tr_fourth', 'open'), FORGER)).toBe(429)
     expect(await call(gateway, id, FORGER)).toBe(200)
-  }, 30_000)
+  })
 
   it.each(['open', 'canceled'])(
     'is asked no oftener by one that has only a payment of its own that is %s',

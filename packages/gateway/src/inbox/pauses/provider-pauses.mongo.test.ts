@@ -1,5 +1,5 @@
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { AttemptResult, Claim } from '../claims/claim.ts'
@@ -7,9 +7,6 @@ import type { Claims } from '../claims/claims.ts'
 import type { EventDocument } from '../event-document.ts'
 import { FIRST_PAUSED_DUE_AT, pausedDueAt } from './paused-due-at.ts'
 import { createProviderPauses, type ProviderPauses } from './provider-pauses.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const HOUR_MS = 3_600_000
 

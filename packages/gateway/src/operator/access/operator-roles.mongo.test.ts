@@ -141,7 +141,7 @@ it('failed authentication is limited by address, summarised in the log and count
   ])
   const summarised = () =>
     of('authentication.failing', { api: 'operator' }).reduce((sum, line) => sum + Number(line.times), 0)
-  await expect.poll(summarised, { timeout: 10_000 }).toBe(3)
+  await expect.poll(summarised).toBe(3)
   const { body } = await system.call('/metrics')
   expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="expired"} 1')
   expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="unknown"} 7')

@@ -3,10 +3,8 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile, endLeaving } from '@oncehook/kernel/testing/test-encryption'
 import type { Db } from 'mongodb'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -29,7 +27,7 @@ async function untilFirst(first: readonly [gateway: string, fulfilment: string])
     const { gateway, fulfilment } = await encryption.status.query()
     return [gateway.firstKey, fulfilment.firstKey]
   }
-  await expect.poll(firstKeys, { timeout: 20_000 }).toEqual(first)
+  await expect.poll(firstKeys).toEqual(first)
   await endLeaving(database.db)
   await endLeaving(system.fulfilment.db)
 }
@@ -75,9 +73,7 @@ it('is refused if fulfilment gets another first key during the rotation', async 
 it('begins half a minute after the last process has replaced the former key, and examines nothing before', async () => {
   for (const file of [here, there]) await file.write(['newer', 'new'])
   const changed = { firstKey: 'newer', leaving: ['new'] }
-  await expect
-    .poll(() => encryption.status.query(), { timeout: 20_000 })
-    .toMatchObject({ gateway: changed, fulfilment: changed })
+  await expect.poll(() => encryption.status.query()).toMatchObject({ gateway: changed, fulfilment: changed })
   expect(await encryption.rotate.mutate({ reason })).toMatchObject({ key: 'newer', examined: 0, next: 'events:' })
   await untilFirst(['newer', 'newer'])
   expect(await encryption.rotate.mutate({ reason })).toMatchObject({ next: 'bodies:' })

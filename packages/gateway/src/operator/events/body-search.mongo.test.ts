@@ -2,16 +2,13 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, type CommandStartedEvent, MongoClient, type ObjectId } from 'mongodb'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { BODIES, type BodyDocument, sealBody } from '../../inbox/bodies.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { NO_BODY, storeEvidence } from '../../inbox/evidence-encryption.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { createBodySearch } from './body-search.ts'
 import { findNewest, type SearchBudget } from './find-newest.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,14 +1,11 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { countEvents } from './count-events.ts'
 import type { EventFilter } from './event-filter.ts'
 import type { SearchBudget } from './find-newest.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -21,7 +19,7 @@ async function change(content: readonly string[] | string, line: 'changed' | 're
   const seen = () => system.gateway.logs.filter(({ msg }) => msg === `encryption-keys.${line}`).length
   const before = seen()
   await file.write(content)
-  await expect.poll(seen, { timeout: 60_000 }).toBe(before + 1)
+  await expect.poll(seen).toBe(before + 1)
 }
 
 /** Stores a dead event whose body is encrypted with the first key. Resolves to its ids. */

@@ -62,9 +62,7 @@ async function paidCustomer() {
   const event = paymentEvent(eventId, { orderId, billing: person.body, email })
   expect(await system.deliver(event)).toBe(200)
   await system.until(eventId, ({ state }) => state === 'done')
-  await expect
-    .poll(() => operator.receipts.list.query({ orderId, state: 'sent' }), { timeout: 10_000 })
-    .toMatchObject({ items: [{}] })
+  await expect.poll(() => operator.receipts.list.query({ orderId, state: 'sent' })).toMatchObject({ items: [{}] })
   return { mark, person, orderId, eventId, event }
 }
 
@@ -198,7 +196,7 @@ describe('erase', () => {
     await orders.put.mutate({ id: orderId, order: { customerId: 'cus_1', currency: 'EUR', items } })
     await system.until(mark, ({ state }) => state === 'done')
     const erase = () => operator.erase.mutate({ orderId, reason }).catch(() => null)
-    await expect.poll(erase, { timeout: 10_000 }).toMatchObject({ erased: 2 })
+    await expect.poll(erase).toMatchObject({ erased: 2 })
     expect(await everything()).not.toContain(`Name ${mark}`)
   })
 
@@ -252,7 +250,7 @@ describe('erase', () => {
     const erase = () => operator.erase.mutate({ orderId, reason })
     const erasing = erase().catch((error: unknown) => error)
     // The body is emptied immediately before the records.
-    await expect.poll(() => dump(database.db), { timeout: 10_000 }).not.toContain(`Name ${mark}`)
+    await expect.poll(() => dump(database.db)).not.toContain(`Name ${mark}`)
     const task = { ...copied, _id: new ObjectId(), eventId: `${mark}-c`, handler: 'billing' }
     const { bodyId: _of, ...own } = task
     await open.events.insertOne({ ...own, state: 'pending', raw: new Binary(Buffer.from(`Name ${mark}`)) })

@@ -3,13 +3,10 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary } from 'mongodb'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { EVENT_STATES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const tokens = { auditor: canaryToken(), operator: canaryToken(), alice: canaryToken() }
 const OPERATOR_TOKENS = JSON.stringify({

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -30,7 +27,7 @@ describe('providers.health', () => {
     await system.until(eventId, ({ state }) => state === 'done')
     // The statistics are written every second.
     await expect
-      .poll(() => healthOf('acme'), { timeout: 30_000 })
+      .poll(() => healthOf('acme'))
       .toMatchObject({
         ...{ lastDeliveryAt: expect.any(String), silentSince: null, usualGapSeconds: null, lastHour: 1 },
         refused: [{ reason: 'signature_invalid', count: 1, lastAt: expect.any(String) }],
@@ -58,7 +55,7 @@ describe('providers.health', () => {
     ]
     await system.writeProviders({ shop, acme: { ...acme, secrets } })
     await expect
-      .poll(async () => (await healthOf('acme')).secretsEnding, { timeout: 30_000 })
+      .poll(async () => (await healthOf('acme')).secretsEnding)
       .toEqual([{ id: 'older', notAfter: ending, lastMatchedAt: null }])
   })
 })

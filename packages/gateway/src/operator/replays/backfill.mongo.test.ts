@@ -113,7 +113,7 @@ it('costs one search at a time while its handler is not configured', async () =>
   const rounds = vi.spyOn(runner, 'tick')
   sent.length = 0
   runner.start()
-  await expect.poll(() => sent.filter(({ find }) => find === REPLAYS).length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => sent.filter(({ find }) => find === REPLAYS).length).toBe(1)
   await runner.stop()
   expect(rounds).not.toHaveBeenCalled()
 })
@@ -176,7 +176,7 @@ it('leaves nothing of an event that is erased while its task is being inserted',
   const how = { blockConnection: true, blockTimeMS: 2_000 }
   await using _ = await armFailPoint(database.uri, { commands: ['update'], appName, how })
   const running = makeRunner(['search']).tick()
-  await expect.poll(() => sent.some(({ update }) => update === EVENTS), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => sent.some(({ update }) => update === EVENTS)).toBe(true)
   await erase(stored)
   expect(await events.countDocuments({ eventId })).toBe(1)
   await running

@@ -197,7 +197,7 @@ describe('the tail of events', () => {
     await system.events.insertOne(record)
     for (const tail of tails) expect(idsOf([await tail.message()])).toEqual([record.eventId])
     for (const tail of tails) tail.leave()
-    await expect.poll(streams, { timeout: 10_000 }).toBe(0)
+    await expect.poll(streams).toBe(0)
   })
 
   it('continues where it was after a reconnect', async () => {
@@ -275,7 +275,7 @@ describe('a reader of the tail', () => {
     for (const tail of tails) tail.leave()
   })
 
-  it('that is slow loses the oldest changes, learns how many, and continues', { timeout: 120_000 }, async () => {
+  it('that is slow loses the oldest changes, learns how many, and continues', async () => {
     const provider = 'heavy'
     await using slow = await openTail({ input: { provider } })
     await using quick = await openTail({ input: { provider } })

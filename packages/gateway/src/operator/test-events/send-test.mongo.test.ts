@@ -2,15 +2,12 @@ import { createHmac } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { SCHEMES } from '@oncehook/webhooks/providers'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { simulateProvider } from '../../../../../test/support/providers/simulated-provider.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -53,7 +53,7 @@ describe('createMajorityProbe', () => {
     expect(await mongo.db.command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
     await replication.resume()
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
-  }, 90_000)
+  })
 
   it('needs only readWrite, and notices that a user has lost it', async () => {
     await using server = await startSecuredMongod(process.env)
@@ -66,5 +66,5 @@ describe('createMajorityProbe', () => {
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('not ready')
     await server.db('own').command({ grantRolesToUser: user.name, roles: ['readWrite'] })
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
-  }, 60_000)
+  })
 })

@@ -122,7 +122,7 @@ describe('processes that work on one backlog', () => {
     const searchers = Object.entries(views).map(([owner, living]) => searcher(open, owner, { living }))
     await drainInStep(open, searchers, 10)
     expect(await open.events.countDocuments({ state: 'processing', fence: 1, starts: 2 })).toBe(120)
-  }, 120_000)
+  })
 })
 
 describe('a process that lost records of a full search', () => {

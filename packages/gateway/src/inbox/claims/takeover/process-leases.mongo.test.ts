@@ -54,7 +54,7 @@ async function storeInFlight(open: FreshInbox, count: number, owners: readonly s
 }
 
 describe('a takeover', () => {
-  it('examines no record of the living, however many are in process', { timeout: 60_000 }, async () => {
+  it('examines no record of the living, however many are in process', async () => {
     await using open = await openFreshInbox(process.env)
     const living = ['one', 'two', 'three']
     for (const owner of living) await open.claims({ owner, leaseMs: HOUR_MS }).beat()
@@ -68,7 +68,7 @@ describe('a takeover', () => {
     expect(looks[1]).toMatchObject({ ns: expect.stringMatching(/owners$/), docsExamined: living.length })
   })
 
-  it('of a few records examines only these, however many the living hold', { timeout: 60_000 }, async () => {
+  it('of a few records examines only these, however many the living hold', async () => {
     await using open = await openFreshInbox(process.env)
     await open.claims({ owner: 'living', leaseMs: HOUR_MS }).beat()
     await open.claims({ owner: 'dead' }).leave()
