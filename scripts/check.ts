@@ -1,3 +1,4 @@
+// Checks lint, types, dead code and commit messages, or fixes what it can: npm run check, npm run fix.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks, runChecks } from './check/run-checks.ts'

@@ -1,3 +1,4 @@
+// Takes the pictures of the operator's page that the documents show: npm run console:shots.
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'

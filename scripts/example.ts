@@ -1,3 +1,4 @@
+// Runs the whole system with one of the handlers in examples/: npm run example.
 import { resolve } from 'node:path'
 import { runExample } from './examples/run-example.ts'
 import { listenForStop } from './start/stop-signals.ts'

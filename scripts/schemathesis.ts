@@ -1,3 +1,4 @@
+// Tests the running system against its OpenAPI document: npm run test:api.
 import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
 import { startStack } from '../test/support/stack/stack.ts'
 import { installPythonTool } from './python-tools/install-python-tool.ts'

@@ -1,3 +1,4 @@
+// Runs the whole system on this machine until Ctrl-C: npm start.
 import { resolve } from 'node:path'
 import { runSystem } from './start/run-system.ts'
 import { listenForStop } from './start/stop-signals.ts'

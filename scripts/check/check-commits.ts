@@ -1,3 +1,4 @@
+// Checks the form of the commit messages.
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'

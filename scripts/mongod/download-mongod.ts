@@ -1,3 +1,4 @@
+// Downloads MongoDB from mongodb.org into a folder, in a process of its own.
 import { readdirSync, statSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'

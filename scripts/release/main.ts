@@ -1,3 +1,4 @@
+// Makes a release from the changesets: npm run release.
 import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'

@@ -1,5 +1,34 @@
 import { createHmac } from 'node:crypto'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+
+/** A header line as it is sent, one character per byte (ISO 8859-1). */
+export type HeaderLine = readonly [name: string, value: string]
+
+/** One delivery and the expected result of its verification, as in a file of `contracts/vectors`. */
+export interface Vector {
+  readonly why: string
+  readonly verdict: 'accepted' | 'refused'
+  /** The provider's settings, except the scheme and the secrets. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** As the provider shows it to its customer; empty if it has none. */
+  readonly secret: string
+  /** When the secret ended, ISO 8601. */
+  readonly notAfter?: string
+  /** Seconds since 1970 at which the delivery is verified. */
+  readonly now: number
+  readonly headers: readonly HeaderLine[]
+  /** The query of the request's target, without the question mark. */
+  readonly query?: string
+  /** Base64 of the bytes. */
+  readonly body: string
+}
+
+/** The moment of most vectors, in seconds since 1970. */
+export const NOW = 1_760_000_000
+
+/** The body of most vectors; two of its characters are not ASCII. */
+export const BODY = Buffer.from(
+  '{"id":"evt_0001","type":"payment.succeeded","data":{"object":{"id":"pay_0001","note":"café 10 €"}}}',
+)
 
 /**
  * How a provider signs, described independently of the verifiers. Its vectors are generated from this. Every negative
@@ -27,28 +56,12 @@ export interface Recipe {
   readonly millisecondsToo?: true
   /** Other header lines of every delivery, signed or required. */
   readonly lines?: readonly HeaderLine[]
-  /** The query of the request's target. */
-  readonly query?: string
-  /** The usual body. Default: the common one. */
-  readonly body?: Buffer
-  /** The bytes of the body are not what is signed, so the provider has its own cases for the body. */
-  readonly ownBody?: true
-  /** Bodies to choose from, if not every body can be signed. */
-  readonly bodyAt?: (at: number) => Buffer
-  /** The hash of the HMAC. Default: sha256. */
-  readonly algorithm?: string
   /** Returns the key for a secret. Default: its text. */
   readonly keyOf?: (secret: string) => Buffer
-  /** Signs a text instead of the HMAC. `another` is a wrong secret to sign with. */
-  readonly signer?: { readonly sign: (text: Buffer, secret: string) => Buffer; readonly another: string }
-  /** Returns the header lines of a delivery, if a signature alone does not determine them. */
-  readonly write?: (otherwise: Otherwise) => readonly HeaderLine[]
   /** What is signed. */
   readonly text: (body: Buffer, time: string) => readonly (string | Buffer)[]
-  /** The signature of the common body at the common time, made elsewhere; null if every signature differs. */
-  readonly independent: string | null
-  /** The cases that only this provider has. */
-  readonly own?: (recipe: Recipe) => readonly Vector[]
+  /** The signature of the common body at the common time, made elsewhere. */
+  readonly independent: string
 }
 
 /** How a delivery differs from the usual one. */
@@ -71,14 +84,16 @@ export function isTimed({ timeHeader, list }: Recipe): boolean {
 
 /** The bytes of a signature. */
 export function macOf(recipe: Recipe, otherwise: Otherwise = {}): Buffer {
-  const { body = recipe.body ?? BODY, time = String(NOW), secret = recipe.secret } = otherwise
-  const { algorithm = recipe.algorithm ?? 'sha256' } = otherwise
-  const { keyOf = (text: string) => Buffer.from(text), signer } = recipe
-  const text = Buffer.concat((otherwise.text ?? recipe.text(body, time)).map((part) => Buffer.from(part)))
-  if (signer !== undefined && otherwise.algorithm === undefined) return signer.sign(text, secret)
+  const { body = BODY, time = String(NOW), secret = recipe.secret, algorithm = 'sha256' } = otherwise
+  const { keyOf = (text: string) => Buffer.from(text) } = recipe
   return createHmac(algorithm, otherwise.key ?? keyOf(secret))
-    .update(text)
+    .update(joined(otherwise.text ?? recipe.text(body, time)))
     .digest()
+}
+
+/** The parts of a text, one after the other. */
+export function joined(parts: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat(parts.map((part) => Buffer.from(part)))
 }
 
 /** A signature as it is written. */
@@ -98,7 +113,6 @@ export function linesAround(recipe: Recipe, signature: string, time = String(NOW
 
 /** The header lines of a delivery. */
 export function signedLines(recipe: Recipe, otherwise: Otherwise = {}): HeaderLine[] {
-  if (recipe.write !== undefined) return [...recipe.write(otherwise)]
   return linesAround(recipe, signatureOf(recipe, otherwise), otherwise.time)
 }
 
@@ -108,23 +122,19 @@ export interface Delivered {
   readonly body?: Buffer
   readonly now?: number
   readonly notAfter?: string
-  readonly secret?: string
   readonly settings?: Readonly<Record<string, unknown>>
-  readonly query?: string
 }
 
 function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 'verdict'> {
   const settings = delivered.settings ?? recipe.settings
-  const query = delivered.query ?? recipe.query
   return {
     why: `${why}${recipe.mark ?? ''}`,
     ...(settings === undefined ? {} : { settings }),
-    secret: delivered.secret ?? recipe.secret,
+    secret: recipe.secret,
     ...(delivered.notAfter === undefined ? {} : { notAfter: delivered.notAfter }),
     now: delivered.now ?? NOW,
     headers: delivered.headers ?? signedLines(recipe),
-    ...(query === undefined ? {} : { query }),
-    body: (delivered.body ?? recipe.body ?? BODY).toString('base64'),
+    body: (delivered.body ?? BODY).toString('base64'),
   }
 }
 

@@ -1,57 +1,39 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { GeneratedFile } from '../../../scripts/generate/generated-files.ts'
-import { bodyCases } from './cases/body-cases.ts'
-import { headerCases } from './cases/header-cases.ts'
-import { keyCases } from './cases/key-cases.ts'
-import { signatureCases } from './cases/signature-cases.ts'
-import { timeCases } from './cases/time-cases.ts'
-import { accepted, type Recipe, signatureOf } from './recipe.ts'
+import { commonCases } from './common-cases.ts'
+import type { Vector } from './recipe.ts'
 import { RECIPES } from './recipes.ts'
-import { adyenVectors } from './schemes/adyen-vectors.ts'
-import { fusionauthVectors } from './schemes/fusionauth-vectors.ts'
-import { mollieClassicVectors } from './schemes/mollie-classic-vectors.ts'
-import { paypalVectors } from './schemes/paypal-vectors.ts'
-import { flutterwaveVectors, gitlabTokenVectors } from './schemes/static-token-vectors.ts'
-import type { Vector } from './vector.ts'
 
+const FOLDER = resolve(import.meta.dirname, '..')
 const ABOUT =
   'Deliveries and the expected result of their verification. secret: as the provider shows it; empty if there is none. notAfter: when it expired, if it did. now: the time of verification, in seconds since 1970; the tolerance is 300 s unless the settings differ. headers: lines in the order sent, one character per byte (ISO 8859-1). query: of the request target, without the question mark. body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" have only headers that are signed or carry the signature.'
 
-/** The vectors of a recipe: the delivery that others have signed too, every negative class, and its own ones. */
-function vectorsOf(recipe: Recipe): Vector[] {
-  const { independent } = recipe
-  if (independent !== null && signatureOf(recipe) !== independent)
-    throw new Error(`${recipe.scheme}: not what others have signed`)
-  return [
-    accepted(recipe, 'signed as the provider signs'),
-    ...(recipe.own?.(recipe) ?? []),
-    ...headerCases(recipe),
-    ...signatureCases(recipe),
-    ...keyCases(recipe),
-    ...timeCases(recipe),
-    ...bodyCases(recipe),
-  ]
+/** The cases that a file of `contracts/vectors` has now. */
+export function readCases(scheme: string): Vector[] {
+  const file = join(FOLDER, `${scheme}.json`)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { cases: Vector[] }).cases : []
 }
 
-/** The function that makes the vectors of each scheme. */
-const MAKERS: readonly (readonly [scheme: string, make: () => readonly Vector[]])[] = [
-  ...RECIPES.map((recipe) => [recipe.scheme, () => vectorsOf(recipe)] as const),
-  ['adyen', adyenVectors],
-  ['flutterwave', flutterwaveVectors],
-  ['fusionauth', fusionauthVectors],
-  ['gitlab', gitlabTokenVectors],
-  ['mollie-classic', mollieClassicVectors],
-  ['paypal', paypalVectors],
-]
+/** The schemes that have a file. */
+export function schemesWithVectors(): string[] {
+  return globSync('*.json', { cwd: FOLDER }).map((name) => name.replace('.json', ''))
+}
 
-/** The files of `contracts/vectors`, every one made by rule. */
+/**
+ * The files of the schemes with a recipe. Their common cases are made by rule. All other cases are data: they stay as they are,
+ * in their place.
+ */
 export function vectorFiles(): GeneratedFile[] {
-  return [...Map.groupBy(MAKERS, ([scheme]) => scheme)].map(([scheme, makers]) => ({
+  return [...Map.groupBy(RECIPES, ({ scheme }) => scheme)].map(([scheme, recipes]) => ({
     path: `contracts/vectors/${scheme}.json`,
-    content: async () =>
-      fileOf(
-        scheme,
-        makers.flatMap(([, make]) => make()),
-      ),
+    content: async () => {
+      const made = new Map(recipes.flatMap(commonCases).map((one) => [one.why, one]))
+      const now = readCases(scheme)
+      const known = new Set(now.map(({ why }) => why))
+      const added = [...made.values()].filter(({ why }) => !known.has(why))
+      return fileOf(scheme, [...now.map((one) => made.get(one.why) ?? one), ...added])
+    },
   }))
 }
 

@@ -1,4 +1,4 @@
-/** Certificates for tests, in PEM; the leaf signs the vectors of PayPal (contracts/vectors/generator), and nothing else trusts them. */
+/** Certificates for tests, in PEM; the leaf signs the vectors of PayPal (contracts/vectors/paypal.json), and nothing else trusts them. */
 export const PAYPAL_CHAIN = {
   root: `-----BEGIN CERTIFICATE-----
 MIICyTCCAbGgAwIBAgIUbP9mfa9ders4qnHo+IFib+d+azgwDQYJKoZIhvcNAQEL
