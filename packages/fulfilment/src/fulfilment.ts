@@ -115,8 +115,8 @@ function createConnections(
   { settings, logger }: FulfilmentParts,
   { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
 ) {
-  const { MONGODB_URI: uri, readMongoUri: readUri, FULFILMENT_DB: database } = settings
-  const createPool = createPools({ uri, readUri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
+  const { MONGODB_URI: uri, FULFILMENT_DB: database } = settings
+  const createPool = createPools({ uri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
   const serving = createPool({ appName: 'oncehook-fulfilment', maxPoolSize: 16 })
   return { serving, background: createPool({ appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 }) }
 }

@@ -7,7 +7,7 @@ import {
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
-import { type Secret, secretProblem } from '@oncehook/kernel/secret'
+import { secretProblem } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
   collectProblems,
@@ -17,7 +17,6 @@ import {
   mongoUriSetting,
   optionalPortSetting,
   portSetting,
-  readMongoUri,
   readSettings,
   SettingsError,
   textSetting,
@@ -68,8 +67,6 @@ export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof t
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** The certificate of the listener; null for plain HTTP. */
   readonly tls: FileSource<ServerTls | null>
-  /** Reads `MONGODB_URI` again; throws SettingsError. */
-  readonly readMongoUri: () => Secret
 }
 
 /**
@@ -94,7 +91,7 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
   const shared = settings?.RECEIPT_SECRET?.some((key) => keys.some(({ verifying }) => isSameSecret(key, verifying)))
   if (shared === true) attempt(refuseSharedSecret)
   if (settings === undefined || problems.length > 0) throw new SettingsError(problems)
-  return { ...settings, serviceKeys, encryptionKeys, tls, readMongoUri: () => readMongoUri(env) }
+  return { ...settings, serviceKeys, encryptionKeys, tls }
 }
 
 const MOST_RECEIPT_KEYS = 3

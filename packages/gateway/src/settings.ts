@@ -8,7 +8,6 @@ import type { FileSource } from '@oncehook/kernel/file-source'
 import type { TlsPair } from '@oncehook/kernel/http/tls/tls-files'
 import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls/tls-sources'
 import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
-import type { Secret } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
   collectProblems,
@@ -19,7 +18,6 @@ import {
   optionalIntegerSetting,
   optionalPortSetting,
   portSetting,
-  readMongoUri,
   readSetting,
   readSettings,
   SettingsError,
@@ -120,8 +118,6 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   readonly handlers: HandlersSource
   /** Finds the weaknesses of the present secrets. */
   readonly findSecretWarnings: () => readonly SecretWarning[]
-  /** Reads `MONGODB_URI` again; throws SettingsError. */
-  readonly readMongoUri: () => Secret
   /** The certificate and the key of the private listener; null if it uses plain HTTP. */
   readonly adminTls: FileSource<TlsPair | null>
 }
@@ -159,8 +155,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
-  const readUri = (): Secret => readMongoUri(env)
-  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, handlers, readMongoUri: readUri }
+  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, handlers }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
 }
 

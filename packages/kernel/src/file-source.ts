@@ -32,7 +32,7 @@ export function createFileSource<T>(
 }
 
 /** Identifies the content of a file. 'unreadable' if it is missing, for example while it is being replaced. */
-export function fingerprintOf(path: string): string {
+function fingerprintOf(path: string): string {
   try {
     return hash('sha256', readFileSync(path))
   } catch {

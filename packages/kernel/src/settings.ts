@@ -181,14 +181,6 @@ export function mongoUriSetting() {
   })
 }
 
-/**
- * Reads the MongoDB URL again, because its file may have changed.
- * @throws SettingsError
- */
-export function readMongoUri(env: NodeJS.ProcessEnv): Secret {
-  return readSetting('MONGODB_URI', mongoUriSetting(), env)
-}
-
 /** The log level. */
 export const logLevelSetting = z
   .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

@@ -92,6 +92,13 @@ export class ServiceUnderTest implements AsyncDisposable {
     return { ...ending, ms: performance.now() - toldAt }
   }
 
+  /** Waits until it has ended by itself. */
+  untilEnded(): Promise<Exit> {
+    const { ended } = this.#alive()
+    this.#endIsPlanned = true
+    return ended
+  }
+
   /** Starts it again. */
   async restart(): Promise<void> {
     if (this.#child !== undefined) throw new Error(`The ${this.name} is still running`)

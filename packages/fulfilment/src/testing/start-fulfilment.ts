@@ -70,7 +70,6 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         FULFILMENT_PORT: 0,
         METRICS_PORT: options.metricsPort,
         MONGODB_URI: options.uri,
-        readMongoUri: () => options.uri,
         FULFILMENT_DB: options.database,
         serviceKeys: options.serviceKeys ?? createFileSource(() => [keyOfSecret(secret)]),
         encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),

@@ -72,8 +72,8 @@ function createConnections(
   { settings, logger }: GatewayDeps,
   { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
 ): GatewayContext['mongo'] {
-  const { MONGODB_URI: uri, readMongoUri: readUri, GATEWAY_DB: database } = settings
-  const createPool = createPools({ uri, readUri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
+  const { MONGODB_URI: uri, GATEWAY_DB: database } = settings
+  const createPool = createPools({ uri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
   const accepting = createPool({ appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
   return { accepting, background: createPool({ appName: 'oncehook-gateway-background', maxPoolSize: 8 }) }
 }

@@ -5,6 +5,8 @@ import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
 /** Counts database errors by class. Ignores other errors. */
 export interface DatabaseErrors {
+  /** Called with each counted driver error. */
+  onError: (error: unknown) => void
   /** Counts a driver error, including one that is the cause of another error. */
   count(error: unknown): void
   /** Counts the errors in the reply of a write command, which does not throw. */
@@ -25,9 +27,12 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
   })
   const count = (error: unknown): void => {
     const cause = driverErrorIn(error)
-    if (cause !== null) errors.inc({ class: classOf(cause) })
+    if (cause === null) return
+    errors.inc({ class: classOf(cause) })
+    counted.onError(cause)
   }
-  return {
+  const counted: DatabaseErrors = {
+    onError: () => undefined,
     count,
     countReply({ writeConcernError, writeErrors = [] }) {
       if (writeConcernError !== undefined) errors.inc({ class: `write_concern_${writeConcernError.code}` })
@@ -37,6 +42,7 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
     },
     watch: (methods) => watched(methods, count),
   }
+  return counted
 }
 
 /** For most calls the driver throws if the reply reports a missing majority. */

@@ -37,8 +37,11 @@ export function createMajorityProbe({ db, id, now }: MajorityProbeOptions): () =
   }
 }
 
-/** Changes the document each time: a write without a change would not have to be replicated. */
-async function touch(db: Db, id: string): Promise<void> {
+/**
+ * Writes a document, and resolves when a majority has confirmed it. It changes each time: a write without a change would not
+ * have to be replicated.
+ */
+export async function touch(db: Db, id: string): Promise<void> {
   const update = { q: { _id: id }, u: { $currentDate: { at: true } }, upsert: true }
   await bulkUpdate(db, { update: READINESS, updates: [update], withinMs: MAX_MS })
 }

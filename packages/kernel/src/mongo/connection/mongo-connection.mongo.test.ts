@@ -149,8 +149,7 @@ describe.concurrent('open', () => {
     const writes = sent.filter(({ commandName }) =>
       ['insert', 'update', 'findAndModify', 'delete'].includes(commandName),
     )
-    // The first one adds the marker, because the database is new.
-    expect(writes).toHaveLength(7)
+    expect(writes).toHaveLength(6)
     for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
   })
 
@@ -182,6 +181,21 @@ describe.concurrent('open', () => {
     await database.db.command({ dropUser: database.name })
     expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { code: 18 } }])
     expect(JSON.stringify(made.lines)).not.toContain('canary')
+  })
+
+  it('reports credentials that are refused for ten seconds', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    const uri = new URL(database.uri.reveal())
+    uri.username = database.name
+    uri.password = PASSWORD
+    const refused = Promise.withResolvers<unknown>()
+    let now = 0
+    const clock = { now: () => (now += 5_000), onRefused: refused.resolve }
+    await using made = connection(new Secret(uri.href), { database: database.name, ...clock })
+    const opening = made.open()
+    expect(await refused.promise).toMatchObject({ code: 18 })
+    await made.close()
+    await opening
   })
 
   it('finds a server that appears later', async ({ expect }) => {

@@ -1,49 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Db,
-  MongoClient,
-  type MongoClientOptions,
-  MongoServerError,
-  MongoServerSelectionError,
-  ReadConcern,
-} from 'mongodb'
+import { type Db, MongoClient, type MongoClientOptions, MongoServerSelectionError, ReadConcern } from 'mongodb'
 import type { Logger } from '../../logger.ts'
 import type { Secret } from '../../secret.ts'
 import { SettingsError } from '../../settings.ts'
+import { withTimeout } from '../../with-timeout.ts'
 import type { DatabaseErrors } from '../database-errors.ts'
-import { createAddressFingerprint } from './address-fingerprint.ts'
 import { assertWritable, checkDeployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
-import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from './deployment-identity.ts'
-import { type ForwardOptions, forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'
-import { RenewableClient } from './renewable-client.ts'
-import { RenewalGroup } from './renewal-group.ts'
+import { RefusedCredentials } from './refused-credentials.ts'
 
 /** The deployment, database, application name and size of a connection pool. */
 export interface MongoOptions {
   readonly uri: Secret
-  /** Reads the URL again if it may change at run time; throws SettingsError. Default: `uri`. */
-  readonly readUri?: () => Secret
   readonly database: string
   readonly appName: string
   readonly maxPoolSize: number
   readonly logger: Logger
   /** Counts failed attempts to reach a server. Default: not counted. */
   readonly errors?: Pick<DatabaseErrors, 'count'>
-  /** Connections that are replaced together with this one. Default: none. */
-  readonly group?: RenewalGroup
+  /** Called if the database has refused the credentials for ten seconds while it is opened. Default: `open` tries on. */
+  readonly onRefused?: (error: unknown) => void
   /** Emits command events, for tests that inspect commands. Default: false. */
   readonly monitorCommands?: boolean
-  /** Monotonic milliseconds, for the interval of majority checks. Default: those of the process. */
+  /** Monotonic milliseconds, for intervals. Default: those of the process. */
   readonly now?: () => number
 }
 
 /** A connection to one database, with majority writes and a timeout for every wait. */
 export interface MongoConnection {
-  /** The current client. It is replaced when the server signs it out, and when its URL or TLS files change. */
   readonly client: MongoClient
-  /** The database, whichever client is current. */
   readonly db: Db
   /** The database with majority reads: a local read may return data that is rolled back later. */
   readonly durableDb: Db
@@ -63,6 +49,7 @@ export interface MongoConnection {
 }
 
 const RETRY_MS = 1_000
+const CLOSE_MS = 800
 
 // Together less than the 10 s of a request. The socket timeout exceeds the wait for a majority; otherwise a stored
 // write would be reported as lost. Driver 7.8 ignores timeoutMS.
@@ -83,52 +70,36 @@ const BOUNDS = {
  * @throws SettingsError if the URL is malformed or requests other reads and writes
  */
 export function createMongoConnection(options: MongoOptions): MongoConnection {
-  const { database, logger, now = () => performance.now() } = options
-  let prepare: ((db: Db) => Promise<void>) | undefined
-  let identity: DeploymentIdentity | null = null
+  const { database, logger, onRefused = () => undefined, now = () => performance.now() } = options
   let opened = false
   let closed = false
-  const verify = async (client: MongoClient): Promise<void> => {
-    const own = client.db(database)
-    await client.connect()
-    await checkDeployment(own)
-    if (identity !== null) await assertSameDeployment(own, identity)
-    const [known] = await Promise.all([identity ?? ensureIdentity(own), prepare?.(own)])
-    identity = known
-  }
-  const readUri = options.readUri ?? (() => options.uri)
-  const fingerprint = createAddressFingerprint(readUri)
-  const create = (): MongoClient => createClient(readUri(), options)
-  const group = options.group ?? new RenewalGroup({ logger, database })
-  const clients = new RenewableClient({ create, fingerprint, verify, group })
-  const forwarding: ForwardOptions = {
-    client: () => clients.current,
-    name: database,
-    onError(error, client) {
-      if (client === clients.current && isSignedOut(error)) clients.renew('signed_out')
-    },
-  }
-  const db = forwardDatabase(forwarding)
-  const durableDb = forwardDatabase({ ...forwarding, options: { readConcern: new ReadConcern('majority') } })
+  const client = createClient(options)
+  const db = client.db(database)
+  const durableDb = client.db(database, { readConcern: new ReadConcern('majority') })
   const confirmMajority = createMajorityProbe({ db, id: options.appName, now })
+  const connect = async (prepare?: (db: Db) => Promise<void>): Promise<void> => {
+    await client.connect()
+    await checkDeployment(db)
+    await prepare?.(db)
+    opened = true
+  }
+  const refused = new RefusedCredentials(now)
+  const noteFailure = (error: unknown, tries: number): void => {
+    throwUnlessRetriable(error)
+    if (tries % 10 === 0) logger.warn({ error, database }, 'mongodb.unreachable')
+    if (refused.isFinal(error)) onRefused(error)
+  }
   return {
-    get client() {
-      return clients.current
-    },
+    client,
     db,
     durableDb,
-    async open(preparation) {
-      prepare = preparation
+    async open(prepare) {
       for (let tries = 0; !opened && !closed; tries += 1) {
         try {
-          await verify(clients.current)
-          opened = true
-          clients.watch()
+          await connect(prepare)
         } catch (error) {
-          throwUnlessRetriable(error)
-          if (tries % 10 === 0) logger.warn({ error, database }, 'mongodb.unreachable')
+          noteFailure(error, tries)
           await sleep(RETRY_MS)
-          clients.refresh()
         }
       }
     },
@@ -138,12 +109,14 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     },
     async close() {
       closed = true
-      await clients.close()
+      // Closing ends the server sessions. An unavailable server would delay the shutdown by seconds.
+      await withTimeout(client.close(), CLOSE_MS).catch(() => undefined)
     },
   }
 }
 
-function createClient(uri: Secret, options: MongoOptions): MongoClient {
+function createClient(options: MongoOptions): MongoClient {
+  const { uri } = options
   checkMongoUri(uri)
   const client = new MongoClient(uri.reveal(), {
     ...BOUNDS,
@@ -153,19 +126,6 @@ function createClient(uri: Secret, options: MongoOptions): MongoClient {
   })
   client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
   return client
-}
-
-const UNAUTHORIZED = 13
-const AUTHENTICATION_FAILED = 18
-
-/**
- * Whether the server no longer accepts the credentials of a connection, because its user was created again. A missing
- * permission does not count.
- */
-function isSignedOut(error: unknown): boolean {
-  if (!(error instanceof MongoServerError)) return false
-  if (error.code === AUTHENTICATION_FAILED) return true
-  return error.code === UNAUTHORIZED && /authentication/i.test(error.message)
 }
 
 /** @throws SettingsError if another attempt would fail as well */

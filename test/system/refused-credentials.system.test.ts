@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSecuredMongod } from '@oncehook/kernel/testing/secured-mongod'
 import { describe, expect, it } from 'vitest'
+import { runToEnd } from '../support/stack/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
 
 const SERVICES = { gateway: 'gateway-user', fulfilment: 'fulfilment-user' } as const
@@ -15,7 +17,7 @@ async function startSignedIn(resources: AsyncDisposableStack) {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-uris-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const fileOf = (service: keyof typeof SERVICES): string => join(folder, service)
-  const settingsOf = (service: keyof typeof SERVICES) => ({ MONGODB_URI: '', MONGODB_URI_FILE: fileOf(service) })
+  const uriOf = (service: keyof typeof SERVICES) => ({ MONGODB_URI: '', MONGODB_URI_FILE: fileOf(service) })
 
   const makeUsers = async (password: string): Promise<void> => {
     for (const name of Object.values(SERVICES)) {
@@ -35,11 +37,15 @@ async function startSignedIn(resources: AsyncDisposableStack) {
   const stack = resources.use(
     await startStack({
       mongoUri: server.uri.reveal(),
-      gateway: settingsOf('gateway'),
-      fulfilment: settingsOf('fulfilment'),
+      gateway: uriOf('gateway'),
+      fulfilment: uriOf('fulfilment'),
     }),
   )
-  return { stack, makeUsers, writeFiles, dropUsers }
+  const settingsOf = (service: keyof typeof SERVICES) => ({
+    ...(service === 'gateway' ? gatewaySettings : fulfilmentSettings)(stack.place),
+    ...uriOf(service),
+  })
+  return { stack, makeUsers, writeFiles, dropUsers, settingsOf }
 }
 
 /** Makes an order and delivers its payment, retries each until it is accepted, and waits until the order is paid. */
@@ -58,31 +64,44 @@ async function untilPaid(stack: Stack): Promise<void> {
   await stack.orders.untilStatus(order.id, 'paid')
 }
 
-describe('database users that are created again', () => {
-  it('are signed in again by both services, with the same password and with a new one, without a restart', async () => {
+describe('a database that refuses the credentials of the services', () => {
+  it('ends both after ten seconds with 75, and again at each start, until they are started with valid ones', async () => {
     await using resources = new AsyncDisposableStack()
-    const { stack, makeUsers, writeFiles, dropUsers } = await startSignedIn(resources)
-    await untilPaid(stack)
-
-    const acme = stack.provider('acme')
-    const message = acme.write(paymentOf(await stack.orders.create()))
-    await dropUsers()
-    for (let deliveries = 0; deliveries < 20; deliveries += 1) expect((await acme.deliver(message)).status).toBe(500)
-    await makeUsers('first-canary-of-a-password')
+    const { stack, makeUsers, writeFiles, dropUsers, settingsOf } = await startSignedIn(resources)
+    const services = [stack.gateway, stack.fulfilment]
     await untilPaid(stack)
 
     await dropUsers()
+    const ended = services.map((service) => service.untilEnded())
+    expect(await Promise.all(ended)).toEqual([
+      { code: 75, signal: null },
+      { code: 75, signal: null },
+    ])
+    for (const service of services) {
+      expect(service.lines.at(-1)).toMatchObject({ level: 'fatal', msg: 'mongodb.refused', error: { code: 13 } })
+      expect(service.countOf('mongodb.refused')).toBe(1)
+    }
+    const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd({ name, settings: settingsOf(name) }))
+    for (const { code, stdout, stderr } of await Promise.all(starts)) {
+      expect([code, stderr]).toEqual([75, ''])
+      expect(stdout.trim().split('\n').at(-1)).toMatch(/"level":"fatal".*"code":18.*"msg":"mongodb\.refused"/)
+    }
+
     await makeUsers('second-canary-of-a-password')
     writeFiles('second-canary-of-a-password')
+    await Promise.all(services.map((service) => service.restart()))
     await untilPaid(stack)
     await stack.untilSettled()
+    for (const service of services) expect(service.written).not.toContain('canary-of-a-password')
+  })
 
-    // One line per change, whatever the number of pools; one for both if the second comes before the first is over.
-    for (const service of [stack.gateway, stack.fulfilment]) {
-      expect(service.countOf('mongodb.renewing')).toBeGreaterThanOrEqual(1)
-      expect(service.countOf('mongodb.renewing')).toBeLessThanOrEqual(2)
-      expect(service.countOf('mongodb.renewed')).toBe(service.countOf('mongodb.renewing'))
-      expect(service.written).not.toContain('canary-of-a-password')
-    }
+  it('leaves an orderly stop its own exit code', async () => {
+    await using resources = new AsyncDisposableStack()
+    const { stack, dropUsers } = await startSignedIn(resources)
+    const payment = paymentOf(await stack.orders.create())
+    await dropUsers()
+    expect((await stack.deliver(payment)).status).toBe(500)
+    const endings = await Promise.all([stack.gateway, stack.fulfilment].map((service) => service.kill('SIGTERM')))
+    for (const { code } of endings) expect(code).not.toBe(75)
   })
 })
