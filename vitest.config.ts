@@ -19,7 +19,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           ...LOADED_ONCE,
-          maxWorkers: Math.max(2, availableParallelism() - 1),
+          // They wait for MongoDB, which works meanwhile: one more than cores.
+          maxWorkers: Math.max(3, availableParallelism() - 1),
           include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
         },

@@ -53,7 +53,7 @@ export async function installOnce(packages: PinnedPackages, env: NodeJS.ProcessE
  * Installs the packages that a requirements file pins. Only wheels are allowed: other packages would run their setup
  * program here.
  */
-export async function installFrom(requirements: string, target: string): Promise<void> {
+async function installFrom(requirements: string, target: string): Promise<void> {
   await mkdir(join(target, '..'), { recursive: true })
   const part = await mkdtemp(`${target}-part-`)
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', part]

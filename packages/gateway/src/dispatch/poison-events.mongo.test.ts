@@ -48,9 +48,7 @@ function optionsFor(database: TestDatabase, limits: Partial<MortalOptions>): Mor
 describe.concurrent('an event that kills the gateway', () => {
   it.each([
     ['ten', 10, {}],
-    ['fifty', 50, {}],
-    ['fifty, in batches of all', 50, { batchSize: 100, concurrency: 2 }],
-    ['ten, where two starts are the limit', 10, { maxCrashes: 2 }],
+    ['fifty, in batches of all, where two starts are the limit', 50, { batchSize: 100, concurrency: 2, maxCrashes: 2 }],
   ])('is dead after MAX_CRASHES, and no innocent one is, beside %s', async (_, count, limits) => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database, { admits: () => false })

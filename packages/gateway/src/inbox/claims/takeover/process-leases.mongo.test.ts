@@ -16,9 +16,8 @@ import { EVENT_INDEXES, EVENTS } from '../../event-document.ts'
 
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
-const IN_FLIGHT = 100_000
+const IN_FLIGHT = 5_000
 const OF_THE_DEAD = 50
-const INSERTED_AT_ONCE = 10_000
 
 interface Look {
   readonly ns: string
@@ -42,15 +41,12 @@ async function profiled(open: FreshInbox, act: () => Promise<unknown>): Promise<
 async function storeInFlight(open: FreshInbox, count: number, owners: readonly string[]): Promise<void> {
   const events = open.database.db.collection(EVENTS)
   const from = await events.countDocuments()
-  for (let first = 0; first < count; first += INSERTED_AT_ONCE) {
-    const size = Math.min(INSERTED_AT_ONCE, count - first)
-    const records = Array.from({ length: size }, (_, nth) => ({
-      ...{ provider: 'acme', eventId: `in flight ${from + first + nth}`, state: 'processing', fence: 1 },
-      leaseOwner: owners[nth % owners.length],
-      leaseUntil: new Date(0),
-    }))
-    await events.insertMany(records, { ordered: false })
-  }
+  const records = Array.from({ length: count }, (_, nth) => ({
+    ...{ provider: 'acme', eventId: `in flight ${from + nth}`, state: 'processing', fence: 1 },
+    leaseOwner: owners[nth % owners.length],
+    leaseUntil: new Date(0),
+  }))
+  await events.insertMany(records, { ordered: false })
 }
 
 describe('a takeover', () => {
