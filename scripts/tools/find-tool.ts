@@ -24,6 +24,7 @@ const BROWSERS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   ...['/Applications/Chromium.app/Contents/MacOS/Chromium', '/opt/homebrew/bin/chromium', '/usr/local/bin/chromium'],
 ]
+const LONGEST_MS = 60_000
 const PIP = 'python3 with pip and a package registry (Debian: apt-get install python3-pip; macOS: brew install python)'
 
 const FASTAPI = {
@@ -34,24 +35,24 @@ const FASTAPI = {
 const TOOLS = {
   curl: {
     title: 'curl',
-    find: async () => ((await succeeds('curl', ['--version'])) ? 'curl' : null),
+    find: async () => ((await answers('curl', ['--version'])) ? 'curl' : null),
     cure: 'Debian: apt-get install curl',
   },
   chromium: {
     title: 'Chromium',
-    find: ({ CHROMIUM }) => firstThatRuns(CHROMIUM ? [CHROMIUM] : BROWSERS, '--version'),
+    find: ({ CHROMIUM }) => firstThatAnswers(CHROMIUM ? [CHROMIUM] : BROWSERS, '--version'),
     cure: 'Debian: apt-get install chromium; macOS: brew install --cask google-chrome; CHROMIUM names another one',
   },
   docker: {
     title: 'a Docker engine that answers',
-    find: async () => ((await succeeds('docker', ['version'])) ? 'docker' : null),
+    find: async () => ((await answers('docker', ['version'])) ? 'docker' : null),
     cure: 'Debian: apt-get install docker.io; macOS: Docker Desktop; then start it',
   },
   compose: {
     title: 'Docker Compose',
     find: async () => {
-      if (await succeeds('docker', ['compose', 'version'])) return 'docker compose'
-      return (await succeeds('docker-compose', ['version'])) ? 'docker-compose' : null
+      if (await answers('docker', ['compose', 'version'])) return 'docker compose'
+      return (await answers('docker-compose', ['version'])) ? 'docker-compose' : null
     },
     cure: 'Debian: apt-get install docker-compose; macOS: Docker Desktop',
   },
@@ -71,7 +72,7 @@ const TOOLS = {
   },
   maven: {
     title: 'Maven',
-    find: async () => ((await succeeds('mvn', ['--version'])) ? 'mvn' : null),
+    find: async () => ((await answers('mvn', ['--version'])) ? 'mvn' : null),
     cure: 'Debian: apt-get install maven; macOS: brew install maven',
   },
   'kubernetes-validate': {
@@ -128,26 +129,27 @@ function alreadyFound(): Partial<Record<ToolName, string | null>> {
   return JSON.parse(process.env[FOUND] ?? '{}')
 }
 
-function succeeds(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
-  return run(command, [...args], { env: { ...process.env, ...env }, timeout: 60_000 }).then(
-    () => true,
+/** Whether a command ends well and prints something: an empty file ends well. */
+function answers(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
+  return run(command, [...args], { env: { ...process.env, ...env }, timeout: LONGEST_MS }).then(
+    ({ stdout, stderr }) => stdout + stderr !== '',
     () => false,
   )
 }
 
-async function firstThatRuns(commands: readonly string[], ...args: string[]): Promise<string | null> {
-  for (const command of commands) if (await succeeds(command, args)) return command
+async function firstThatAnswers(commands: readonly string[], ...args: string[]): Promise<string | null> {
+  for (const command of commands) if (await answers(command, args)) return command
   return null
 }
 
 /** The folder with the programs of the newest server, on the PATH or from Debian's package, which adds them to no PATH. */
 async function findPostgres({ PATH = '' }: NodeJS.ProcessEnv): Promise<string | null> {
   // For root, the server runs as this user.
-  if (process.getuid?.() === 0 && !(await succeeds('id', ['postgres']))) return null
+  if (process.getuid?.() === 0 && !(await answers('id', ['postgres']))) return null
   const version = (folder: string): number => Number(folder.split('/').at(-2))
   const debian = globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) => version(other) - version(one))
   for (const folder of [...PATH.split(delimiter).filter((entry) => entry !== ''), ...debian]) {
-    const run = (program: string): Promise<boolean> => succeeds(join(folder, program), ['--version'])
+    const run = (program: string): Promise<boolean> => answers(join(folder, program), ['--version'])
     if ((await run('initdb')) && (await run('postgres'))) return folder
   }
   return null
@@ -166,7 +168,9 @@ async function findFaketime(): Promise<string | null> {
 function python(packages: PinnedPackages, module: string): Tool['find'] {
   return async (env) => {
     const installed = await installOnce(packages, env, console.error)
-    return (await succeeds('python3', ['-c', `import ${module}`], { PYTHONPATH: installed })) ? installed : null
+    return (await answers('python3', ['-c', `import ${module}; print(1)`], { PYTHONPATH: installed }))
+      ? installed
+      : null
   }
 }
 
@@ -179,8 +183,8 @@ function node(major: number): Tool['find'] {
   return async ({ PATH = '', NODE_BINARIES = '' }) => {
     const folders = PATH.split(delimiter).filter((entry) => entry !== '')
     const files = [...NODE_BINARIES.split(delimiter), ...folders.map((folder) => join(folder, 'node'))]
-    const isMajor = `process.exit(parseInt(process.versions.node) === ${major} ? 0 : 1)`
-    return firstThatRuns(
+    const isMajor = `if (!process.version.startsWith('v${major}.')) throw process.version; console.log(1)`
+    return firstThatAnswers(
       files.filter((file) => file !== ''),
       '-e',
       isMajor,
