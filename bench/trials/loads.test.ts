@@ -42,18 +42,6 @@ function subjectThat(status: () => number, keep: (ids: readonly string[]) => rea
 const names = { name: 'test', title: 'A test' }
 
 describe('a closed trial', () => {
-  it('counts what was acknowledged and kept', async () => {
-    const outcome = await createClosedTrial({
-      ...names,
-      start: subjectThat(
-        () => 200,
-        (ids) => ids,
-      ),
-    }).run(given)
-    expect(outcome).toMatchObject({ lost: 0, failed: {} })
-    expect(outcome.figures.perSecond).toBeGreaterThan(0)
-  })
-
   it('notices acknowledged deliveries that a receiver did not keep, also in the warm-up', async () => {
     const asked: number[] = []
     const forgetful = subjectThat(
@@ -68,15 +56,16 @@ describe('a closed trial', () => {
     expect(asked.at(-1)).toBeGreaterThan(asked[0]!)
   })
 
-  it('counts no refusal as accepted', async () => {
+  it('counts what was acknowledged and kept, and no refusal as accepted', async () => {
     let taken = 0
     const refusing = subjectThat(
       () => (++taken % 2 === 0 ? 503 : 200),
       (ids) => ids,
     )
-    const { failed, lost } = await createClosedTrial({ ...names, start: refusing }).run(given)
+    const { failed, lost, figures } = await createClosedTrial({ ...names, start: refusing }).run(given)
     expect(failed['503']).toBeGreaterThan(0)
     expect(lost).toBe(0)
+    expect(figures.perSecond).toBeGreaterThan(0)
   })
 })
 
