@@ -2,13 +2,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { writeSbom, writeSchemasFile, writeVectorsFile } from './packages/attached-files.ts'
 import { buildCli } from './packages/build-cli.ts'
 import { buildHandler } from './packages/build-handler.ts'
 import { buildWebhooks } from './packages/build-webhooks.ts'
 import { packFolder } from './packages/pack-folder.ts'
-import { writeSbom } from './packages/write-sbom.ts'
-import { writeSchemasFile } from './packages/write-schemas-file.ts'
-import { writeVectorsFile } from './packages/write-vectors-file.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const destination = resolve(process.argv[2] ?? 'dist')

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { writeSbom } from '../scripts/packages/write-sbom.ts'
+import { writeSbom } from '../scripts/packages/attached-files.ts'
 
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '..')

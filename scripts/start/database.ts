@@ -4,7 +4,6 @@ import { findMongod } from '../mongod/find-mongod.ts'
 import { mongodArguments, REPLICA_SET } from '../mongod/mongod-arguments.ts'
 import { becomePrimary } from '../mongod/replica-set-of-one.ts'
 import { stablePort } from '../ports/stable-port.ts'
-import { unlessAborted } from '../processes/unless-aborted.ts'
 import { untilReleased } from '../processes/until-released.ts'
 import { type Say, withProgress } from '../progress.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -48,4 +47,17 @@ export async function openDatabase(
   })
   const uri = `mongodb://${address}/?replicaSet=${REPLICA_SET}`
   return { uri, shown: uri, ended, stop }
+}
+
+/** Returns the outcome of `work`. Throws the signal's reason as soon as the signal is aborted. The work continues. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }

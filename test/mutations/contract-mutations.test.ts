@@ -39,7 +39,7 @@ function read(name: string): Contract {
   return JSON.parse(readFileSync(join(contracts, name), 'utf8'))
 }
 
-/** The contract with something new on one side of its first interaction. */
+/** The contract with something new on one side of its first interaction. That alone is left for a provider, which is quicker. */
 function mutated(name: string, side: Side): Contract {
   const contract = read(name)
   const [token] = contract.tokens ?? []
@@ -50,7 +50,7 @@ function mutated(name: string, side: Side): Contract {
   // A Pact of version 4 has a list of values.
   const isList = Object.values({ ...first?.request?.headers, ...first?.response?.headers }).some(Array.isArray)
   if (sent !== undefined) sent.headers = { ...sent.headers, 'x-new': isList ? ['1'] : '1' }
-  return contract
+  return side === 'request' || first === undefined ? contract : { ...contract, interactions: [first] }
 }
 
 /** Runs the contract tests of one side with all contracts changed on that side. Returns the messages of the failures. */

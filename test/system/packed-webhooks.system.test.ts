@@ -6,8 +6,8 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { publint } from 'publint'
 import { afterAll, describe, expect, it } from 'vitest'
+import { writeVectorsFile } from '../../scripts/packages/attached-files.ts'
 import { buildWebhooks } from '../../scripts/packages/build-webhooks.ts'
-import { writeVectorsFile } from '../../scripts/packages/write-vectors-file.ts'
 import { installPackage } from '../support/install-package.ts'
 import { requireNode } from '../support/require-node.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { writeSchemasFile } from './write-schemas-file.ts'
+import { writeSchemasFile } from './attached-files.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
 type Schema = Parameters<typeof z.fromJSONSchema>[0]

@@ -1,7 +1,38 @@
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { z } from 'zod'
+import { DESCRIPTIONS } from '../contracts/release-files.ts'
+
+const vectorFile = z.object({ scheme: z.string(), cases: z.array(z.looseObject({ why: z.string() })) })
+
+/** Writes all vectors to one file, in the format of `contracts/vectors/README.md`. */
+export async function writeVectorsFile(repository: string, file: string): Promise<void> {
+  const folder = join(repository, 'contracts/vectors')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted()
+  const schemes = await Promise.all(
+    names.map(async (name) => {
+      const { scheme, cases } = vectorFile.parse(JSON.parse(await readFile(join(folder, name), 'utf8')))
+      return { scheme, cases }
+    }),
+  )
+  await writeFile(file, `${JSON.stringify({ format: 1, schemes })}\n`)
+}
+
+/**
+ * Writes the JSON Schemas of every request and answer of the internal procedures to one file, with the version of the
+ * release: `{ format: 1, version, dialect, providers: { <provider>: { procedures, errors } } }`.
+ */
+export async function writeSchemasFile(repository: string, file: string): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string }
+  const described = Object.entries(DESCRIPTIONS).map(([provider, describe]) => [provider, describe()])
+  const dialect = 'https://json-schema.org/draft/2020-12/schema'
+  await writeFile(
+    file,
+    `${JSON.stringify({ format: 1, version, dialect, providers: Object.fromEntries(described) })}\n`,
+  )
+}
 
 interface LockedPackage {
   readonly version?: string
