@@ -11,7 +11,7 @@ afterAll(() => stack.disposeAsync())
 const system = stack.use(await startHttpSystem())
 
 const CLIENTS = 4
-const RUNS = 60
+const RUNS = 25
 
 /** One move of a client, before it is known what the client has seen. */
 interface Move {

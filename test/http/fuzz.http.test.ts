@@ -27,7 +27,7 @@ const system = stack.use(
 /** Set `HTTP_FUZZ_SEED` to see the same requests again. */
 const seed = Number(process.env.HTTP_FUZZ_SEED ?? randomBytes(4).readInt32BE())
 const REQUESTS = 1_600
-const TOGETHER = 40
+const TOGETHER = 200
 const PATIENCE_MS = 400
 // Many requests are incomplete, and each batch waits for them.
 

@@ -65,11 +65,14 @@ describe('Expect', () => {
     { id: 'H20', what: 'an id that cannot be', request: { method: 'PUT', target: `${ORDERS}/..` }, status: 400 },
   ]
 
-  it.each(refusals)('$id $what is refused without 100, nobody waits for the body', async ({ request, status }) => {
-    const headers = { 'content-length': '10', ...expecting, ...request.headers, connection: undefined }
-    const [answer, ...more] = await answersTo(write({ ...request, headers }), [request.method ?? 'GET'])
-    expect([answer?.status, answer?.headers.connection, more]).toEqual([status, 'close', []])
-  })
+  it.concurrent.each(refusals)(
+    '$id $what is refused without 100, nobody waits for the body',
+    async ({ request, status }) => {
+      const headers = { 'content-length': '10', ...expecting, ...request.headers, connection: undefined }
+      const [answer, ...more] = await answersTo(write({ ...request, headers }), [request.method ?? 'GET'])
+      expect([answer?.status, answer?.headers.connection, more]).toEqual([status, 'close', []])
+    },
+  )
 
   it.each(['GET', 'DELETE', 'OPTIONS'])('H20 without a body to come %s is just answered', async (method) => {
     const { target } = await makeOrder(system)
@@ -161,23 +164,24 @@ describe('time', () => {
     }
   })
 
-  it('H23 a header section that does not end is 408', async () => {
-    expect(await statusOf('GET /healthz HTTP/1.1\r\nHost: a\r\n')).toBe(408)
-    expect(await statusOf('GE')).toBe(408)
+  it.concurrent('H23 a header section that does not end is 408', async () => {
+    const statuses = ['GET /healthz HTTP/1.1\r\nHost: a\r\n', 'GE'].map((octets) => statusOf(octets))
+    expect(await Promise.all(statuses)).toEqual([408, 408])
   })
 
-  it('H23 a body that never arrives is 408', async () => {
-    for (const { target, headers } of [
-      system.delivery('{}'),
-      { target: ORDERS, headers: { 'content-type': 'application/json' } },
-    ]) {
-      const octets = write({ method: 'POST', target, headers: { ...headers, 'content-length': '20' } })
-      const [answer] = await answersTo(Buffer.concat([octets, Buffer.from('{"a":')]), ['POST'])
-      expect(answer).toMatchObject({ status: 408, json: { code: 'request_timeout' }, headers: { connection: 'close' } })
-    }
+  const unfinished: { what: string; request: HttpCall }[] = [
+    { what: 'an event', request: system.delivery('{}') },
+    { what: 'an order', request: { target: ORDERS, headers: { 'content-type': 'application/json' } } },
+  ]
+
+  it.concurrent.each(unfinished)('H23 a body of $what that never arrives is 408', async ({ request }) => {
+    const { target, headers } = request
+    const octets = write({ method: 'POST', target, headers: { ...headers, 'content-length': '20' } })
+    const [answer] = await answersTo(Buffer.concat([octets, Buffer.from('{"a":')]), ['POST'])
+    expect(answer).toMatchObject({ status: 408, json: { code: 'request_timeout' }, headers: { connection: 'close' } })
   })
 
-  it('H23 a body that arrives too slowly is 408', async () => {
+  it.concurrent('H23 a body that arrives too slowly is 408', async () => {
     const head = write({
       method: 'POST',
       target: ORDERS,

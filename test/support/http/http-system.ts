@@ -7,7 +7,7 @@ import {
 import type { Limits } from '@oncehook/gateway/composition/gateway-context'
 import { startGateway } from '@oncehook/gateway/gateway'
 import { readGatewaySettings } from '@oncehook/gateway/settings'
-import { systemClock } from '@oncehook/kernel/clock'
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -36,6 +36,8 @@ export interface HttpSystemOptions {
   readonly gateway?: Readonly<Record<string, string>>
   /** Limits of the gateway that differ from those of production. */
   readonly limits?: Partial<Limits>
+  /** The gateway's. Default: that of the system. */
+  readonly clock?: Clock
   readonly fulfilment?: Partial<StartOptions>
 }
 
@@ -100,7 +102,7 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const parts = {
     settings,
     logger,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     random: Math.random,
     fetch: globalThis.fetch,
     limits: options.limits,

@@ -17,7 +17,7 @@ export interface FaultProxy extends AsyncDisposable {
   readonly port: number
   /** Sets the ports to which connections lead from now on: to each of them in turn. */
   leadTo(...ports: readonly number[]): void
-  /** Sets the next fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
+  /** Adds a fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
   strike(fault: Fault): Promise<void>
   /** Keeps the reply to the next request that carries a text, and what follows on its connection, until it is released. */
   holdReply(marker: string): HeldReply
@@ -36,7 +36,7 @@ interface ArmedFault extends Fault {
 /** Starts a proxy that loses nothing yet. */
 export async function startFaultProxy(): Promise<FaultProxy> {
   let [targets, turn]: [readonly number[], number] = [[0], 0]
-  let armed: ArmedFault | null = null
+  const armed: ArmedFault[] = []
   const replies = createHeldReplies()
   let delayMs = 0
   const sockets = new Set<Socket>()
@@ -57,16 +57,8 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   }
 
   /** Whether a chunk goes through. */
-  const passes = (client: Socket, direction: Fault['swallows'], chunk: Buffer): boolean => {
-    if (armed === null) return true
-    if (direction === 'request' && armed.struckBy === null && chunk.includes(armed.marker)) {
-      armed.seen += 1
-      if (armed.seen === (armed.nth ?? 1)) armed.struckBy = client
-    }
-    if (armed.struckBy !== client || armed.swallows !== direction) return true
-    armed.struck.resolve()
-    return false
-  }
+  const passes = (client: Socket, direction: Fault['swallows'], chunk: Buffer): boolean =>
+    armed.map((fault) => spares(fault, client, direction, chunk)).every((spared) => spared)
 
   const server = createServer((client) => {
     const upstream = connect(targets[turn++ % targets.length] ?? 0, '127.0.0.1')
@@ -95,8 +87,9 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       targets = ports
     },
     strike: (fault) => {
-      armed = { ...fault, seen: 0, struckBy: null, struck: Promise.withResolvers<void>() }
-      return armed.struck.promise
+      const struck = Promise.withResolvers<void>()
+      armed.push({ ...fault, seen: 0, struckBy: null, struck })
+      return struck.promise
     },
     holdReply: replies.hold,
     delay: (ms) => {
@@ -115,4 +108,15 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Whether a fault lets a chunk through. */
+function spares(fault: ArmedFault, client: Socket, direction: Fault['swallows'], chunk: Buffer): boolean {
+  if (direction === 'request' && fault.struckBy === null && chunk.includes(fault.marker)) {
+    fault.seen += 1
+    if (fault.seen === (fault.nth ?? 1)) fault.struckBy = client
+  }
+  if (fault.struckBy !== client || fault.swallows !== direction) return true
+  fault.struck.resolve()
+  return false
 }
