@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
+import { setup as startBrowser } from '../test/support/console/browser-setup.ts'
 import { startConsole } from '../test/support/console/open-console.ts'
 import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
 import { makeShopHandlers, seedHandlers } from './console/seed-handlers.ts'
@@ -31,6 +32,7 @@ const isInDocuments: WantedShots = (name, theme, size) => {
 }
 
 const stopMongod = await startMongod()
+const stopBrowser = await startBrowser()
 try {
   const providers = await makeShopProviders(Date.now())
   await using server = await startHandlerServer()
@@ -44,5 +46,6 @@ try {
   const files = await takeShots(console, shop, { folder, isWanted: given === undefined ? isInDocuments : () => true })
   process.stdout.write(`${files.join('\n')}\n`)
 } finally {
+  await stopBrowser?.()
   await stopMongod?.()
 }

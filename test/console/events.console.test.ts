@@ -1,6 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
@@ -11,14 +10,6 @@ beforeAll(async () => {
   console = await startConsole()
 })
 afterAll(() => console[Symbol.asyncDispose]())
-
-/** Opens the page of a new dead event. */
-async function openDead(eventId: string): Promise<Visit> {
-  const { id } = await pay(console, eventId, 1)
-  const visit = await console.open()
-  await visit.signIn(`/events/${id}`)
-  return visit
-}
 
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 
@@ -167,24 +158,6 @@ describe('the list of events', () => {
     expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 
-  it('shows duplicates and changed copies by one choice, with their numbers', async () => {
-    const { orderId } = await pay(console, 'evt_twice')
-    await pay(console, 'evt_once')
-    await console.system.deliver(paymentEvent('evt_twice', { orderId, amount: 300, note: 'changed' }))
-    // The gateway counts redeliveries a moment later, and the page reads the numbers only every 30 s.
-    await console.system.until('evt_twice', ({ mismatches }) => mismatches === 1)
-    await using visit = await console.open()
-    const { page } = visit
-    await visit.signIn('/')
-    await row(visit, 'evt_once').waitFor()
-    await page.getByLabel('Duplicates').getByText('Duplicates with another body (1)').waitFor({ state: 'attached' })
-    await page.getByLabel('Duplicates').selectOption('changed')
-    await row(visit, 'evt_once').waitFor({ state: 'detached' })
-    await row(visit, 'evt_twice').waitFor()
-    expect(new URL(page.url()).search).toBe('?duplicates=changed')
-    expect(visit.problems).toEqual([])
-  })
-
   it('is navigated with j and k, and Enter opens an event', async () => {
     await pay(console, 'evt_key_1')
     await pay(console, 'evt_key_2')
@@ -225,31 +198,6 @@ describe('an event', () => {
     expect([visit.clicks(), visit.problems]).toEqual([0, []])
   })
 
-  it('is replayed with two clicks, counted first, with a reason', async () => {
-    await using visit = await openDead('evt_replay')
-    const { page } = visit
-    await visit.click(page.getByRole('button', { name: 'Replay…' }))
-    await page.getByText('1 event will be due again.').waitFor()
-    await page.getByRole('textbox', { name: 'Reason' }).fill('the amount is right now')
-    await visit.click(page.getByRole('button', { name: 'Replay 1 event' }))
-    await page.getByText('finished').waitFor()
-    await page.getByText('1 of 1 event due again').waitFor()
-    const { replays } = await console.system.until('evt_replay', (record) => record.replays?.length === 1)
-    expect(replays?.[0]).toMatchObject({ by: 'alice', reason: 'the amount is right now' })
-    expect([visit.clicks(), visit.problems]).toEqual([2, []])
-  })
-
-  it('that is dead is closed with two clicks and a reason', async () => {
-    await using visit = await openDead('evt_close')
-    const { page } = visit
-    await visit.click(page.getByRole('button', { name: 'Close…' }))
-    await page.getByRole('textbox', { name: 'Reason' }).fill('refunded by hand')
-    await visit.click(page.getByRole('button', { name: 'Close the event' }))
-    await page.getByText('closed by alice: refunded by hand').waitFor()
-    expect(await page.getByRole('button', { name: 'Close…' }).isDisabled()).toBe(true)
-    expect([visit.clicks(), visit.problems]).toEqual([2, []])
-  })
-
   it('that is processed for too long is released with two clicks and a reason', async () => {
     const lease = { leaseOwner: 'stuck', leaseUntil: new Date(Date.now() + 50_000) }
     const record = sampleRecord({ eventId: 'evt_held', state: 'processing', begun: true, ...lease })
@@ -283,28 +231,6 @@ describe('an event', () => {
     expect(await alert.textContent()).toMatch(
       /No event has this id.*Check the address.*not_found.*Request [0-9a-f-]{36}/,
     )
-  })
-})
-
-describe('many events', () => {
-  it('are replayed by their filter with two clicks, counted first, at a rate, and the replay is cancelled', async () => {
-    for (const number of [1, 2, 3]) await pay(console, `evt_many_${number}`, 1)
-    await using visit = await console.open()
-    const { page } = visit
-    await visit.signIn('/events?state=dead')
-    await row(visit, 'evt_many_3').waitFor()
-    const dead = await console.system.events.countDocuments({ state: 'dead' })
-    await visit.click(page.getByRole('button', { name: 'Replay these…' }))
-    await page.getByText(`${dead} events will be due again.`).waitFor()
-    await page.getByRole('textbox', { name: 'Reason' }).fill('prices are right now')
-    await page.getByLabel('Events per second').fill('1')
-    await visit.click(page.getByRole('button', { name: `Replay ${dead} events` }))
-    expect(visit.clicks()).toBe(2)
-    await visit.click(page.getByRole('button', { name: 'Cancel the replay' }))
-    await page.getByText('cancelled').waitFor()
-    await page.getByRole('link', { name: 'Replays' }).click()
-    await page.getByRole('cell', { name: 'prices are right now' }).waitFor()
-    expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 })
 

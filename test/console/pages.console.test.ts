@@ -33,29 +33,6 @@ it('two clicks show why a delivery was refused, without its body', async () => {
   expect([visit.clicks(), visit.problems]).toEqual([2, []])
 })
 
-it('a parked receipt is released with two clicks and a reason', async () => {
-  const { system } = console
-  const orderId = await system.order()
-  expect(await system.deliver(paymentEvent('evt_receipt', { orderId }))).toBe(200)
-  await system.until('evt_receipt', ({ state }) => state === 'done')
-  await using visit = await console.open()
-  const { page } = visit
-  await visit.signIn('/receipts')
-  await page.getByRole('link', { name: orderId }).waitFor()
-  await page.getByText('3.00 EUR').waitFor()
-  await page.getByRole('cell', { name: 'sent', exact: true }).waitFor()
-  const orders = system.events.db.client.db(`${system.events.dbName}_fulfilment`).collection<{ _id: string }>('orders')
-  await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
-  await visit.click(page.getByRole('button', { name: 'Release…' }))
-  await page.getByRole('textbox', { name: 'Reason' }).fill('the customer has none')
-  await visit.click(page.getByRole('button', { name: 'Release the receipt' }))
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Release…' }).waitFor({ state: 'detached' })
-  const { items } = await system.operator().audit.list.query()
-  expect(items[0]).toMatchObject({ by: 'alice', action: 'receipts.release', reason: 'the customer has none' })
-  expect([visit.clicks(), visit.problems]).toEqual([2, []])
-})
-
 it('each secret shows what its rotation still waits for', async () => {
   const { system } = console
   for (const secret of [system.secrets.newer, system.secrets.older]) {

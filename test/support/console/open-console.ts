@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import { requireTool } from '../../../scripts/tools/find-tool.ts'
 
 /** Chromium, and the system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
@@ -27,14 +26,9 @@ export interface Visit extends AsyncDisposable {
   clicks(): number
 }
 
-const ARGUMENTS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync'],
-]
-
 const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
 
-/** Starts a system, with these settings of its gateway, and a browser. */
+/** Starts a system, with these settings of its gateway, and connects to the browser of this run. */
 export async function startConsole(settings?: Readonly<Record<string, string>>): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
@@ -42,7 +36,9 @@ export async function startConsole(settings?: Readonly<Record<string, string>>):
     await startOperatedSystem(database, { consoleFolder: DIST, ...(settings === undefined ? {} : { settings }) }),
   )
   const url = system.gateway.adminUrl
-  const browser = await chromium.launch({ executablePath: await requireTool('chromium'), args: ARGUMENTS })
+  const address = process.env.TEST_BROWSER
+  if (address === undefined) throw new Error('TEST_BROWSER is not set: there is no Chromium')
+  const browser = await chromium.connect(address)
   resources.defer(() => browser.close())
   const owned = resources.move()
   return {
