@@ -65,6 +65,9 @@ describe.each([...SCHEMES.keys()])('oncehook send by %s', (scheme) => {
     expect(paid).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.stringMatching(/Order \S+ is paid\n$/) })
     const failed = await send(scheme, '--type', 'failed')
     expect(failed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('pending -> payment_failed') })
+    const printed = paid.stdout + failed.stdout
+    const hidden = [token, simulated.get(scheme)?.secret.signWith].filter((secret) => secret)
+    for (const secret of hidden) expect(printed).not.toContain(secret)
   })
 
   it('is refused with a tampered signature, or says that there is no signature', async () => {

@@ -4,7 +4,7 @@ import { openHandlersFile } from '@oncehook/gateway/testing/handlers/handlers-fi
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runToEnd } from '../support/stack/service-under-test.ts'
+import { runCommand } from '../../packages/cli/src/testing/run-command.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
@@ -22,12 +22,12 @@ function configure(...names: string[]): Promise<void> {
 await configure('billing', 'search')
 const system = resources.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE } }))
 
-/** Runs the command line as a process. */
+/** Runs the command line. */
 async function oncehook(...args: string[]) {
-  const settings = { ONCEHOOK_OPERATOR_TOKEN: system.tokens.operators.alice, ONCEHOOK_DATA: folder }
-  const ran = await runToEnd({ name: 'cli', args: [...args, '--admin-url', system.gateway.adminUrl], settings })
-  expect(ran.stdout + ran.stderr).not.toContain('whsec_')
-  return ran
+  const context = { operatorToken: system.tokens.operators.alice, dataFolder: folder }
+  const { exitCode: code, ...printed } = await runCommand([...args, '--admin-url', system.gateway.adminUrl], context)
+  expect(printed.stdout + printed.stderr).not.toContain('whsec_')
+  return { code, ...printed }
 }
 
 /** The output of a command that must succeed. */
@@ -57,7 +57,6 @@ const callsOf = (handler: string, eventId: string) =>
 const reason = ['--reason', 'for the test']
 const ALL_DONE = { fulfilment: 'done', billing: 'done', search: 'done' }
 
-// Each command is a process, which starts slowly on a busy machine.
 describe('the command line', () => {
   it('lists handlers, pauses one and resumes it', async () => {
     expect(await said('handlers', 'pause', 'search', ...reason)).toContain('Paused: tasks of search are stored')

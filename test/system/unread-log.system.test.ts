@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openUnreadPipe } from '@oncehook/kernel/testing/unread-pipe'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { createOrders } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { type ReplacedService, replaceService } from '../support/stack/replaced-service.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
+
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+const stack = resources.use(await startStack())
 
 // A write that does not fit into a page of the pipe starts the next page, so a full pipe may contain just over 32 KiB.
 const LEAST_WHEN_FULL = 32_768
@@ -17,7 +21,7 @@ async function droppedLines(port: number): Promise<number> {
 }
 
 /** Delivers events that nothing handles, each until it is answered with 200. */
-async function deliverStrange(stack: Stack, count: number): Promise<void> {
+async function deliverStrange(count: number): Promise<void> {
   const [order = expect.unreachable()] = await createOrders(stack, 1)
   await using source = new WebhookSource(stack.provider('acme'), PACE)
   for (let n = 0; n < count; n += 1) source.add(paymentOf(order, { type: 'invoice.created' }))
@@ -26,9 +30,9 @@ async function deliverStrange(stack: Stack, count: number): Promise<void> {
 }
 
 /** Delivers until log lines are lost, and returns their number. Forged deliveries write too few lines for that. */
-async function deliverUntilLost(stack: Stack): Promise<number> {
+async function deliverUntilLost(): Promise<number> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    await deliverStrange(stack, 1_000)
+    await deliverStrange(1_000)
     const dropped = await droppedLines(stack.place.adminPort)
     if (dropped > 0) return dropped
   }
@@ -57,27 +61,25 @@ async function stopInOrder(service: ReplacedService): Promise<void> {
  */
 describe('FP-35: a service whose log nobody reads', () => {
   it('loses lines, not deliveries, and counts them; the reader finds the rest, and how many were lost', async () => {
-    await using stack = await startStack()
     using pipe = openUnreadPipe()
     await using gateway = await replaceService(stack, 'gateway', { stdout: pipe.writeEnd })
-    expect(await deliverUntilLost(stack)).toBeGreaterThan(0)
+    expect(await deliverUntilLost()).toBeGreaterThan(0)
     // These are the lines of deliveries that were in progress then.
     const dropped = await untilSteady(() => droppedLines(stack.place.adminPort))
 
     pipe.read()
     const told = () => pipe.lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'log.lines-dropped')
     await expect.poll(told).toMatchObject({ level: 'warn', lines: dropped })
-    await deliverStrange(stack, 1)
+    await deliverStrange(1)
     await stopInOrder(gateway)
     await expect.poll(() => JSON.parse(pipe.lines.at(-1) ?? '{}')).toMatchObject({ msg: 'service.stopped' })
   })
 
   it('accepts deliveries in all workers, and stops cleanly', async () => {
-    await using stack = await startStack()
     using pipe = openUnreadPipe()
     const settings = { WORKERS: '2' }
     await using gateway = await replaceService(stack, 'gateway', { stdout: pipe.writeEnd, settings })
-    await deliverStrange(stack, 1_200)
+    await deliverStrange(1_200)
     await stopInOrder(gateway)
     pipe.read()
     await expect.poll(() => pipe.lines.join('\n').length).toBeGreaterThan(LEAST_WHEN_FULL)
@@ -85,7 +87,6 @@ describe('FP-35: a service whose log nobody reads', () => {
   })
 
   it('applies payments', async () => {
-    await using stack = await startStack()
     using pipe = openUnreadPipe()
     await using fulfilment = await replaceService(stack, 'fulfilment', { stdout: pipe.writeEnd })
     const orders = await createOrders(stack, 600)
