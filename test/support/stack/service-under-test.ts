@@ -170,17 +170,9 @@ export interface RunToEnd {
   readonly stderr: string
 }
 
-/** A program of ours and how it is called. */
-export interface Program {
-  /** Its package: `packages/<name>/src/main.ts`. */
-  readonly name: string
-  readonly args?: readonly string[]
-  readonly settings: Settings
-}
-
-/** Runs a program to its end, for a minute at most. */
-export async function runToEnd({ name, args = [], settings }: Program): Promise<RunToEnd> {
-  const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts'), ...args], {
+/** Runs a service to its end, for a minute at most. */
+export async function runToEnd(name: 'gateway' | 'fulfilment', settings: Settings): Promise<RunToEnd> {
+  const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts')], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
