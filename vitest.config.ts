@@ -56,6 +56,7 @@ export default defineConfig({
         test: {
           name: 'http',
           include: ['test/http/**/*.test.ts'],
+          ...LOADED_ONCE,
           ...TWO_SYSTEMS_AT_ONCE,
           sequence: { groupOrder: 5 },
         },
@@ -65,6 +66,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
+          ...LOADED_ONCE,
           ...TWO_SYSTEMS_AT_ONCE,
           sequence: { groupOrder: 6 },
         },
@@ -73,7 +75,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'console',
+          globalSetup: ['test/support/console/browser-setup.ts'],
           include: ['test/console/**/*.test.ts'],
+          ...LOADED_ONCE,
           ...TWO_SYSTEMS_AT_ONCE,
           sequence: { groupOrder: 7 },
         },
