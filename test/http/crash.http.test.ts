@@ -42,7 +42,7 @@ async function send(method: string, path: string, { headers = {}, body }: { head
 
 /** Sends the same request repeatedly, as its answers ask, until it succeeds. */
 async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
-  for (let tries = 0; tries < 60; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const told = await request().catch(() => null)
     if (told !== null && ![409, 500, 503].includes(told.status)) return told
     if (told !== null) expect(told.headers.get('retry-after')).toBe('1')

@@ -79,7 +79,7 @@ describe('FP-35: a service whose log nobody reads', () => {
     using pipe = openUnreadPipe()
     const settings = { WORKERS: '2' }
     await using gateway = await replaceService(stack, 'gateway', { stdout: pipe.writeEnd, settings })
-    await deliverStrange(1_200)
+    await deliverStrange(600)
     await stopInOrder(gateway)
     pipe.read()
     await expect.poll(() => pipe.lines.join('\n').length).toBeGreaterThan(LEAST_WHEN_FULL)
@@ -89,7 +89,7 @@ describe('FP-35: a service whose log nobody reads', () => {
   it('applies payments', async () => {
     using pipe = openUnreadPipe()
     await using fulfilment = await replaceService(stack, 'fulfilment', { stdout: pipe.writeEnd })
-    const orders = await createOrders(stack, 600)
+    const orders = await createOrders(stack, 300)
     await using source = new WebhookSource(stack.provider('acme'), PACE)
     for (const order of orders) source.add(paymentOf(order))
     await source.run()
