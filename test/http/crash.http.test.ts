@@ -72,6 +72,8 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
+const HOUR_MS = 3_600_000
+
 const names = () => ({ key: randomUUID(), customerId: `cus_${randomUUID()}` })
 
 /** A request that a crash interrupts, and what has to be true once the service is back. */
@@ -107,8 +109,11 @@ function keyTaken([why, { onKey, swallows }]: Loss): Interrupted {
     struck: beforeDatabase.strike({ marker: onKey ? key : customerId, swallows }),
     async afterwards() {
       // The driver may send a swallowed command once more; the holder of the key is dead in either case.
+      const leased = (until: number) =>
+        database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(until) } })
+      await leased(Date.now() + HOUR_MS)
       await expect.poll(async () => (await post(key, customerId)()).status, { message: why }).toBe(409)
-      await database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(0) } })
+      await leased(0)
       const answer = await sendUntilThrough(post(key, customerId))
       expect(answer.headers.get('idempotent-replayed'), why).toBeNull()
       await expectOneOrder(answer, { key, customerId })
