@@ -9,11 +9,8 @@ CONSTANTS
     Calls,        \* places for calls that are in progress at fulfilment
     Events,       \* the ids that providers send
     Orders,
-    Payments,
     OrderOf,      \* event -> the order that it is about
     PaymentOf,    \* event -> its payment
-    Old,          \* the gateways of release 0.1.0: a lease for each record. The others have one lease for each process
-    Guard,        \* what keeps a payment to one order, PAYMENT_GUARD: "index" or "reservation"
     MaxFaults,    \* how many things go wrong in one history, each at any step
     MaxAsked,     \* how often, in one history, an event is sent again after its 200, replayed or released, or an order changes
     Admits,       \* whether new records may be claimed on insert: {TRUE}, or {TRUE, FALSE} for either
@@ -22,7 +19,6 @@ CONSTANTS
 OneOrder == [e \in Events |-> "o1"]
 TwoOrders == [e \in Events |-> IF e = "e1" THEN "o1" ELSE "o2"]
 OnePayment == [e \in Events |-> "p1"]
-TwoPayments == [e \in Events |-> IF e = "e1" THEN "p1" ELSE "p2"]
 
 (* Gateways are alike, and so are calls: TLC checks one of several equal histories. *)
 AlikeCalls == Permutations(Calls)
@@ -31,18 +27,15 @@ Alike == Permutations(Gateways) \cup AlikeCalls
 Has(step) == step \notin Missing
 
 Steps == {"majority", "concern first", "verdict first", "takeover", "sweep", "fence",
-          "marker", "join", "condition", "order majority", "majority read",
-          "index", "reservation", "reservation majority", "reservation read", "reservation version", "move"}
+          "marker", "join", "condition", "order majority", "majority read", "index"}
 
-ASSUME Missing \subseteq Steps /\ Old \subseteq Gateways /\ Guard \in {"index", "reservation"}
+ASSUME Missing \subseteq Steps
 
 VARIABLES
     inbox,        \* event -> its record, as the primary of the database has it
     inboxM,       \* the same, as a majority has it: this is never rolled back
     orders,       \* order -> its document, as the primary has it
     ordersM,      \* the same, as a majority has it
-    payments,     \* payment -> the order and the version that it is reserved for, as the primary has it
-    paymentsM,    \* the same, as a majority has it
     lag,          \* the collections whose new writes reach no majority at present
     insert,       \* gateway -> its insert command; one is in progress at a time
     known,        \* gateway -> the events that it remembers as durable
@@ -55,7 +48,7 @@ VARIABLES
     asked
 
 inboxes == <<inbox, inboxM>>
-books == <<orders, ordersM, payments, paymentsM>>
+books == <<orders, ordersM>>
 accepting == <<insert, known>>
 dispatching == <<held, alive, call>>
 budget == <<faults, asked>>
@@ -67,19 +60,14 @@ vars == <<inboxes, books, lag, accepting, dispatching, acked, trespass, budget>>
 Absent == [state |-> "absent", owner |-> "nobody", fence |-> 0, outcome |-> "none"]
 NoClaim == [step |-> "none", fence |-> 0, result |-> "none"]
 NoInsert == [phase |-> "none", group |-> {}, new |-> {}, claimed |-> {}]
-NoReservation == [order |-> "none", version |-> 0]
-NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, found |-> NoReservation, result |-> "none"]
+NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, result |-> "none"]
 (* `effects` and `by` are for the invariants only: how often, and by which events, the order was paid. *)
 NewOrder == [version |-> 0, applied |-> {}, paid |-> "none", deleted |-> FALSE, effects |-> 0, by |-> {}]
 
-InitBooks ==
-    /\ orders = [o \in Orders |-> NewOrder] /\ ordersM = orders
-    /\ payments = [p \in Payments |-> NoReservation] /\ paymentsM = payments
-    /\ lag = {}
-
 Init ==
     /\ inbox = [e \in Events |-> Absent] /\ inboxM = inbox
-    /\ InitBooks
+    /\ orders = [o \in Orders |-> NewOrder] /\ ordersM = orders
+    /\ lag = {}
     /\ insert = [g \in Gateways |-> NoInsert]
     /\ known = [g \in Gateways |-> {}]
     /\ held = [g \in Gateways |-> [e \in Events |-> NoClaim]]
@@ -95,9 +83,6 @@ WriteInbox(new) ==
 WriteOrders(new) ==
     /\ orders' = new
     /\ ordersM' = IF "orders" \in lag THEN ordersM ELSE new
-WritePayments(new) ==
-    /\ payments' = new
-    /\ paymentsM' = IF "payments" \in lag THEN paymentsM ELSE new
 
 Fault == faults < MaxFaults /\ faults' = faults + 1 /\ UNCHANGED asked
 Ask == asked < MaxAsked /\ asked' = asked + 1 /\ UNCHANGED faults
@@ -169,18 +154,11 @@ ClaimDue(g, e) == inbox[e].state = "pending" /\ Claim(g, e) /\ NoFault
 
 Holds(g, e) == held[g][e].step # "none" /\ held[g][e].fence = inbox[e].fence
 
-(* With an old gateway on either side, the lease of the record counts. Only its holder extends it, and the lease of a    *)
-(* record that a new gateway has is never extended: JumpClock.                                                           *)
-LeaseOfRecord(g, owner) == g \in Old \/ owner \in Old
-
 (* Whether time alone lets `g` take over a record. "gone" was a process that has died. The lease of a process covers all *)
 (* that the process ever wrote its name on, held or not.                                                                 *)
 LeaseHasEnded(g, e) ==
     LET owner == inbox[e].owner IN
-    IF owner = "gone" THEN TRUE
-    ELSE IF owner = g THEN g \in Old /\ ~Holds(g, e) /\ e \notin insert[g].group
-    ELSE IF LeaseOfRecord(g, owner) THEN ~Holds(owner, e)
-    ELSE ~alive[owner]
+    IF owner = "gone" THEN TRUE ELSE owner # g /\ ~alive[owner]
 
 TakeOver(g, e) ==
     /\ Has("takeover") /\ inbox[e].state = "processing" /\ LeaseHasEnded(g, e)
@@ -190,7 +168,7 @@ TakeOver(g, e) ==
 (* result was not written. Nobody else would take them, because `g` lives. The code waits 20 s before. Here, the answer  *)
 (* may still come later: the raised fence makes it harmless.                                                             *)
 ReleaseStray(g, e) ==
-    /\ Has("sweep") /\ g \notin Old
+    /\ Has("sweep")
     /\ inbox[e].state = "processing" /\ inbox[e].owner = g /\ ~Holds(g, e)
     /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
     /\ NoFault /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
@@ -257,60 +235,8 @@ Read(c) ==
          THEN [@ EXCEPT !.step = "answer", !.result = "never"]
          ELSE IF Has("join") /\ order.paid # "none"
          THEN [@ EXCEPT !.step = "write", !.result = "already_paid", !.seen = order.version]
-         ELSE [@ EXCEPT !.step = IF Guard = "reservation" /\ Has("reservation") THEN "reserve" ELSE "write",
-                        !.result = "applied", !.seen = order.version]]
+         ELSE [@ EXCEPT !.step = "write", !.result = "applied", !.seen = order.version]]
     /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
-
------------------------------------------------------------------------------
-(* Reservations: payments/guard. A payment is reserved for one version of one order, before that version is paid. *)
-
-Wanted(c) == [order |-> Order(c), version |-> call[c].seen]
-
-WaitsFor(x) == x \in lag /\ (x = "payments" => Has("reservation majority"))
-
-(* An insert. It does nothing if the payment is reserved already. *)
-Reserve(c) ==
-    LET p == PaymentOf[call[c].event] IN
-    /\ call[c].step = "reserve"
-    /\ IF payments[p] = NoReservation
-       THEN /\ WritePayments([payments EXCEPT ![p] = Wanted(c)])
-            /\ call' = [call EXCEPT ![c].step = IF WaitsFor("payments") THEN "reserving" ELSE "write"]
-       ELSE /\ UNCHANGED <<payments, paymentsM>>
-            /\ call' = [call EXCEPT ![c].step = "decide"]
-    /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
-
-(* The meaning of an existing reservation, by what a majority has. After a crash, the retry finds its own. That of       *)
-(* another order may be moved if that order was never paid with it and has a later version: then no update that was      *)
-(* allowed by the reservation can match any more. Otherwise the other order may still be paid: decide again.             *)
-Decide(c) ==
-    LET p == PaymentOf[call[c].event]
-        found == paymentsM[p]
-        other == IF Has("reservation read") THEN ordersM[found.order] ELSE orders[found.order]
-        isLater == Has("reservation version") => other.version > found.version IN
-    /\ call[c].step = "decide"
-    /\ call' = [call EXCEPT ![c] =
-         IF found = NoReservation THEN [@ EXCEPT !.step = "answer", !.result = "later"]
-         ELSE IF found.order = Order(c)
-         THEN IF found.version >= call[c].seen THEN [@ EXCEPT !.step = "write"]
-              ELSE [@ EXCEPT !.step = "move", !.found = found]
-         ELSE IF other.paid = p THEN [@ EXCEPT !.step = "answer", !.result = "never"]
-         ELSE IF isLater /\ Has("move") THEN [@ EXCEPT !.step = "move", !.found = found]
-         ELSE [@ EXCEPT !.step = "sent"]]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
-
-(* Moves the reservation, unless another call was faster. Then reads what a majority has. *)
-Move(c) ==
-    LET p == PaymentOf[call[c].event] IN
-    /\ call[c].step = "move"
-    /\ IF payments[p] = call[c].found
-       THEN WritePayments([payments EXCEPT ![p] = Wanted(c)])
-       ELSE UNCHANGED <<payments, paymentsM>>
-    /\ call' = [call EXCEPT ![c] =
-         [@ EXCEPT !.step = IF WaitsFor("payments") THEN "moving" ELSE "decide", !.found = NoReservation]]
-    /\ NoFault /\ UNCHANGED <<inboxes, orders, ordersM, lag, accepting, held, alive, acked, trespass>>
-
------------------------------------------------------------------------------
-(* The update of the order. *)
 
 PaidBy(e, order) ==
     [order EXCEPT !.version = @ + 1, !.applied = @ \cup {e}, !.paid = PaymentOf[e], !.effects = @ + 1, !.by = @ \cup {e}]
@@ -323,7 +249,7 @@ Write(c) ==
         matches == /\ Has("condition") => order.version = call[c].seen
                    /\ Has("marker") => e \notin order.applied
         others == Orders \ {Order(c)}
-        isUsed == /\ result = "applied" /\ Guard = "index" /\ Has("index")
+        isUsed == /\ result = "applied" /\ Has("index")
                   /\ \E o \in others : orders[o].paid = PaymentOf[e]
         isUsedM == \E o \in others : ordersM[o].paid = PaymentOf[e] IN
     /\ call[c].step = "write"
@@ -336,7 +262,7 @@ Write(c) ==
                  IF "orders" \in lag /\ Has("order majority") THEN "writing" ELSE "answer"]
             /\ WriteOrders([orders EXCEPT ![Order(c)] =
                  IF result = "applied" THEN PaidBy(e, order) ELSE [order EXCEPT !.applied = @ \cup {e}]])
-    /\ NoFault /\ UNCHANGED <<inboxes, payments, paymentsM, lag, accepting, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, lag, accepting, held, alive, acked, trespass>>
 
 (* The calls of `ended` end. Each gateway that still waits for one gets its result. *)
 EndCalls(ended, result(_)) ==
@@ -370,7 +296,7 @@ ChangeOrder(o) ==
     /\ \E deleted \in BOOLEAN :
          /\ orders[o].paid # "none" /\ orders[o].deleted => deleted
          /\ WriteOrders([orders EXCEPT ![o].version = @ + 1, ![o].deleted = deleted])
-    /\ UNCHANGED <<inboxes, payments, paymentsM, lag, accepting, dispatching, acked, trespass>>
+    /\ UNCHANGED <<inboxes, lag, accepting, dispatching, acked, trespass>>
 
 -----------------------------------------------------------------------------
 (* What goes wrong. Each costs one of MaxFaults. *)
@@ -437,19 +363,14 @@ LoseClaim(g, e) ==
     /\ held' = [held EXCEPT ![g][e] = NoClaim]
     /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
 
-(* The clock of the database jumps, or a holder sleeps: the lease of a record ends, and its holder does not know. *)
-JumpClock(g, e) ==
-    /\ Has("takeover") /\ inbox[e].state = "processing"
-    /\ inbox[e].owner \in Gateways \ {g} /\ LeaseOfRecord(g, inbox[e].owner) /\ ~LeaseHasEnded(g, e)
-    /\ Fault /\ Claim(g, e)
-
-(* The same for the lease of a process. A process that stops ends its lease itself, whatever it still holds. *)
+(* The clock of the database jumps, or a process sleeps: its lease ends, and it does not know. A process that stops      *)
+(* ends its lease itself, whatever it still holds.                                                                       *)
 EndLease(g) ==
-    /\ Fault /\ g \notin Old /\ alive[g]
+    /\ Fault /\ alive[g]
     /\ alive' = [alive EXCEPT ![g] = FALSE]
     /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
 
-Collections == {"inbox", "orders"} \cup (IF Guard = "reservation" THEN {"payments"} ELSE {})
+Collections == {"inbox", "orders"}
 
 (* From now on, writes reach the primary only. *)
 Lag(x) ==
@@ -463,28 +384,22 @@ Replicate(x) ==
     /\ x \in lag /\ lag' = lag \ {x}
     /\ inboxM' = IF x = "inbox" THEN inbox ELSE inboxM
     /\ ordersM' = IF x = "orders" THEN orders ELSE ordersM
-    /\ paymentsM' = IF x = "payments" THEN payments ELSE paymentsM
     /\ insert' = [g \in Gateways |->
          IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "durable"] ELSE insert[g]]
     /\ call' = [c \in Calls |->
-         IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"]
-         ELSE IF x = "payments" /\ call[c].step = "reserving" THEN [call[c] EXCEPT !.step = "write"]
-         ELSE IF x = "payments" /\ call[c].step = "moving" THEN [call[c] EXCEPT !.step = "decide"]
-         ELSE call[c]]
-    /\ NoFault /\ UNCHANGED <<inbox, orders, payments, known, held, alive, acked, trespass>>
+         IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"] ELSE call[c]]
+    /\ NoFault /\ UNCHANGED <<inbox, orders, known, held, alive, acked, trespass>>
 
 RollBack(x) ==
     /\ x \in lag /\ lag' = lag \ {x}
     /\ inbox' = IF x = "inbox" THEN inboxM ELSE inbox
     /\ orders' = IF x = "orders" THEN ordersM ELSE orders
-    /\ payments' = IF x = "payments" THEN paymentsM ELSE payments
     /\ insert' = [g \in Gateways |->
          IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "failed"] ELSE insert[g]]
     /\ call' = [c \in Calls |->
-         IF \/ x = "orders" /\ call[c].step = "writing"
-            \/ x = "payments" /\ call[c].step \in {"reserving", "moving"}
+         IF x = "orders" /\ call[c].step = "writing"
          THEN [call[c] EXCEPT !.step = "answer", !.result = "later"] ELSE call[c]]
-    /\ NoFault /\ UNCHANGED <<inboxM, ordersM, paymentsM, known, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxM, ordersM, known, held, alive, acked, trespass>>
 
 -----------------------------------------------------------------------------
 
@@ -494,9 +409,9 @@ Next ==
          \/ Crash(g) \/ CutInsert(g) \/ InsertTimesOut(g) \/ EndLease(g)
     \/ \E g \in Gateways, e \in Events :
          \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ ReleaseStray(g, e) \/ Send(g, e) \/ Settle(g, e)
-         \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseClaim(g, e) \/ JumpClock(g, e)
+         \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseClaim(g, e)
     \/ \E c \in Calls :
-         \/ Read(c) \/ Reserve(c) \/ Decide(c) \/ Move(c) \/ Write(c) \/ Reply(c)
+         \/ Read(c) \/ Write(c) \/ Reply(c)
          \/ LoseCall(c) \/ RepeatCall(c) \/ CallTimesOut(c)
     \/ \E e \in Events : Replay(e) \/ Release(e)
     \/ \E o \in Orders : ChangeOrder(o)
@@ -511,24 +426,10 @@ Fairness ==
          /\ WF_vars(\E g \in Gateways : ClaimDue(g, e))
          /\ WF_vars(\E g \in Gateways : TakeOver(g, e))
          /\ WF_vars(\E g \in Gateways : ReleaseStray(g, e))
-    /\ \A c \in Calls : WF_vars(Read(c) \/ Reserve(c) \/ Decide(c) \/ Move(c) \/ Write(c)) /\ WF_vars(Reply(c))
+    /\ \A c \in Calls : WF_vars(Read(c) \/ Write(c)) /\ WF_vars(Reply(c))
     /\ \A x \in Collections : WF_vars(Replicate(x) \/ RollBack(x))
 
 Spec == Init /\ [][Next]_vars /\ Fairness
-
-(* The same from where each event has been accepted and is about to be sent, to check payments at a larger size. *)
-InitAccepted ==
-    /\ \E g \in Gateways :
-         /\ inbox = [e \in Events |-> Record(g, TRUE)] /\ inboxM = inbox
-         /\ known = [one \in Gateways |-> IF one = g THEN Events ELSE {}]
-         /\ held = [one \in Gateways |-> [e \in Events |->
-              IF one = g THEN [step |-> "ready", fence |-> 1, result |-> "none"] ELSE NoClaim]]
-    /\ acked = Events
-    /\ insert = [g \in Gateways |-> NoInsert] /\ alive = [g \in Gateways |-> TRUE]
-    /\ InitBooks /\ call = [c \in Calls |-> NoCall]
-    /\ trespass = FALSE /\ faults = 0 /\ asked = 0
-
-SpecOfPayments == InitAccepted /\ [][Next]_vars /\ Fairness
 
 -----------------------------------------------------------------------------
 (* What must always be true. *)

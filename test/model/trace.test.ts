@@ -109,36 +109,26 @@ async function refusals(trace: Trace, context: TestContext): Promise<string[]> {
   return checkTrace({ jar: await requireTool('tlc', context), folder, trace })
 }
 
-const GUARDS = [
-  {
-    guard: 'index',
-    phases: [
-      ...[loseAnswer, deliverTwice, payAgain, payTwoOrders, replayApplied],
-      ...[killGateway, killBeforeAnswer, killFulfilment, outliveLease],
-    ],
-  },
-  { guard: 'reservation', phases: [deliverTwice, payAgain, payTwoOrders, replayApplied, killFulfilment] },
-] as const
+const PHASES = [
+  ...[loseAnswer, deliverTwice, payAgain, payTwoOrders, replayApplied],
+  ...[killGateway, killBeforeAnswer, killFulfilment, outliveLease],
+]
 
 describe('a recorded run with faults', () => {
-  it.for(GUARDS)('is explained by the model: $guard', { timeout: LONGEST_MS }, async ({ guard, phases }, context) => {
-    await using run = await startRecordedRun({ sources: repository, guard })
-    for (const phase of phases) {
+  it('is explained by the model', { timeout: LONGEST_MS }, async (context) => {
+    await using run = await startRecordedRun(repository)
+    for (const phase of PHASES) {
       await phase(run)
       if (phase !== loseAnswer) await run.stack.untilSettled()
     }
     const { lines, trace } = await run.finish()
     const steps = new Set(lines.flatMap(({ step = [] }) => step))
-    expect(steps.has('reserve')).toBe(guard === 'reservation')
-    expect(steps.has('look')).toBe(guard === 'reservation')
     expect(steps.has('replay')).toBe(true)
     expect(trace.payments.flat().length).toBeGreaterThan(100)
-    if (guard === 'index') {
-      const { fromDead, fromSleeper, strays } = countTakeovers(lines)
-      expect(fromDead).toBeGreaterThan(0)
-      expect(fromSleeper).toBeGreaterThan(0)
-      expect(strays).toBe(1)
-    }
+    const { fromDead, fromSleeper, strays } = countTakeovers(lines)
+    expect(fromDead).toBeGreaterThan(0)
+    expect(fromSleeper).toBeGreaterThan(0)
+    expect(strays).toBe(1)
     expect(await refusals(trace, context)).toEqual([])
   })
 })
@@ -150,7 +140,6 @@ describe('a wrong program', () => {
       file: 'packages/gateway/src/inbox/inbox.ts',
       find: 'const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)',
       replace: "void group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)\n      const verdict = 'stored'",
-      guard: 'index' as const,
       run: deliverTwice,
       tells: 'begin [kind |-> "answer"',
     },
@@ -159,7 +148,6 @@ describe('a wrong program', () => {
       file: 'packages/kernel/src/mongo/majority.ts',
       find: "w: 'majority'",
       replace: 'w: 1',
-      guard: 'index' as const,
       run: deliverTwice,
       tells: 'concern |-> "1"',
     },
@@ -168,7 +156,6 @@ describe('a wrong program', () => {
       file: 'packages/gateway/src/inbox/claims/held-claims.ts',
       find: "state: 'processing', leaseOwner: owner, fence }",
       replace: "state: 'processing' }",
-      guard: 'index' as const,
       run: outliveLease,
       tells: 'result |-> "later", verdict |-> "kept"]',
     },
@@ -177,7 +164,6 @@ describe('a wrong program', () => {
       file: 'packages/fulfilment/src/payments/order-update.ts',
       find: '    version: order.version,\n',
       replace: '',
-      guard: 'index' as const,
       run: deliverTwice,
       tells: 'end [kind |-> "write"',
     },
@@ -188,7 +174,6 @@ describe('a wrong program', () => {
       replace:
         'void sendUpdates(db, { update: ORDERS, updates: sent.map(({ statement }) => statement) })\n' +
         '    reply = { n: sent.length, refused: [] }',
-      guard: 'index' as const,
       run: deliverTwice,
       tells: 'begin [kind |-> "reply"',
     },
@@ -197,7 +182,6 @@ describe('a wrong program', () => {
       file: 'packages/fulfilment/src/payments/decide-order.ts',
       find: "? marker.outcome : 'duplicate'",
       replace: '? marker.outcome : marker.outcome',
-      guard: 'index' as const,
       run: killBeforeAnswer,
       tells: 'end [kind |-> "call"',
     },
@@ -206,32 +190,13 @@ describe('a wrong program', () => {
       file: 'packages/fulfilment/src/orders/stored/order-document.ts',
       find: '      unique: true,\n',
       replace: '',
-      guard: 'index' as const,
       run: payTwoOrders,
       tells: 'end [kind |-> "write"',
     },
-    {
-      breaks: 'a reservation of another order counts as its own',
-      file: 'packages/fulfilment/src/payments/guard/reserve-payments.ts',
-      find: 'if (found.orderId === one.orderId) return',
-      replace: 'if (found.orderId !== "") return',
-      guard: 'reservation' as const,
-      run: payTwoOrders,
-      tells: 'end [kind |-> "write"',
-    },
-    {
-      breaks: 'a reservation asks for no majority',
-      file: 'packages/fulfilment/src/payments/guard/reserve-payments.ts',
-      find: 'writeConcern: MAJORITY })',
-      replace: 'writeConcern: { w: 1 } })',
-      guard: 'reservation' as const,
-      run: deliverTwice,
-      tells: 'end [kind |-> "reserve"',
-    },
-  ])('is caught: $breaks', { timeout: LONGEST_MS }, async ({ run: act, tells, guard, ...mutation }, context) => {
+  ])('is caught: $breaks', { timeout: LONGEST_MS }, async ({ run: act, tells, ...mutation }, context) => {
     await using copy = await copySources(repository)
     const trace = await copy.withChanges([mutation], async () => {
-      await using run = await startRecordedRun({ sources: copy.folder, guard })
+      await using run = await startRecordedRun(copy.folder)
       await act(run)
       return (await run.finish()).trace
     })

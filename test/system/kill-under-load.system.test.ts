@@ -1,4 +1,3 @@
-import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
@@ -20,76 +19,56 @@ async function forgetSent(stack: Stack): Promise<number> {
   return (await stack.orderRecords.updateMany({ _id: { $in: ids } }, [{ $set: { receipts: forgotten } }])).modifiedCount
 }
 
-interface Reservation {
-  readonly _id: { readonly provider: string; readonly id: string }
-  readonly orderId: string
-}
-
-/** The payment of each order is reserved for it, and nothing else was needed: the orders have no unique index. */
-async function expectReserved({ place, orderRecords }: Stack): Promise<void> {
-  await using client = await new MongoClient(place.mongoUri).connect()
-  expect(await orderRecords.indexExists('payment_pays_one_order')).toBe(false)
-  const paid = await orderRecords.find({ status: 'paid' }).toArray()
-  const payments = client.db(place.fulfilmentDb).collection<Reservation>('payments')
-  const byOrder = new Map((await payments.find().toArray()).map(({ _id, orderId }) => [orderId, _id]))
-  expect(paid).toHaveLength(ORDERS)
-  for (const { _id, payment } of paid) expect(byOrder.get(_id)).toMatchObject({ id: payment?.id })
-}
-
 describe('under 200 deliveries a second', () => {
-  it.each(['index', 'reservation'])(
-    'every event answered 200 has exactly one effect, whichever process is killed, with the guard %s',
-    async (guard) => {
-      await using stack = await startStack({ fulfilment: { PAYMENT_GUARD: guard } })
-      const { gateway, fulfilment } = stack
-      await using source = new WebhookSource(stack.provider('acme'), PACE)
-      addMixedLoad(source, await createOrders(stack, ORDERS))
-      const finished = source.run()
+  it('every event answered 200 has exactly one effect, whichever process is killed', async () => {
+    await using stack = await startStack()
+    const { gateway, fulfilment } = stack
+    await using source = new WebhookSource(stack.provider('acme'), PACE)
+    addMixedLoad(source, await createOrders(stack, ORDERS))
+    const finished = source.run()
 
-      await source.untilAccepted(100)
-      const kills = [await gateway.kill('SIGKILL')]
-      await gateway.restart()
+    await source.untilAccepted(100)
+    const kills = [await gateway.kill('SIGKILL')]
+    await gateway.restart()
 
-      await source.untilAccepted(180)
-      kills.push(await fulfilment.kill('SIGKILL'))
-      await outlastReceiptLeases(stack)
-      await source.untilAccepted(240)
-      await fulfilment.restart()
+    await source.untilAccepted(180)
+    kills.push(await fulfilment.kill('SIGKILL'))
+    await outlastReceiptLeases(stack)
+    await source.untilAccepted(240)
+    await fulfilment.restart()
 
-      // Now kill the gateway while its calls wait for a fulfilment that does not answer: its claims die with it.
-      await source.untilAccepted(320)
-      fulfilment.pause()
-      await source.untilAccepted(360)
-      const inHand = () => stack.events.countDocuments({ state: 'processing' })
-      await until(inHand, (count) => count > 0)
-      kills.push(await gateway.kill('SIGKILL'))
-      const orphaned = await inHand()
-      fulfilment.resume()
-      await gateway.restart()
+    // Now kill the gateway while its calls wait for a fulfilment that does not answer: its claims die with it.
+    await source.untilAccepted(320)
+    fulfilment.pause()
+    await source.untilAccepted(360)
+    const inHand = () => stack.events.countDocuments({ state: 'processing' })
+    await until(inHand, (count) => count > 0)
+    kills.push(await gateway.kill('SIGKILL'))
+    const orphaned = await inHand()
+    fulfilment.resume()
+    await gateway.restart()
 
-      await source.untilAccepted(460)
-      const sent = () => stack.orderRecords.countDocuments({ 'receipts.state': 'sent' })
-      await until(sent, (count) => count > 20)
-      kills.push(await fulfilment.kill('SIGKILL'), await gateway.kill('SIGKILL'))
-      await outlastReceiptLeases(stack)
-      const forgotten = await forgetSent(stack)
-      await Promise.all([fulfilment.restart(), gateway.restart()])
+    await source.untilAccepted(460)
+    const sent = () => stack.orderRecords.countDocuments({ 'receipts.state': 'sent' })
+    await until(sent, (count) => count > 20)
+    kills.push(await fulfilment.kill('SIGKILL'), await gateway.kill('SIGKILL'))
+    await outlastReceiptLeases(stack)
+    const forgotten = await forgetSent(stack)
+    await Promise.all([fulfilment.restart(), gateway.restart()])
 
-      await finished
-      await stack.untilSettled()
-      const row = { struck: { 'a kill': kills.length }, volume: MIN_ACCEPTED }
-      expect(await closingCheck(stack, source.log, row)).toEqual([])
+    await finished
+    await stack.untilSettled()
+    const row = { struck: { 'a kill': kills.length }, volume: MIN_ACCEPTED }
+    expect(await closingCheck(stack, source.log, row)).toEqual([])
 
-      expect(kills.map(({ signal }) => signal)).toEqual(Array(5).fill('SIGKILL'))
-      const unanswered = source.log.filter(({ answers }) => answers.includes(null))
-      expect(unanswered.length, 'deliveries that the kills hit').toBeGreaterThan(0)
-      expect(forgotten, 'receipts that were sent and not written down').toBeGreaterThan(0)
-      const deferred = await stack.events.countDocuments({ 'attempts.code': 'unavailable' })
-      expect(deferred, 'events that found fulfilment away').toBeGreaterThan(0)
-      expect(orphaned, 'claims that outlived their holder').toBeGreaterThan(0)
-      expect(gateway.countOf('event.taken-over')).toBeGreaterThan(0)
-      expect(await stack.receipts()).toHaveLength(ORDERS)
-      if (guard === 'reservation') await expectReserved(stack)
-    },
-  )
+    expect(kills.map(({ signal }) => signal)).toEqual(Array(5).fill('SIGKILL'))
+    const unanswered = source.log.filter(({ answers }) => answers.includes(null))
+    expect(unanswered.length, 'deliveries that the kills hit').toBeGreaterThan(0)
+    expect(forgotten, 'receipts that were sent and not written down').toBeGreaterThan(0)
+    const deferred = await stack.events.countDocuments({ 'attempts.code': 'unavailable' })
+    expect(deferred, 'events that found fulfilment away').toBeGreaterThan(0)
+    expect(orphaned, 'claims that outlived their holder').toBeGreaterThan(0)
+    expect(gateway.countOf('event.taken-over')).toBeGreaterThan(0)
+    expect(await stack.receipts()).toHaveLength(ORDERS)
+  })
 })

@@ -65,14 +65,6 @@ TakeCall(s, c) ==
               /\ Read(c)
               /\ s.isSeen => LET found == ordersM[Order(c)] IN
                                 found.version = s.version /\ s.isApplied = (s.e \in found.applied)
-         [] s.kind = "reserve" ->
-              /\ call[c].seen = s.version /\ Reserve(c)
-              /\ s.isSeen => (s.verdict = "changed") = (payments' # payments)
-         [] s.kind = "decide" ->
-              /\ Decide(c)
-              /\ s.isSeen /\ paymentsM[PaymentOf[s.e]] # NoReservation =>
-                   paymentsM[PaymentOf[s.e]].version = s.version
-         [] s.kind = "move" -> call[c].seen = s.version /\ Move(c)
          [] s.kind = "write" ->
               /\ call[c].seen = s.version /\ call[c].result = s.result /\ Write(c)
               /\ s.isSeen => (s.verdict = "changed") = (orders' # orders)
@@ -103,11 +95,11 @@ TakeEffect == \E i \in open : Take(RecordedSteps[i]) /\ open' = open \ {i} /\ UN
 -----------------------------------------------------------------------------
 (* Lines that are more than a beginning or an end. *)
 
-(* Whether all earlier steps of these kinds of a call of fulfilment have ended. *)
-HasEnded(s, kinds) ==
+(* Whether all earlier writes of a call of fulfilment have ended. *)
+WritesHaveEnded(s) ==
     \A i \in DOMAIN RecordedSteps :
         LET hasLine(line) == \E earlier \in 1..(at - 1) : Lines[earlier] = line IN
-        RecordedSteps[i].kind \in kinds =>
+        RecordedSteps[i].kind = "write" =>
             (RecordedSteps[i].call = s.call /\ hasLine(i) => hasLine(-i))
 
 (* 200. The gateway must have seen by then that a majority has the record. *)
@@ -131,7 +123,7 @@ Result(s) ==
 
 (* Fulfilment answers a call. It has waited for the ends of the writes before. An event that is refused for now is sent again. *)
 Answered(s) ==
-    /\ s.result \in {"again", "later"} \/ HasEnded(s, {"write"})
+    /\ s.result \in {"again", "later"} \/ WritesHaveEnded(s)
     /\ \E c \in CallsOf(s) :
          IF s.result \in {"again", "later"}
          THEN /\ call' = [call EXCEPT ![c] = [NoCall EXCEPT !.step = "sent", !.event = s.e, !.from = call[c].from]]
@@ -145,7 +137,6 @@ Stored(s) ==
 
 Begin ==
     /\ HasLine /\ Line > 0
-    /\ Step.kind = "write" => HasEnded(Step, {"reserve", "move"})
     /\ IF Step.kind \in {"answer", "call", "reply", "stored"}
        THEN /\ \/ Begins("answer") /\ Answer(Step)
                \/ Begins("call") /\ Call(Step)

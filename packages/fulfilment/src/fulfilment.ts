@@ -6,6 +6,7 @@ import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
@@ -19,12 +20,10 @@ import {
   IDEMPOTENCY_KEYS,
   type IdempotencyRow,
 } from './idempotency-keys.ts'
-import { addReceiptGauges, addReservationGauge, createFulfilmentMetrics } from './metrics.ts'
+import { addReceiptGauges, createFulfilmentMetrics } from './metrics.ts'
 import { createOrderId } from './orders/order.ts'
-import { ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
+import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/unreadable-orders.ts'
-import { preparePaymentGuard } from './payments/guard/prepare-payment-guard.ts'
-import { arePaymentsReserved } from './payments/guard/stored-payments.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
@@ -76,9 +75,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   // Stopped before the listener waits for its calls, because a slow database leaves the worker little time to write
   // its outcomes.
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
-  const guard = settings.PAYMENT_GUARD
-  const storedPayments = { errors, logger, newPassId: randomUUID }
-  await mongo.serving.open((db) => preparePaymentGuard({ ...storedPayments, db, guard, others: [IDEMPOTENCY_INDEXES] }))
+  await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
   await mongo.background.open()
   // Anything started after this point would not be stopped.
   if (lifecycle.isStopping) return { port }
@@ -86,7 +83,6 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addMissingKeysGauge(registry, register)
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
-  addReservationGauge(registry, async () => (guard === 'index' ? null : await arePaymentsReserved(mongo.background.db)))
   worker.start()
   startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register, encryption })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
@@ -166,7 +162,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       newRunId: randomUUID,
     },
     recording,
-    payments: { db, errors, clock, logger, newCallId: randomUUID, receipts, guard: settings.PAYMENT_GUARD },
+    payments: { db, errors, clock, logger, newCallId: randomUUID, receipts },
     erasures: {
       ...{
         orders,

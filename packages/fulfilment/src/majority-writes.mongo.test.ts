@@ -112,7 +112,7 @@ function eraseDeps(db: Db) {
   return { orders, keys, keyTtlMs: 60_000, sink, encryption: NO_ENCRYPTION, logger }
 }
 
-const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX, guard: 'index' as const }
+const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX }
 
 /** A database with its indexes, and the commands of these names sent to it afterwards. */
 async function openDatabase(names: ReadonlySet<string>) {

@@ -67,17 +67,3 @@ export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<
     },
   ])
 }
-
-/**
- * Adds a gauge that shows whether the orders can do without their unique index of payments. `read` resolves to null
- * where payments are not reserved.
- */
-export function addReservationGauge(registry: Registry, read: () => Promise<boolean | null>): void {
-  addPolledGauges(registry, read, [
-    {
-      name: 'oncehook_payment_reservations_complete',
-      help: 'With PAYMENT_GUARD=reservation: 1 if the payments of all stored orders are reserved, otherwise 0',
-      read: (complete) => (complete === null ? null : Number(complete)),
-    },
-  ])
-}

@@ -23,7 +23,6 @@ import {
 } from '@oncehook/kernel/settings'
 import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
 import { z } from 'zod'
-import { PAYMENT_GUARDS } from './payments/guard/payment-reservation.ts'
 import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 
 const DAY_SECONDS = 86_400
@@ -46,7 +45,6 @@ export const fulfilmentSchema = z.object({
   RECEIPT_SINK: z.string().default('log:'),
   RECEIPT_FROM: z.string().optional(),
   RECEIPT_SECRET: receiptKeysSetting(),
-  PAYMENT_GUARD: z.enum(PAYMENT_GUARDS, { error: 'must be one of index, reservation' }).default('index'),
   LOG_LEVEL: logLevelSetting,
 })
 

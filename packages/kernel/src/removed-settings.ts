@@ -6,6 +6,7 @@ const REMOVED = {
   HEADERS_TIMEOUT_MS: 'remove it. The head of a request always has 5 s',
   MAX_STARTS: 'set MAX_CRASHES instead',
   OPERATOR_SIGN_IN_MAX_AGE_SECONDS: 'remove it. The issuer decides how long a sign-in lasts',
+  PAYMENT_GUARD: 'remove it. A unique index of the orders always keeps a payment to one order',
   RATE_LIMIT_ASKED: 'remove it. For one address, at most 20 objects are requested from Mollie in 10 s',
   RATE_LIMIT_WINDOW_SECONDS: 'remove it. The window of the rate limits is always 10 s',
   REQUEST_TIMEOUT_MS: 'remove it. A request always has 10 s',

@@ -8,10 +8,6 @@ const NONE = -1
 /** The steps of fulfilment. A call carries one event. */
 export const CALL_STEPS: Readonly<Record<CallStepName, (pair: Pair) => TimedStep[]>> = {
   read: toStep,
-  reserve: toStep,
-  decide: toStep,
-  look: toStep,
-  move: toStep,
   write: toStep,
   reply: toStep,
 }
@@ -34,16 +30,4 @@ function toStep(pair: Pair): TimedStep[] {
 
 function toModel(version: number | undefined): number {
   return version === undefined || version === NONE ? NONE : version - FIRST_VERSION
-}
-
-/** A decision ends when the other order has been read, if one is read. In the model it is one step. */
-export function joinLooks(steps: readonly TimedStep[]): TimedStep[] {
-  const joined: TimedStep[] = []
-  for (const one of steps) {
-    const decided = joined.findLastIndex(({ step }) => step.kind === 'decide' && step.call === one.step.call)
-    const decision = joined[decided]
-    if (one.step.kind !== 'look' || decision === undefined) joined.push(one)
-    else joined[decided] = { ...decision, endedAt: one.endedAt }
-  }
-  return joined
 }

@@ -1,4 +1,4 @@
-import { CALL_STEPS, joinLooks } from './call-steps.ts'
+import { CALL_STEPS } from './call-steps.ts'
 import type { RecordedEvent, RecordedLine } from './recorded-line.ts'
 import { named, type Pair, type TimedStep, timed } from './step-pair.ts'
 
@@ -16,7 +16,7 @@ export function modelSteps(lines: readonly RecordedLine[], { gateways, events }:
     const pair = { begin, end: ends.get(`${begin.by} ${begin.id}`), g: gateways.get(begin.by) ?? '', names: events }
     return STEPS[begin.step](pair)
   })
-  return joinTries(joinLooks(steps))
+  return joinTries(steps)
 }
 
 const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => TimedStep[]>> = {

@@ -41,16 +41,8 @@ export interface RecordedRun extends AsyncDisposable {
   finish(): Promise<{ readonly lines: readonly RecordedLine[]; readonly trace: Trace }>
 }
 
-/** What runs. */
-export interface RunOptions {
-  /** The folder of the repository, or of a copy of it. */
-  readonly sources: string
-  /** `PAYMENT_GUARD`. */
-  readonly guard: 'index' | 'reservation'
-}
-
-/** Starts a run. */
-export async function startRecordedRun({ sources, guard }: RunOptions): Promise<RecordedRun> {
+/** Starts a run. `sources`: the folder of the repository, or of a copy of it. */
+export async function startRecordedRun(sources: string): Promise<RecordedRun> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-steps-'))
   resources.defer(() => rm(folder, { recursive: true }))
@@ -58,7 +50,7 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
   const script = join(sources, 'test/support/model/recorded-gateway.ts')
   const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS) }
   const fulfilmentScript = join(sources, 'test/support/model/recorded-fulfilment.ts')
-  const fulfilment = { STEPS_FILE: file, PAYMENT_GUARD: guard }
+  const fulfilment = { STEPS_FILE: file }
   const stack = resources.use(
     await startStack({ gateway: settings, gatewayScript: script, fulfilment, fulfilmentScript }),
   )
@@ -115,7 +107,7 @@ export async function startRecordedRun({ sources, guard }: RunOptions): Promise<
     async finish() {
       await stack.untilSettled()
       const lines = await readRecording(file)
-      return { lines, trace: writeTrace(lines, { guard, payments: await readPayments(stack, payments) }) }
+      return { lines, trace: writeTrace(lines, await readPayments(stack, payments)) }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

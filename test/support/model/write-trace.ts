@@ -17,15 +17,8 @@ export interface RecordedPayment {
   }[]
 }
 
-/** What a run recorded, besides its lines. */
-export interface RecordedEnd {
-  /** `PAYMENT_GUARD` of the run. */
-  readonly guard: string
-  readonly payments: readonly RecordedPayment[]
-}
-
 /** Writes the steps of each payment as a module of TLA+. */
-export function writeTrace(lines: readonly RecordedLine[], { guard, payments }: RecordedEnd): Trace {
+export function writeTrace(lines: readonly RecordedLine[], payments: readonly RecordedPayment[]): Trace {
   const ofGateways = lines.filter(({ step }) => step !== undefined && step !== 'replay' && !(step in CALL_STEPS))
   const processes = [...new Set(ofGateways.map(({ by }) => by))]
   const gateways = new Map(processes.map((by, index) => [by, `g${index + 1}`]))
@@ -36,8 +29,7 @@ export function writeTrace(lines: readonly RecordedLine[], { guard, payments }: 
     return writePayment(steps, stored)
   })
   const records = written.map(({ steps, lines: own }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(own)}]`)
-  const constants = [`RecordedGateways == ${toTla([...gateways.values()])}`, `RecordedGuard == ${toTla(guard)}`]
-  const body = [...constants, `Recorded ==\n ${tuple(records)}`]
+  const body = [`RecordedGateways == ${toTla([...gateways.values()])}`, `Recorded ==\n ${tuple(records)}`]
   return {
     module: ['---- MODULE Recorded ----', 'EXTENDS Integers', ...body, '====', ''].join('\n'),
     payments: written.map(({ said }) => said),

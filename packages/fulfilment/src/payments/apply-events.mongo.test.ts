@@ -1,317 +1,305 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type CommandStartedEvent, type Db, MongoClient, type UpdateFilter } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
-import { APPLIED_KEPT, newOrder, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import { APPLIED_KEPT, newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { type ApplyDeps, applyEvents } from './apply-events.ts'
-import type { PaymentGuard } from './guard/payment-reservation.ts'
-import { preparePaymentGuard } from './guard/prepare-payment-guard.ts'
 
 const errors = createDatabaseErrors(new Registry())
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-/** A database whose orders have the unique index of payments only if it is the guard. */
-async function openPlace(guard: PaymentGuard) {
-  const appName = `apply-${randomUUID()}`
-  const database = stack.use(await testDatabase(process.env))
-  const client = stack.adopt(
-    await new MongoClient(database.uri.reveal(), { appName, monitorCommands: true }).connect(),
-    (connected) => connected.close(),
-  )
-  const db = client.db(database.name)
-  const orders = db.collection<OrderDocument>(ORDERS)
+const appName = `apply-${randomUUID()}`
+const database = stack.use(await testDatabase(process.env))
+const client = stack.adopt(
+  await new MongoClient(database.uri.reveal(), { appName, monitorCommands: true }).connect(),
+  (connected) => connected.close(),
+)
+const db = client.db(database.name)
+const orders = db.collection<OrderDocument>(ORDERS)
+await ensureIndexes(db, [ORDER_INDEXES])
+
+function deps(members: Partial<ApplyDeps> = {}): ApplyDeps {
   const { logger } = memoryLogger()
-  await preparePaymentGuard({ db, guard, errors, logger, newPassId: randomUUID, others: [] })
-  return { guard, appName, database, client, db, orders }
+  return { db, errors, clock: systemClock, logger, newCallId: randomUUID, receipts: OWING_OUTBOX, ...members }
 }
 
-const PLACES = [await openPlace('index'), await openPlace('reservation')]
+async function insertOrders(...ids: string[]): Promise<void> {
+  await orders.insertMany(ids.map((id) => newOrder(id, sampleOrder(), new Date())))
+}
 
-describe.each(PLACES)('with the guard $guard', ({ guard, appName, database, client, db, orders }) => {
-  function deps(members: Partial<ApplyDeps> = {}): ApplyDeps {
-    const { logger } = memoryLogger()
-    return { db, errors, clock: systemClock, logger, newCallId: randomUUID, receipts: OWING_OUTBOX, guard, ...members }
-  }
+function uniqueIds(count: number): string[] {
+  return Array.from({ length: count }, () => `o_${randomUUID()}`)
+}
 
-  async function insertOrders(...ids: string[]): Promise<void> {
-    await orders.insertMany(ids.map((id) => newOrder(id, sampleOrder(), new Date())))
-  }
-
-  function uniqueIds(count: number): string[] {
-    return Array.from({ length: count }, () => `o_${randomUUID()}`)
-  }
-
-  /** A database that runs something else before each command. */
-  function dbWith(before: (name: string, collection: unknown) => Promise<void>): Db {
-    return new Proxy(db, {
-      get(target, member) {
-        if (member !== 'command') return Reflect.get(target, member).bind(target)
-        return async (command: object) => {
-          const [[name, collection] = ['', '']] = Object.entries(command)
-          await before(name, collection)
-          return target.command(command)
-        }
-      },
-    })
-  }
-
-  describe('applyEvents', () => {
-    it('pays an order and owes one receipt in the same write', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      expect(await applyEvents(deps(), [sampleEvent({ orderId: id })])).toEqual([{ outcome: 'applied', version: 2 }])
-      const stored = await orders.findOne({ _id: id })
-      expect(stored).toMatchObject({ status: 'paid', access: 'unlocked', version: 2, applied: [{ version: 2 }] })
-      expect(stored?.receipts).toMatchObject([{ paymentId: `pay_${id}`, amount: 300, currency: 'EUR', state: 'owed' }])
-    })
-
-    it('has one effect for fifty copies in parallel', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      const results = await Promise.all(
-        Array.from({ length: 50 }, () => applyEvents(deps(), [sampleEvent({ orderId: id })])),
-      )
-      const outcomes = results.flat().map((verdict) => ('outcome' in verdict ? verdict.outcome : verdict.refused))
-      expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(1)
-      expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(49)
-      expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, applied: [{}], receipts: [{}] })
-    })
-
-    it('applies 500 events in one update command, with majority and journal, and each in its place', async () => {
-      const ids = uniqueIds(500)
-      await insertOrders(...ids.slice(1))
-      const seen = await commandsOf(() =>
-        applyEvents(
-          deps(),
-          ids.map((orderId) => sampleEvent({ orderId })),
-        ),
-      )
-      expect(seen.result[0]).toEqual({ refused: 'order_unknown', retry: 'later' })
-      expect(seen.result.slice(1)).toEqual(Array(499).fill({ outcome: 'applied', version: 2 }))
-      expect(seen.commands.map(({ commandName }) => commandName)).toEqual(
-        guard === 'index' ? ['find', 'update'] : ['find', 'insert', 'update'],
-      )
-      const [read, ...writes] = seen.commands
-      expect(read?.command.readConcern).toEqual({ level: 'majority' })
-      for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
-    })
-
-    it('answers the retry of a lost reply with the stored result, though its version is old', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      const event = sampleEvent({ orderId: id })
-      {
-        await using _ = await failNextUpdate({
-          writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
-        })
-        expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+/** A database that runs something else before each command. */
+function dbWith(before: (name: string, collection: unknown) => Promise<void>): Db {
+  return new Proxy(db, {
+    get(target, member) {
+      if (member !== 'command') return Reflect.get(target, member).bind(target)
+      return async (command: object) => {
+        const [[name, collection] = ['', '']] = Object.entries(command)
+        await before(name, collection)
+        return target.command(command)
       }
-      expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'duplicate', version: 2 }])
-      expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, receipts: [{}] })
-    })
+    },
+  })
+}
 
-    it('says later, and applies at the retry, when the connection broke before the update', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      const event = sampleEvent({ orderId: id })
-      {
-        await using _ = await failNextUpdate({ closeConnection: true })
-        expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
-      }
-      expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'applied', version: 2 }])
-    })
-
-    it('gives each order its own result when one of a batch was changed meanwhile', async () => {
-      const [fast = '', slow = '', any = ''] = uniqueIds(3)
-      await insertOrders(fast, slow, any)
-      let raced = false
-      const racing = dbWith(async () => {
-        if (raced) return
-        raced = true
-        await orders.updateMany({ _id: { $in: [slow, any] } }, { $inc: { version: 1 } })
-      })
-      const events = [
-        sampleEvent({ orderId: fast }),
-        sampleEvent({ orderId: slow }),
-        sampleEvent({ orderId: any, ifMatch: '*' }),
-      ]
-      const results = await applyEvents(deps({ db: racing }), events)
-      expect(results).toEqual([
-        { outcome: 'applied', version: 2 },
-        { refused: 'precondition_failed', retry: 'now' },
-        { outcome: 'applied', version: 3 },
-      ])
-      expect(await orders.countDocuments({ _id: { $in: [fast, any] }, status: 'paid', receipts: { $size: 1 } })).toBe(2)
-    })
-
-    it('gives up for now when others are faster five times', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      let rounds = 0
-      const racing = dbWith(async (_, collection) => {
-        if (collection !== ORDERS) return
-        rounds += 1
-        await orders.updateOne({ _id: id }, { $inc: { version: 1 } })
-      })
-      const results = await applyEvents(deps({ db: racing }), [sampleEvent({ orderId: id, ifMatch: '*' })])
-      expect(results).toEqual([{ refused: 'version_conflict', retry: 'now' }])
-      expect(rounds).toBe(5)
-    })
-
-    it('lets one payment pay one order only, and applies the other events of that order', async () => {
-      const [one = '', other = ''] = uniqueIds(2)
-      await insertOrders(one, other)
-      const results = await applyEvents(deps(), [sampleEvent({ orderId: one, paymentId: 'pay_shared' })])
-      expect(results).toEqual([{ outcome: 'applied', version: 2 }])
-      const rest = await applyEvents(deps(), [
-        sampleEvent({ orderId: other, eventId: 'e_failed', type: 'payment.failed', paymentId: 'pay_own' }),
-        sampleEvent({ orderId: other, eventId: 'e_paid', paymentId: 'pay_shared' }),
-      ])
-      expect(rest).toEqual([
-        { outcome: 'applied', version: 2 },
-        { refused: 'payment_used_elsewhere', retry: 'never' },
-      ])
-      expect(await orders.findOne({ _id: other })).toMatchObject({ status: 'payment_failed', version: 2, receipts: [] })
-    })
-
-    it('lets a payment that failed for one order pay another', async () => {
-      const [one = '', other = ''] = uniqueIds(2)
-      await insertOrders(one, other)
-      const failed = sampleEvent({ orderId: one, paymentId: 'pay_moved', type: 'payment.failed' })
-      expect(await applyEvents(deps(), [failed])).toEqual([{ outcome: 'applied', version: 2 }])
-      const paid = sampleEvent({ orderId: other, paymentId: 'pay_moved' })
-      expect(await applyEvents(deps(), [paid])).toEqual([{ outcome: 'applied', version: 2 }])
-    })
-
-    it('has one effect when two calls with the same events cross', async () => {
-      const ids = uniqueIds(100)
-      await insertOrders(...ids)
-      const events = ids.map((orderId) => sampleEvent({ orderId }))
-      const both = await Promise.all([applyEvents(deps(), events), applyEvents(deps(), events.toReversed())])
-      const applied = both.flat().filter((verdict) => 'outcome' in verdict && verdict.outcome === 'applied')
-      expect(applied).toHaveLength(100)
-      expect(await orders.countDocuments({ _id: { $in: ids }, version: 2, receipts: { $size: 1 } })).toBe(100)
-    })
-
-    it('warns once of a second payment for a paid order', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      await applyEvents(deps(), [sampleEvent({ orderId: id })])
-      const { logger, lines } = memoryLogger()
-      const second = sampleEvent({ orderId: id, eventId: 'evt_second', paymentId: 'pay_second', ifMatch: '"2"' })
-      expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'already_paid', version: 2 }])
-      expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'duplicate', version: 2 }])
-      expect(lines.filter(({ msg }) => msg === 'payment.already-paid')).toHaveLength(1)
-      expect(await orders.findOne({ _id: id })).toMatchObject({ payment: { id: `pay_${id}` }, receipts: [{}] })
-    })
-
-    it('keeps the newest 200 markers', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      const events = failuresOf(id, 260)
-      const first = await applyEvents(deps(), events)
-      expect(first.slice(200)).toEqual(Array(60).fill({ refused: 'version_conflict', retry: 'now' }))
-      expect(await applyEvents(deps(), events.slice(200))).toHaveLength(60)
-      const stored = await orders.findOne({ _id: id })
-      expect(stored?.version).toBe(261)
-      expect(stored?.applied.map(({ eventId }) => eventId)).toEqual(events.slice(60).map(({ eventId }) => eventId))
-    })
-
-    it('has one effect for each of 500 events of one order, even if all of them are repeated without their markers', async () => {
-      const [id = ''] = uniqueIds(1)
-      await insertOrders(id)
-      const events = failuresOf(id, 500)
-      const applyAll = async () => {
-        for (let from = 0; from < events.length; from += APPLIED_KEPT) {
-          await applyEvents(deps(), events.slice(from, from + APPLIED_KEPT))
-        }
-      }
-      const withoutMarkers = () => orders.findOne({ _id: id }, { projection: { applied: 0 } })
-      await applyAll()
-      const after = await withoutMarkers()
-      expect(after).toMatchObject({ version: 501, payment: { id: 'pay_499' } })
-      // The gateway died before it settled any of them. The markers of the first 300 are gone.
-      await applyAll()
-      expect(await withoutMarkers()).toEqual(after)
-    })
-
-    it.each([
-      ['applied is missing', { $unset: { applied: '' } }],
-      ['applied is no list', { $set: { applied: {} } }],
-      ['applied holds what is no marker', { $set: { applied: [null] } }],
-      ['receipts are an object', { $set: { receipts: {} } }],
-      ['the version is a text', { $set: { version: '1' } }],
-      ['the version is missing', { $unset: { version: '' } }],
-      ['the status is one of another release', { $set: { status: 'refunded' } }],
-      ['the status is missing', { $unset: { status: '' } }],
-      ['the payment has no time', { $set: { status: 'payment_failed', payment: { id: 'p', provider: 'acme' } } }],
-      ['the payment is missing', { $unset: { payment: '' } }],
-      ['the amount is missing', { $unset: { amountDue: '' } }],
-      ['paidBy is no list', { $set: { paidBy: 'pay_1' } }],
-      ['the customer is a document', { $set: { customerId: { name: 'x' } } }],
-    ])('refuses the events of an order alone for now, and says so once, when %s', async (_, damage) => {
-      const [good = '', bad = '', other = ''] = uniqueIds(3)
-      await insertOrders(good, bad, other)
-      await orders.updateOne({ _id: bad }, damage as UpdateFilter<OrderDocument>)
-      const damaged = await orders.findOne({ _id: bad })
-      const { logger, lines } = memoryLogger()
-      const events = [
-        sampleEvent({ orderId: good }),
-        sampleEvent({ orderId: bad, ifMatch: '*', type: 'payment.failed' }),
-        sampleEvent({ orderId: bad, ifMatch: '*', eventId: 'evt_second' }),
-        sampleEvent({ orderId: other }),
-      ]
-      expect(await applyEvents(deps({ logger }), events)).toEqual([
-        { outcome: 'applied', version: 2 },
-        { refused: 'internal', retry: 'later' },
-        { refused: 'internal', retry: 'later' },
-        { outcome: 'applied', version: 2 },
-      ])
-      expect(await orders.findOne({ _id: bad })).toEqual(damaged)
-      const told = lines.filter(({ msg }) => msg === 'order.undecidable')
-      expect(told).toMatchObject([{ level: 'error', orderId: bad, events: 2 }])
-    })
-
-    it('says later for every event while the database cannot be asked', async () => {
-      const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
-      const results = await applyEvents(deps({ db: away.db('x') }), [
-        sampleEvent({ orderId: 'a' }),
-        sampleEvent({ orderId: 'b' }),
-      ])
-      expect(results).toEqual(Array(2).fill({ refused: 'unavailable', retry: 'later' }))
-      await away.close()
-    })
+describe('applyEvents', () => {
+  it('pays an order and owes one receipt in the same write', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    expect(await applyEvents(deps(), [sampleEvent({ orderId: id })])).toEqual([{ outcome: 'applied', version: 2 }])
+    const stored = await orders.findOne({ _id: id })
+    expect(stored).toMatchObject({ status: 'paid', access: 'unlocked', version: 2, applied: [{ version: 2 }] })
+    expect(stored?.receipts).toMatchObject([{ paymentId: `pay_${id}`, amount: 300, currency: 'EUR', state: 'owed' }])
   })
 
-  /** Failed payment attempts for an order, oldest first, each with a different payment and time. */
-  function failuresOf(orderId: string, count: number) {
-    return Array.from({ length: count }, (_, index) =>
-      sampleEvent({
-        ...{ orderId, eventId: `e_${index}`, type: 'payment.failed', paymentId: `pay_${index}`, ifMatch: '*' },
-        occurredAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
-      }),
+  it('has one effect for fifty copies in parallel', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const results = await Promise.all(
+      Array.from({ length: 50 }, () => applyEvents(deps(), [sampleEvent({ orderId: id })])),
     )
-  }
+    const outcomes = results.flat().map((verdict) => ('outcome' in verdict ? verdict.outcome : verdict.refused))
+    expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(49)
+    expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, applied: [{}], receipts: [{}] })
+  })
 
-  async function commandsOf<T>(act: () => Promise<T>): Promise<{ result: T; commands: CommandStartedEvent[] }> {
-    const commands: CommandStartedEvent[] = []
-    const note = (event: CommandStartedEvent): void => void commands.push(event)
-    client.on('commandStarted', note)
-    const result = await act()
-    client.off('commandStarted', note)
-    return { result, commands }
-  }
+  it('applies 500 events in one update command, with majority and journal, and each in its place', async () => {
+    const ids = uniqueIds(500)
+    await insertOrders(...ids.slice(1))
+    const seen = await commandsOf(() =>
+      applyEvents(
+        deps(),
+        ids.map((orderId) => sampleEvent({ orderId })),
+      ),
+    )
+    expect(seen.result[0]).toEqual({ refused: 'order_unknown', retry: 'later' })
+    expect(seen.result.slice(1)).toEqual(Array(499).fill({ outcome: 'applied', version: 2 }))
+    expect(seen.commands.map(({ commandName }) => commandName)).toEqual(['find', 'update'])
+    const [read, ...writes] = seen.commands
+    expect(read?.command.readConcern).toEqual({ level: 'majority' })
+    for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
+  })
 
-  function failNextUpdate(how: object): Promise<AsyncDisposable> {
-    return armFailPoint(database.uri, { commands: ['update'], appName, how })
-  }
+  it('answers the retry of a lost reply with the stored result, though its version is old', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const event = sampleEvent({ orderId: id })
+    {
+      await using _ = await failNextUpdate({
+        writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+      })
+      expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    }
+    expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'duplicate', version: 2 }])
+    expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, receipts: [{}] })
+  })
+
+  it('says later, and applies at the retry, when the connection broke before the update', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const event = sampleEvent({ orderId: id })
+    {
+      await using _ = await failNextUpdate({ closeConnection: true })
+      expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    }
+    expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'applied', version: 2 }])
+  })
+
+  it('gives each order its own result when one of a batch was changed meanwhile', async () => {
+    const [fast = '', slow = '', any = ''] = uniqueIds(3)
+    await insertOrders(fast, slow, any)
+    let raced = false
+    const racing = dbWith(async () => {
+      if (raced) return
+      raced = true
+      await orders.updateMany({ _id: { $in: [slow, any] } }, { $inc: { version: 1 } })
+    })
+    const events = [
+      sampleEvent({ orderId: fast }),
+      sampleEvent({ orderId: slow }),
+      sampleEvent({ orderId: any, ifMatch: '*' }),
+    ]
+    const results = await applyEvents(deps({ db: racing }), events)
+    expect(results).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'precondition_failed', retry: 'now' },
+      { outcome: 'applied', version: 3 },
+    ])
+    expect(await orders.countDocuments({ _id: { $in: [fast, any] }, status: 'paid', receipts: { $size: 1 } })).toBe(2)
+  })
+
+  it('gives up for now when others are faster five times', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    let rounds = 0
+    const racing = dbWith(async (_, collection) => {
+      if (collection !== ORDERS) return
+      rounds += 1
+      await orders.updateOne({ _id: id }, { $inc: { version: 1 } })
+    })
+    const results = await applyEvents(deps({ db: racing }), [sampleEvent({ orderId: id, ifMatch: '*' })])
+    expect(results).toEqual([{ refused: 'version_conflict', retry: 'now' }])
+    expect(rounds).toBe(5)
+  })
+
+  it('lets one payment pay one order only, and applies the other events of that order', async () => {
+    const [one = '', other = ''] = uniqueIds(2)
+    await insertOrders(one, other)
+    const results = await applyEvents(deps(), [sampleEvent({ orderId: one, paymentId: 'pay_shared' })])
+    expect(results).toEqual([{ outcome: 'applied', version: 2 }])
+    const rest = await applyEvents(deps(), [
+      sampleEvent({ orderId: other, eventId: 'e_failed', type: 'payment.failed', paymentId: 'pay_own' }),
+      sampleEvent({ orderId: other, eventId: 'e_paid', paymentId: 'pay_shared' }),
+    ])
+    expect(rest).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'payment_used_elsewhere', retry: 'never' },
+    ])
+    expect(await orders.findOne({ _id: other })).toMatchObject({ status: 'payment_failed', version: 2, receipts: [] })
+  })
+
+  it('lets a payment that failed for one order pay another', async () => {
+    const [one = '', other = ''] = uniqueIds(2)
+    await insertOrders(one, other)
+    const failed = sampleEvent({ orderId: one, paymentId: 'pay_moved', type: 'payment.failed' })
+    expect(await applyEvents(deps(), [failed])).toEqual([{ outcome: 'applied', version: 2 }])
+    const paid = sampleEvent({ orderId: other, paymentId: 'pay_moved' })
+    expect(await applyEvents(deps(), [paid])).toEqual([{ outcome: 'applied', version: 2 }])
+  })
+
+  it('has one effect when two calls with the same events cross', async () => {
+    const ids = uniqueIds(100)
+    await insertOrders(...ids)
+    const events = ids.map((orderId) => sampleEvent({ orderId }))
+    const both = await Promise.all([applyEvents(deps(), events), applyEvents(deps(), events.toReversed())])
+    const applied = both.flat().filter((verdict) => 'outcome' in verdict && verdict.outcome === 'applied')
+    expect(applied).toHaveLength(100)
+    expect(await orders.countDocuments({ _id: { $in: ids }, version: 2, receipts: { $size: 1 } })).toBe(100)
+  })
+
+  it('warns once of a second payment for a paid order', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    await applyEvents(deps(), [sampleEvent({ orderId: id })])
+    const { logger, lines } = memoryLogger()
+    const second = sampleEvent({ orderId: id, eventId: 'evt_second', paymentId: 'pay_second', ifMatch: '"2"' })
+    expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'already_paid', version: 2 }])
+    expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'duplicate', version: 2 }])
+    expect(lines.filter(({ msg }) => msg === 'payment.already-paid')).toHaveLength(1)
+    expect(await orders.findOne({ _id: id })).toMatchObject({ payment: { id: `pay_${id}` }, receipts: [{}] })
+  })
+
+  it('keeps the newest 200 markers', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const events = failuresOf(id, 260)
+    const first = await applyEvents(deps(), events)
+    expect(first.slice(200)).toEqual(Array(60).fill({ refused: 'version_conflict', retry: 'now' }))
+    expect(await applyEvents(deps(), events.slice(200))).toHaveLength(60)
+    const stored = await orders.findOne({ _id: id })
+    expect(stored?.version).toBe(261)
+    expect(stored?.applied.map(({ eventId }) => eventId)).toEqual(events.slice(60).map(({ eventId }) => eventId))
+  })
+
+  it('has one effect for each of 500 events of one order, even if all of them are repeated without their markers', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const events = failuresOf(id, 500)
+    const applyAll = async () => {
+      for (let from = 0; from < events.length; from += APPLIED_KEPT) {
+        await applyEvents(deps(), events.slice(from, from + APPLIED_KEPT))
+      }
+    }
+    const withoutMarkers = () => orders.findOne({ _id: id }, { projection: { applied: 0 } })
+    await applyAll()
+    const after = await withoutMarkers()
+    expect(after).toMatchObject({ version: 501, payment: { id: 'pay_499' } })
+    // The gateway died before it settled any of them. The markers of the first 300 are gone.
+    await applyAll()
+    expect(await withoutMarkers()).toEqual(after)
+  })
+
+  it.each([
+    ['applied is missing', { $unset: { applied: '' } }],
+    ['applied is no list', { $set: { applied: {} } }],
+    ['applied holds what is no marker', { $set: { applied: [null] } }],
+    ['receipts are an object', { $set: { receipts: {} } }],
+    ['the version is a text', { $set: { version: '1' } }],
+    ['the version is missing', { $unset: { version: '' } }],
+    ['the status is one of another release', { $set: { status: 'refunded' } }],
+    ['the status is missing', { $unset: { status: '' } }],
+    ['the payment has no time', { $set: { status: 'payment_failed', payment: { id: 'p', provider: 'acme' } } }],
+    ['the payment is missing', { $unset: { payment: '' } }],
+    ['the amount is missing', { $unset: { amountDue: '' } }],
+    ['paidBy is no list', { $set: { paidBy: 'pay_1' } }],
+    ['the customer is a document', { $set: { customerId: { name: 'x' } } }],
+  ])('refuses the events of an order alone for now, and says so once, when %s', async (_, damage) => {
+    const [good = '', bad = '', other = ''] = uniqueIds(3)
+    await insertOrders(good, bad, other)
+    await orders.updateOne({ _id: bad }, damage as UpdateFilter<OrderDocument>)
+    const damaged = await orders.findOne({ _id: bad })
+    const { logger, lines } = memoryLogger()
+    const events = [
+      sampleEvent({ orderId: good }),
+      sampleEvent({ orderId: bad, ifMatch: '*', type: 'payment.failed' }),
+      sampleEvent({ orderId: bad, ifMatch: '*', eventId: 'evt_second' }),
+      sampleEvent({ orderId: other }),
+    ]
+    expect(await applyEvents(deps({ logger }), events)).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'internal', retry: 'later' },
+      { refused: 'internal', retry: 'later' },
+      { outcome: 'applied', version: 2 },
+    ])
+    expect(await orders.findOne({ _id: bad })).toEqual(damaged)
+    const told = lines.filter(({ msg }) => msg === 'order.undecidable')
+    expect(told).toMatchObject([{ level: 'error', orderId: bad, events: 2 }])
+  })
+
+  it('says later for every event while the database cannot be asked', async () => {
+    const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
+    const results = await applyEvents(deps({ db: away.db('x') }), [
+      sampleEvent({ orderId: 'a' }),
+      sampleEvent({ orderId: 'b' }),
+    ])
+    expect(results).toEqual(Array(2).fill({ refused: 'unavailable', retry: 'later' }))
+    await away.close()
+  })
 })
+
+/** Failed payment attempts for an order, oldest first, each with a different payment and time. */
+function failuresOf(orderId: string, count: number) {
+  return Array.from({ length: count }, (_, index) =>
+    sampleEvent({
+      ...{ orderId, eventId: `e_${index}`, type: 'payment.failed', paymentId: `pay_${index}`, ifMatch: '*' },
+      occurredAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+    }),
+  )
+}
+
+async function commandsOf<T>(act: () => Promise<T>): Promise<{ result: T; commands: CommandStartedEvent[] }> {
+  const commands: CommandStartedEvent[] = []
+  const note = (event: CommandStartedEvent): void => void commands.push(event)
+  client.on('commandStarted', note)
+  const result = await act()
+  client.off('commandStarted', note)
+  return { result, commands }
+}
+
+function failNextUpdate(how: object): Promise<AsyncDisposable> {
+  return armFailPoint(database.uri, { commands: ['update'], appName, how })
+}

@@ -19,8 +19,6 @@ import {
   hasMarkerOf,
   type IncomingEvent,
 } from './decide-order.ts'
-import type { PaymentGuard } from './guard/payment-reservation.ts'
-import { reservePayments } from './guard/reserve-payments.ts'
 import { mergeFirstPayments, type PlannedUpdate } from './merge-first-payments.ts'
 import { orderUpdate } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
@@ -35,8 +33,6 @@ export interface ApplyDeps {
   readonly newCallId: () => string
   /** Gets the receipts. */
   readonly receipts: ReceiptOutbox
-  /** What prevents a payment from paying two orders. */
-  readonly guard: PaymentGuard
 }
 
 const MAX_ROUNDS = 5
@@ -82,8 +78,7 @@ export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent
     const open = entries.filter(({ verdict }) => verdict === null)
     if (open.length === 0) break
     // Merged once: an order that holds up the others gets its own statement in the next round.
-    const merges = round === 0 && deps.guard === 'index'
-    await runRound(deps, { context, receipts, merges }, groupsOf(open))
+    await runRound(deps, { context, receipts, merges: round === 0 }, groupsOf(open))
   }
   return toResults(deps, entries)
 }
@@ -115,9 +110,7 @@ async function runRound(deps: ApplyDeps, call: Call, groups: ReadonlyMap<string,
   if (sent.length > 0) await commit(deps, call, sent)
 }
 
-async function commit(deps: ApplyDeps, call: Call, decided: readonly Sent[]): Promise<void> {
-  const sent = deps.guard === 'reservation' ? await onlyReserved(deps, decided) : decided
-  if (sent.length === 0) return
+async function commit(deps: ApplyDeps, call: Call, sent: readonly Sent[]): Promise<void> {
   const results = await commitChanges(
     deps,
     sent.map(({ statement }) => statement),
@@ -130,27 +123,6 @@ async function commit(deps: ApplyDeps, call: Call, decided: readonly Sent[]): Pr
     close(deps, one, result)
   }
 }
-
-/** The changes without a payment, and those whose payment is now reserved. Refuses the others, or leaves them open. */
-async function onlyReserved(deps: ApplyDeps, decided: readonly Sent[]): Promise<Sent[]> {
-  const wanted = decided.flatMap((one) => {
-    const payment = one.statement.u.$push.paidBy
-    if (payment === undefined) return []
-    const { _id: orderId, version } = one.change.order
-    return [{ one, payment, orderId, version }]
-  })
-  const results = await reservePayments(deps, wanted)
-  const failed = new Set<Sent>()
-  for (const [index, { one }] of wanted.entries()) {
-    const result = results[index] ?? 'unknown'
-    if (result === 'reserved') continue
-    failed.add(one)
-    close(deps, one, AS_COMMIT[result])
-  }
-  return decided.filter((one) => !failed.has(one))
-}
-
-const AS_COMMIT = { used: 'payment_used', open: 'unconfirmed', unknown: 'unknown' } as const
 
 function noteReceipt({ receipts }: Call, { change, statement }: Sent, result: CommitResult): void {
   const receipt = statement.u.$push.receipts

@@ -39,7 +39,6 @@ it.each([
     logger,
     newCallId: randomUUID,
     receipts: OWING_OUTBOX,
-    guard: 'index' as const,
   }
   const orderId = randomUUID()
   await db.collection<OrderDocument>(ORDERS).insertOne(newOrder(orderId, sampleOrder(), new Date()))

@@ -110,7 +110,7 @@ function apply(ids: readonly string[], { receipts, through = db }: Payment) {
   const errors = createDatabaseErrors(new Registry())
   const { logger } = memoryLogger()
   return applyEvents(
-    { db: through, errors, clock: systemClock, logger, newCallId: randomUUID, receipts, guard: 'index' },
+    { db: through, errors, clock: systemClock, logger, newCallId: randomUUID, receipts },
     ids.map((orderId) => sampleEvent({ orderId, ifMatch: '*' })),
   )
 }

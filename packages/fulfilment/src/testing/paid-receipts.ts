@@ -75,7 +75,6 @@ async function payOrdersOf({ db, orders }: OrderCollection, count: number, encry
     logger: memoryLogger().logger,
     newCallId: randomUUID,
     receipts: OWING_OUTBOX,
-    guard: 'index' as const,
   }
   await applyEvents(
     deps,

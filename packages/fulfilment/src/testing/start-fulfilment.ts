@@ -12,7 +12,6 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Db, MongoClient } from 'mongodb'
 import { openFulfilment } from '../fulfilment.ts'
-import type { PaymentGuard } from '../payments/guard/payment-reservation.ts'
 
 /** The database and the settings that a test overrides. */
 export interface StartOptions {
@@ -37,8 +36,6 @@ export interface StartOptions {
   /** Default: metrics are on the main port. */
   readonly metricsPort?: number
   readonly receiptLeaseMs?: number
-  /** Default: `index`. */
-  readonly paymentGuard?: PaymentGuard
   readonly logger?: Logger
   readonly clock?: Clock
 }
@@ -80,7 +77,6 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         RECEIPT_SINK: options.receiptSink ?? 'log:',
         RECEIPT_FROM: options.receiptFrom,
         RECEIPT_SECRET: undefined,
-        PAYMENT_GUARD: options.paymentGuard ?? 'index',
         LOG_LEVEL: 'info',
       },
       logger,

@@ -2,7 +2,6 @@ import type { Db, Document } from 'mongodb'
 import type { Recording } from '../../composition/recording.ts'
 import { ORDERS } from '../../orders/stored/order-document.ts'
 import type { ApplyResult } from '../../payments/decide-order.ts'
-import { PAYMENTS } from '../../payments/guard/payment-reservation.ts'
 import { recordFinds } from './record-finds.ts'
 
 /** What a step says about the event of its call. */
@@ -18,8 +17,8 @@ export interface EventOfCall {
   readonly verdict?: 'changed' | 'unchanged'
 }
 
-/** The names of the steps that are recorded. `look` reads the other order that has the reservation. */
-export type CallStepName = 'read' | 'reserve' | 'decide' | 'look' | 'move' | 'write' | 'reply'
+/** The names of the steps that are recorded. */
+export type CallStepName = 'read' | 'write' | 'reply'
 
 /** What is recorded when a step begins, and again when it ends. */
 interface CallNote {
@@ -41,7 +40,7 @@ export function recordCalls(begin: BeginCallStep): Recording {
       const [event, ...others] = events
       if (event === undefined || others.length > 0) throw new Error('A recorded call carries one event')
       calls += 1
-      const recorded = { begin, call: calls, id: event.eventId, orderId: event.orderId }
+      const recorded = { begin, call: calls, id: event.eventId }
       const results = await apply({ ...deps, db: recordDatabase(deps.db, recorded) }, events)
       begin('reply', { call: recorded.call, events: [{ id: event.eventId, result: resultOf(results[0]) }] })
       return results
@@ -61,8 +60,6 @@ export interface RecordedCall {
   readonly call: number
   /** The id of its event. */
   readonly id: string
-  /** The order that it is about. */
-  readonly orderId: string
 }
 
 function recordDatabase(db: Db, recorded: RecordedCall): Db {
@@ -79,21 +76,14 @@ function recordDatabase(db: Db, recorded: RecordedCall): Db {
 
 /** Taken from the command and from its reply, and not from what fulfilment makes of them. */
 async function recordCommand(db: Db, command: Document, { begin, call, id }: RecordedCall): Promise<Document> {
-  const write = readWrite(command)
+  if (command.update !== ORDERS) throw new Error('A call has sent a command that the model does not know')
+  const { updates: [update] = [] } = command
+  const [{ outcome }] = update.u.$push.applied.$each
   const concern = String(command.writeConcern?.w)
-  const end = begin(write.step, { call, concern, events: [{ id, ...write.names }] })
+  const end = begin('write', { call, concern, events: [{ id, version: update.q.version ?? -1, result: outcome }] })
   const reply = await db.command(command)
   // Without a majority, nobody knows the end.
   if (reply.writeConcernError !== undefined) return reply
   end({ call, events: [{ id, verdict: reply.n === 1 ? 'changed' : 'unchanged' }] })
   return reply
-}
-
-function readWrite(command: Document): { readonly step: CallStepName; readonly names: Partial<EventOfCall> } {
-  const { documents: [document] = [], updates: [update] = [] } = command
-  if (command.insert === PAYMENTS) return { step: 'reserve', names: { version: document.version } }
-  if (command.update === PAYMENTS) return { step: 'move', names: { version: update.u.$set.version } }
-  if (command.update !== ORDERS) throw new Error('A call has sent a command that the model does not know')
-  const [{ outcome }] = update.u.$push.applied.$each
-  return { step: 'write', names: { version: update.q.version ?? -1, result: outcome } }
 }
