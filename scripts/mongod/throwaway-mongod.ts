@@ -23,7 +23,7 @@ export interface ThrowawayPurpose {
 }
 
 // An idle machine needs one second.
-const READY_MS = 60_000
+const READY_MS = 120_000
 // The first election waits for the timeout too. Later a node of a busy machine may be late: MongoDB's default.
 const FIRST_ELECTION_MS = 2_000
 const ELECTION_MS = 10_000

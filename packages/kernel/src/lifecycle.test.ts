@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Lifecycle } from './lifecycle.ts'
 import { memoryLogger } from './testing/memory-logger.ts'
@@ -222,11 +221,9 @@ describe('Lifecycle', () => {
   it('waits for each stage up to its limit, not longer', async () => {
     const { logger, lines } = memoryLogger()
     const lifecycle = new Lifecycle(logger)
-    const slow = sleep(20_000, undefined, { ref: false })
+    const slow = new Promise<void>(() => undefined)
     for (const name of ['a', 'b']) lifecycle.onStop({ name, stop: () => slow, withinMs: 40 })
-    const startedAt = performance.now()
     expect(await lifecycle.stop()).toBe(false)
-    expect(performance.now() - startedAt).toBeLessThan(10_000)
     expect(lines.map(({ stage, ms }) => [stage, Number(ms) >= 39])).toEqual([
       ['b', true],
       ['a', true],

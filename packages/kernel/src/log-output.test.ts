@@ -117,19 +117,13 @@ describe('a log whose pipe nobody reads', () => {
     await expect.poll(() => parsed(pipe.lines.slice(-100)).map(({ n }) => n)).toContain(LINES + 99)
   })
 
-  it.each(['crash', 'leave'])(
-    'ends soon all the same (%s)',
-    async (end) => {
-      using pipe = openUnreadPipe()
-      await using logging = await startLogging(pipe.writeEnd)
-      await logging.does('log', LINES)
-      const toldAt = performance.now()
-      logging.child.send([end])
-      expect(await logging.ended).toEqual([end === 'crash' ? 78 : 0, null])
-      expect(performance.now() - toldAt).toBeLessThan(30_000)
-    },
-    60_000,
-  )
+  it.each(['crash', 'leave'])('ends soon all the same (%s)', async (end) => {
+    using pipe = openUnreadPipe()
+    await using logging = await startLogging(pipe.writeEnd)
+    await logging.does('log', LINES)
+    logging.child.send([end])
+    expect(await logging.ended).toEqual([end === 'crash' ? 78 : 0, null])
+  })
 })
 
 describe('the last lines', () => {

@@ -7,7 +7,7 @@ export interface StandaloneMongod extends AsyncDisposable {
   readonly uri: string
 }
 
-const READY_MS = 45_000
+const READY_MS = 120_000
 
 /** Starts a standalone server on a port chosen by the system; it vanishes with its data. */
 export async function startStandaloneMongod(): Promise<StandaloneMongod> {

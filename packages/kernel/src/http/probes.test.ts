@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { createProbes, type ReadinessChecks } from './probes.ts'
@@ -61,11 +60,9 @@ describe('createProbes', () => {
     expect(body).not.toContain('canary')
   })
 
-  it('does not wait long for a dependency that hangs', async () => {
-    await using service = await probing({ mongodb: () => sleep(60_000, undefined, { ref: false }), fulfilment: fine })
-    const startedAt = performance.now()
+  it('does not wait for a dependency that hangs', async () => {
+    await using service = await probing({ mongodb: () => new Promise(() => undefined), fulfilment: fine })
     const answer = await service.ask('/readyz')
-    expect(performance.now() - startedAt).toBeLessThan(10_000)
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ checks: { mongodb: 'unavailable', fulfilment: 'ok' } })
   })

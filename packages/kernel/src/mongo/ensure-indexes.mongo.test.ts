@@ -66,6 +66,7 @@ describe('ensureIndexes', () => {
     const { binary, version } = await findMongod({ env: process.env, say: () => undefined })
     const server = await MongoMemoryReplSet.create({
       binary: { systemBinary: binary, version, checkMD5: false },
+      instanceOpts: [{ launchTimeout: 120_000 }],
       replSet: {
         name: 'slow',
         ip: '127.0.0.1',

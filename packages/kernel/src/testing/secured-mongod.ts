@@ -18,7 +18,7 @@ export interface SecuredMongod extends AsyncDisposable {
 }
 
 // Takes about a second on an idle machine.
-const READY_MS = 60_000
+const READY_MS = 120_000
 
 /** Starts such a server. It is removed together with its data. */
 export async function startSecuredMongod(

@@ -17,12 +17,10 @@ it('gives up a count in time, so that the answer says that the search is too wid
   // This takes 20 seconds for all of them.
   const slow = { $function: { body: 'function () { sleep(100); return true }', args: [], lang: 'js' } }
   const target = { filter: { $expr: slow } }
-  const startedAt = performance.now()
   const counted = createReplays(connection.db).match({
     ...{ by: 'alice', reason: 'a test', target, ratePerSecond: null, includeDone: true },
   })
   // The code of an expired time limit. A network error would be retried, and end after 11 s as `unavailable`.
   await expect(counted).rejects.toMatchObject({ code: 50 })
-  expect(performance.now() - startedAt).toBeLessThan(16_000)
   await connection.close()
 })

@@ -28,11 +28,8 @@ async function rawSocket(port: number): Promise<Socket> {
   return socket
 }
 
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return performance.now() - startedAt
-}
+/** A grace that no test waits for. */
+const HOUR_MS = 3_600_000
 
 /** A handler that responds when the test lets it, and reports each incoming request. */
 function heldHandler() {
@@ -149,11 +146,11 @@ describe('close', () => {
     using agent = keepAliveAgent()
     const answer = answerOf(listener.port, agent)
     await held.arrived
-    const closed = listener.close(10_000)
+    const closed = listener.close(HOUR_MS)
     await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
     held.release()
     expect(await answer).toEqual({ status: 200, body: 'held' })
-    expect(await milliseconds(() => closed)).toBeLessThan(5_000)
+    await closed
     await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
   })
 
@@ -174,7 +171,7 @@ describe('close', () => {
     using agent = keepAliveAgent()
     await answerOf(listener.port, agent)
     expect(Object.keys(agent.freeSockets)).toHaveLength(1)
-    expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(5_000)
+    await listener.close(HOUR_MS)
   })
 
   it('ends connections on which nothing was ever sent, without waiting for the grace', async () => {
@@ -182,7 +179,7 @@ describe('close', () => {
     const listener = await opened({ prepare: (server) => server.once('connection', accepted.resolve) })
     await using _silent = await rawSocket(listener.port)
     await accepted.promise
-    expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(5_000)
+    await listener.close(HOUR_MS)
   })
 
   it('completes a request whose first bytes arrived before', async () => {
@@ -207,9 +204,9 @@ describe('close', () => {
     const call = request({ host: HOST, port: listener.port, agent }).end()
     const broken = once(call, 'response').catch((error: NodeJS.ErrnoException) => error.code)
     await held.arrived
-    const ms = await milliseconds(() => listener.close(100))
-    expect(ms).toBeGreaterThanOrEqual(90)
-    expect(ms).toBeLessThan(5_000)
+    const startedAt = performance.now()
+    await listener.close(100)
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(90)
     expect(await broken).toBe('ECONNRESET')
   })
 
