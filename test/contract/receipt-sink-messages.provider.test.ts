@@ -15,7 +15,7 @@ async function post(email: string | null): Promise<SentMessage> {
   })
   const order = { key: 'rcpt_of_one', orderId: 'ord_one', paymentId: 'pay_one', customerId: 'cus_one', email }
   const receipt = { ...order, amount: 500, currency: 'USD', paidAt: new Date(0).toISOString() }
-  await sink.send(receipt, { repeated: false, signal: AbortSignal.timeout(10_000) })
+  await sink.send(receipt, AbortSignal.timeout(10_000))
   return message()
 }
 

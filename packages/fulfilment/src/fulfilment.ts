@@ -27,7 +27,6 @@ import { createUnreadableOrders } from './orders/unreadable-orders.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
-import type { ReceiptSink } from './receipts/receipt-sink.ts'
 import { ReceiptWorker } from './receipts/receipt-worker.ts'
 import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
 import type { UseCases } from './use-cases.ts'
@@ -58,7 +57,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     processId: randomUUID(),
   })
   const useCases = createUseCases(parts, {
-    ...{ metrics, errors, mongo: mongo.serving, sink, receipts: worker, encryption, register },
+    ...{ metrics, errors, mongo: mongo.serving, receipts: worker, encryption, register },
   })
 
   let ready = false
@@ -139,13 +138,12 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
 }
 
 interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo' | 'encryption'> {
-  readonly sink: ReceiptSink
   readonly register: KeyRegister
   readonly receipts: ReceiptOutbox
 }
 
 function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): UseCases {
-  const { metrics, errors, mongo, sink, receipts, encryption, register } = useCaseParts
+  const { metrics, errors, mongo, receipts, encryption, register } = useCaseParts
   const { settings, logger, clock, random, recording } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
@@ -168,7 +166,6 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
         orders,
         keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
         keyTtlMs: times.ttlMs,
-        sink,
         encryption,
         logger,
       },

@@ -21,7 +21,8 @@ Give exactly one of --order, --customer and --event. Orders are deleted. Events,
 idempotency keys keep only keys and hashes, so that nothing takes effect twice. While an event or a receipt is being
 processed, nothing is erased and the command exits with 1: run it again later. If an event is stored or becomes due
 again while the command runs, a part is erased, and the command says so and exits with 1: run it again. After an
-interruption, run the same command again.`
+interruption, run the same command again. It does not reach files of receipts, emails, receivers of receipts, logs and
+backups.`
 
 /** `oncehook erase`: erases the personal data of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {

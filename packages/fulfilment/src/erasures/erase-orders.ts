@@ -13,7 +13,6 @@ import { NAME_FORMER_CUSTOMERS } from '../orders/stored/former-customers.ts'
 import { mapReceipts } from '../orders/stored/map-receipts.ts'
 import { isLive, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
 import type { Orders } from '../orders/stored/order-store.ts'
-import type { ReceiptSink } from '../receipts/receipt-sink.ts'
 import { customerOf, UNREADABLE_ANSWER, withoutPerson } from './keyed-answer.ts'
 
 /** Dependencies of an erasure. */
@@ -22,7 +21,6 @@ export interface EraseDeps {
   readonly keys: Collection<IdempotencyRow>
   /** How long a key is kept after its answer, in milliseconds. */
   readonly keyTtlMs: number
-  readonly sink: ReceiptSink
   /** Decrypts the stored answers of idempotency keys. */
   readonly encryption: Encryption
   readonly logger: Logger
@@ -57,8 +55,8 @@ export function findErasable(deps: EraseDeps, target: EraseTarget): Promise<{ or
 }
 
 /**
- * Erases orders. Each order is deleted, and the customer is removed from its receipts, from stored idempotency
- * answers and from receipts kept by the sink. Versions, payments, event markers, keys and hashes are kept. With a
+ * Erases orders. Each order is deleted, and the customer is removed from its receipts and from stored idempotency
+ * answers; what a sink has taken stays there. Versions, payments, event markers, keys and hashes are kept. With a
  * customer id, only that customer's data is removed, so an order that now belongs to another customer stays live.
  * An altered answer is overwritten, and a key without an answer is closed, because its request may still store one.
  * Safe to repeat. Resolves to the number of erased orders.
@@ -73,8 +71,6 @@ export function eraseOrders(
   return reachable(async () => {
     const found = await findOrders(deps, { orderIds })
     if (found.some((order) => owesReceipt(order, customerId))) throw eraseUnsettled()
-    const receiptKeys = found.flatMap((order) => receiptsOf(order, customerId).map(({ key }) => key))
-    if (receiptKeys.length > 0) await deps.sink.forget?.(receiptKeys)
     await eraseAnswers(deps, orderIds, customerId)
     for (const { _id } of found) {
       if (!(await eraseOrder(deps, _id, customerId))) throw eraseUnsettled()

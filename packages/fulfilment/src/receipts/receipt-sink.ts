@@ -12,14 +12,6 @@ export interface Receipt {
   readonly paidAt: string
 }
 
-/** One attempt to send a receipt. */
-export interface SendAttempt {
-  /** An earlier attempt with this key started and may have arrived. */
-  readonly repeated: boolean
-  /** Aborts the attempt when it takes too long. */
-  readonly signal: AbortSignal
-}
-
 /** A destination for receipts. */
 export interface ReceiptSink {
   /**
@@ -40,16 +32,11 @@ export interface ReceiptSink {
    */
   check?(): Promise<void>
   /**
-   * Sends a receipt. The receipt is durable when this resolves.
+   * Sends a receipt. The receipt is durable when this resolves. `signal` aborts an attempt that takes too long.
    * @throws receiptRefused if no retry can help, receiptOutcomeUnknown if it may have arrived and cannot safely be
    * sent again; any other error is retried
    */
-  send(receipt: Receipt, attempt: SendAttempt): Promise<void>
-  /**
-   * Removes the customer and e-mail from stored receipts, by key. Default: the sink stores none.
-   * @throws unavailable if it cannot do so now
-   */
-  forget?(keys: readonly string[]): Promise<void>
+  send(receipt: Receipt, signal: AbortSignal): Promise<void>
   /** Closes open resources. */
   close(): Promise<void>
 }

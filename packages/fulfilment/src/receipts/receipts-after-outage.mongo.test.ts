@@ -85,7 +85,7 @@ describe.concurrent('after an outage of the sink', () => {
     const { sink, taken, behaves } = outside(false)
     const [full = ''] = await receipts.payOrders(1)
     behaves(async () => {
-      if (taken.at(-1)?.receipt.orderId === full) throw Object.assign(new Error('full'), { code: 'EENVELOPE' })
+      if (taken.at(-1)?.orderId === full) throw Object.assign(new Error('full'), { code: 'EENVELOPE' })
     })
     const worker = receipts.startWorker({ ...sink, ownCodes: ['EENVELOPE'] }, longWaits)
     await using _ = worker
@@ -113,6 +113,6 @@ describe.concurrent('after an outage of the sink', () => {
     await receipts.untilSent(10)
     // As above.
     await sleep(2_500)
-    expect(taken.filter(({ receipt }) => receipt.orderId === hung)).toHaveLength(1)
+    expect(taken.filter(({ orderId }) => orderId === hung)).toHaveLength(1)
   })
 })

@@ -58,7 +58,6 @@ describe('receipts whose encryption key is missing', () => {
     await using _ = startWorker(sink, { encryption: keys.encryption('other', 'gone') })
     await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(250)
     expect(taken).toHaveLength(250)
-    expect(taken.filter(({ attempt }) => attempt.repeated)).toEqual([])
     expect(await receiptOf(ids[0])).toMatchObject({ attempts: 1, lastError: null })
   })
 

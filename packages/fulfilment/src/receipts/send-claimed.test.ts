@@ -25,7 +25,7 @@ it('keeps nothing of a sent receipt in memory until its time would have been ove
   const sink: ReceiptSink = {
     keyed: true,
     atOnce: 1,
-    async send(_, { signal }) {
+    async send(_, signal) {
       signals.push(new WeakRef(signal))
       signal.addEventListener('abort', () => undefined)
     },
@@ -42,7 +42,7 @@ it('aborts an attempt after its time limit', async () => {
   const sink: ReceiptSink = {
     keyed: true,
     atOnce: 1,
-    async send(_, { signal }) {
+    async send(_, signal) {
       signal.addEventListener('abort', () => aborted.resolve())
       await new Promise(() => {})
     },

@@ -30,8 +30,7 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
   // Not AbortSignal.timeout: one with a listener stays in memory until its time is over, long after the receipt is sent.
   const limit = new AbortController()
   try {
-    const { signal } = limit
-    const sending = sink.send(toReceipt(deps, claim), { repeated: receipt.attempts > 0, signal })
+    const sending = sink.send(toReceipt(deps, claim), limit.signal)
     if ((await withTimeout(sending, sendTimeoutMs)) !== TIMED_OUT) return { state: 'sent' }
     limit.abort()
     return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }

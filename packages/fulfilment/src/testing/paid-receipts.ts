@@ -11,7 +11,7 @@ import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts
 import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
 import { createReceiptClaims } from '../receipts/claims/receipt-claims.ts'
-import type { Receipt, ReceiptSink, SendAttempt } from '../receipts/receipt-sink.ts'
+import type { Receipt, ReceiptSink } from '../receipts/receipt-sink.ts'
 import { ReceiptWorker, type ReceiptWorkerDeps } from '../receipts/receipt-worker.ts'
 import type { OrderCollection } from './order-collection.ts'
 import { OWING_OUTBOX } from './owing-outbox.ts'
@@ -24,13 +24,13 @@ export function eventually<T>(read: () => T) {
 
 /** The receiving side: it accepts receipts and handles them as a test specifies. */
 export function outside(keyed = true) {
-  const taken: { receipt: Receipt; attempt: SendAttempt }[] = []
+  const taken: Receipt[] = []
   let behave: () => Promise<void> = async () => {}
   const sink: ReceiptSink = {
     keyed,
     atOnce: 32,
-    async send(receipt, attempt) {
-      taken.push({ receipt, attempt })
+    async send(receipt) {
+      taken.push(receipt)
       await behave()
     },
     async close() {},
@@ -38,7 +38,7 @@ export function outside(keyed = true) {
   return {
     sink,
     taken,
-    keys: () => taken.map(({ receipt }) => receipt.key),
+    keys: () => taken.map(({ key }) => key),
     behaves: (how: typeof behave) => (behave = how),
   }
 }

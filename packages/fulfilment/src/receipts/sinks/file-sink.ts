@@ -1,118 +1,100 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
-import { checkFile } from './check-file.ts'
-import { forgetLines } from './forget-lines.ts'
-import { type OpenReceiptFile, openOnDisk, ReceiptFile, type ReceiptLine } from './receipt-file.ts'
 
-const LOCK_AGAIN_MS = 20
+/** Appends text to a file, creates the file and its folder if they are missing, and resolves when the text is on disk. */
+export type Append = (path: string, text: string) => Promise<void>
+
+/** In the file system. Only the owner may read the file. */
+const appendOnDisk: Append = async (path, text) => {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'a+', 0o600)
+  try {
+    if (text === '') return
+    await file.appendFile((await endsInsideLine(file)) ? `\n${text}` : text)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Whether a process died while it wrote the last line. The next line would become part of it. */
+async function endsInsideLine(file: Awaited<ReturnType<typeof open>>): Promise<boolean> {
+  const { size } = await file.stat()
+  if (size === 0) return false
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer.toString() !== '\n'
+}
+
+const MOST_KEYS = 100_000
 
 /**
- * Creates a sink that appends each receipt to a file as one line of JSON. The line is on disk when `send` resolves.
- * Each key gets one line, despite disk stalls and failures, and even if several processes in one network namespace
- * share the file. A torn line is left in place, and the next receipt starts on a new line.
+ * Creates a sink for development: it appends each receipt to a file as one line of JSON. Receipts that arrive during a write are
+ * written together after it. Each key gets one line from this process, as far as the last 100,000 of its keys tell. A process
+ * that was started again, or another one, may write a second line: readers compare keys. The path is opened for each
+ * write, so a file can be rotated by renaming it.
  */
-export function createFileSink(path: string, openFile: OpenReceiptFile = openOnDisk): ReceiptSink {
-  const queue = new LineQueue(new ReceiptFile(path, openFile))
+export function createFileSink(path: string, append: Append = appendOnDisk): ReceiptSink {
+  const written = new Set<string>()
+  const underWay = new Map<string, Promise<void>>()
+  let waiting: Receipt[] = []
+  let writing: Promise<void> = Promise.resolve()
+
+  const writeWaiting = async (): Promise<void> => {
+    const group = waiting
+    waiting = []
+    try {
+      await append(path, group.map((receipt) => `${JSON.stringify(receipt)}\n`).join(''))
+      if (written.size > MOST_KEYS) written.clear()
+      for (const { key } of group) written.add(key)
+    } finally {
+      for (const { key } of group) underWay.delete(key)
+    }
+  }
+
+  const enqueue = (receipt: Receipt): Promise<void> => {
+    waiting.push(receipt)
+    // The first one of a group writes it, after the group before.
+    if (waiting.length === 1) writing = writing.catch(() => undefined).then(writeWaiting)
+    return writing
+  }
+
   return {
     keyed: true,
     atOnce: 200,
-    check: () => checkFile(path, openFile),
-    async send(receipt, { repeated, signal }) {
-      await queue.append({ key: receipt.key, line: lineOf(receipt), repeated }, signal)
+    check: () => checkFile(() => append(path, '')),
+    async send(receipt) {
+      const { key } = receipt
+      if (written.has(key)) return
+      const writes = underWay.get(key) ?? enqueue(receipt)
+      underWay.set(key, writes)
+      await writes
     },
-    forget: (keys) => forgetLines({ path, openFile }, keys),
-    close: () => queue.close(),
+    close: () => writing.catch(() => undefined),
   }
 }
 
-function lineOf(receipt: Receipt): string {
-  return `${JSON.stringify(receipt)}\n`
-}
+/** Errors that need an operator: no permission, no valid path, or another kind of file at the path. */
+const TO_PUT_RIGHT: ReadonlySet<string> = new Set([
+  ...['EACCES', 'EPERM', 'EROFS'],
+  ...['EEXIST', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'ENXIO'],
+])
 
-interface Queued {
-  readonly line: ReceiptLine
-  readonly written: PromiseWithResolvers<void>
-  waiters: number
-}
+// A stalled disk is not a configuration error: the sink waits for it.
+const LONGEST_MS = 2_000
 
-/** Lines that arrive during a write are written together afterwards, with one write and one sync. */
-class LineQueue {
-  readonly #file: ReceiptFile
-  readonly #waiting = new Map<string, Queued>()
-  readonly #underWay = new Map<string, Queued>()
-  #flushing: Promise<void> | undefined
-
-  constructor(file: ReceiptFile) {
-    this.#file = file
-  }
-
-  /** Appends a line. If its key is already queued or being written, both callers share the outcome. */
-  append(line: ReceiptLine, signal: AbortSignal): Promise<void> {
-    const queued = this.#underWay.get(line.key) ?? this.#waiting.get(line.key) ?? this.#enqueue(line)
-    queued.waiters += 1
-    signal.addEventListener('abort', () => this.#giveUp(queued), { once: true })
-    this.#flushing ??= this.#flush().finally(() => {
-      this.#flushing = undefined
+/** @throws SettingsError if the file cannot be written until an operator intervenes. A full or stalled disk may recover */
+async function checkFile(openFile: () => Promise<void>): Promise<void> {
+  try {
+    await withTimeout(openFile(), LONGEST_MS)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (!TO_PUT_RIGHT.has(code)) return
+    const cure = 'Grant this process write access, or set RECEIPT_SINK=file:<path> to a file in a writable folder'
+    throw new SettingsError([`RECEIPT_SINK names a file that cannot be opened for writing (${code}). ${cure}`], {
+      cause: error,
     })
-    return queued.written.promise
-  }
-
-  async close(): Promise<void> {
-    await this.#flushing
-    await this.#file.close()
-  }
-
-  #enqueue(line: ReceiptLine): Queued {
-    const queued = { line, written: Promise.withResolvers<void>(), waiters: 0 }
-    // There may be no listener left when it fails.
-    queued.written.promise.catch(() => undefined)
-    this.#waiting.set(line.key, queued)
-    return queued
-  }
-
-  /** No caller waits for this line any more. If its write has not started, it never will. */
-  #giveUp(queued: Queued): void {
-    queued.waiters -= 1
-    if (queued.waiters > 0 || this.#waiting.get(queued.line.key) !== queued) return
-    this.#waiting.delete(queued.line.key)
-    queued.written.reject(new Error('Writing the receipt file timed out'))
-  }
-
-  async #flush(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      try {
-        await using lock = await this.#file.lock()
-        if (lock === null) await sleep(LOCK_AGAIN_MS)
-        else await this.#writeWaiting()
-      } catch (error) {
-        this.#settle(this.#takeWaiting(), error)
-      }
-    }
-  }
-
-  async #writeWaiting(): Promise<void> {
-    const group = this.#takeWaiting()
-    for (const queued of group) this.#underWay.set(queued.line.key, queued)
-    try {
-      const onDisk = await this.#file.write(group.map(({ line }) => line))
-      const torn = new Error('The receipt ended up in a torn line')
-      for (const queued of group) this.#settle([queued], onDisk.has(queued.line.key) ? undefined : torn)
-    } catch (error) {
-      this.#settle(group, error)
-    }
-    this.#underWay.clear()
-  }
-
-  #takeWaiting(): Queued[] {
-    const group = [...this.#waiting.values()]
-    this.#waiting.clear()
-    return group
-  }
-
-  #settle(group: readonly Queued[], error?: unknown): void {
-    for (const { written } of group) {
-      if (error === undefined) written.resolve()
-      else written.reject(error)
-    }
   }
 }

@@ -37,7 +37,7 @@ async function receiver(...statuses: number[]) {
   return {
     url,
     taken,
-    send: (signal = AbortSignal.timeout(2_000)) => sink.send(receipt, { repeated: false, signal }),
+    send: (signal = AbortSignal.timeout(2_000)) => sink.send(receipt, signal),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -76,7 +76,7 @@ describe('an https: sink', () => {
     const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
     const fetch = async () => new Response(body)
     const sink = createHttpsSink({ ...unsigned, fetch, url: new URL('https://mail.test/') })
-    await sink.send(receipt, { repeated: false, signal: AbortSignal.timeout(2_000) })
+    await sink.send(receipt, AbortSignal.timeout(2_000))
   })
 
   it('follows no redirect', async () => {
@@ -90,10 +90,7 @@ describe('an https: sink', () => {
     const url = new URL(there.url)
     url.username = 'shop'
     url.password = 'p%40ss'
-    await createHttpsSink({ ...unsigned, url }).send(receipt, {
-      repeated: false,
-      signal: AbortSignal.timeout(2_000),
-    })
+    await createHttpsSink({ ...unsigned, url }).send(receipt, AbortSignal.timeout(2_000))
     const expected = `Basic ${Buffer.from('shop:p@ss').toString('base64')}`
     expect(there.taken[0]?.headers.authorization).toBe(expected)
   })
@@ -103,9 +100,9 @@ describe('an https: sink', () => {
     const secrets = [24, 64].map((count) => `whsec_${randomBytes(count).toString('base64')}`)
     const keys = secrets.map(readWebhookKey).filter((key) => key !== null)
     const sink = createHttpsSink({ ...unsigned, url: there.url, keys })
-    const attempt = { repeated: false, signal: AbortSignal.timeout(5_000) }
-    await expect(sink.send(receipt, attempt)).rejects.toMatchObject({ code: 'http_500' })
-    await sink.send(receipt, attempt)
+    const signal = AbortSignal.timeout(5_000)
+    await expect(sink.send(receipt, signal)).rejects.toMatchObject({ code: 'http_500' })
+    await sink.send(receipt, signal)
     expect(there.taken.map(({ headers }) => headers['webhook-id'])).toEqual([receipt.key, receipt.key])
     for (const { body, headers } of there.taken) {
       const given = headers as Record<string, string>

@@ -26,7 +26,7 @@ export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): 
   return {
     keyed: true,
     atOnce: 32,
-    async send(receipt, { signal }) {
+    async send(receipt, signal) {
       const body = JSON.stringify(receipt)
       const signed = keys.length === 0 ? {} : signWebhook({ id: receipt.key, now: clock.now(), body }, keys)
       const response = await fetch(target, {

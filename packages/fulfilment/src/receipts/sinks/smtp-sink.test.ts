@@ -15,7 +15,7 @@ const receipt: Receipt = {
   currency: 'EUR',
   paidAt: '2026-11-21T10:00:00.000Z',
 }
-const attempt = { repeated: false, signal: AbortSignal.timeout(60_000) }
+const signal = AbortSignal.timeout(60_000)
 
 /** A mail server, and a sink that sends to it. */
 async function mailServer(faults: MailFaults = {}, requireTls = false) {
@@ -30,7 +30,7 @@ async function mailServer(faults: MailFaults = {}, requireTls = false) {
 describe('an smtp: sink', () => {
   it('mails the receipt to the customer, amounts as people write them', async () => {
     await using there = await mailServer()
-    await there.sink.send(receipt, attempt)
+    await there.sink.send(receipt, signal)
     expect(there.taken).toHaveLength(1)
     expect(there.taken[0]?.to).toEqual(['customer@example.com'])
     expect(there.taken[0]?.mail).toContain('From: Shop <shop@example.com>')
@@ -45,13 +45,13 @@ describe('an smtp: sink', () => {
 
   it('refuses permanently if there is no recipient', async () => {
     await using there = await mailServer()
-    await expect(there.sink.send({ ...receipt, email: null }, attempt)).rejects.toSatisfy(receiptRefused.is)
+    await expect(there.sink.send({ ...receipt, email: null }, signal)).rejects.toSatisfy(receiptRefused.is)
     expect(there.taken).toHaveLength(0)
   })
 
   it('refuses a receipt permanently if the server does', async () => {
     await using there = await mailServer({ recipient: 550 })
-    await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptRefused.is)
+    await expect(there.sink.send(receipt, signal)).rejects.toSatisfy(receiptRefused.is)
   })
 
   it.each<[string, MailFaults]>([
@@ -62,7 +62,7 @@ describe('an smtp: sink', () => {
     ['where the server takes none from us', { sender: 550 }],
   ])('may be tried again %s', async (_, faults) => {
     await using there = await mailServer(faults)
-    const failure = await there.sink.send(receipt, attempt).catch((error: unknown) => error)
+    const failure = await there.sink.send(receipt, signal).catch((error: unknown) => error)
     expect(receiptRefused.is(failure) || receiptOutcomeUnknown.is(failure)).toBe(false)
     expect(failure).toBeInstanceOf(Error)
     const concernsOne = there.sink.ownCodes?.includes((failure as { code: string }).code)
@@ -73,7 +73,7 @@ describe('an smtp: sink', () => {
     await using there = await mailServer()
     const url = new URL('smtp://127.0.0.1:1')
     const failure = await createSmtpSink({ url, from: 'a@example.com', requireTls: false })
-      .send(receipt, attempt)
+      .send(receipt, signal)
       .catch((error) => error)
     expect(receiptOutcomeUnknown.is(failure)).toBe(false)
     expect(failure).toMatchObject({ code: expect.any(String) })
@@ -82,12 +82,12 @@ describe('an smtp: sink', () => {
 
   it('reports an unknown outcome if the server disconnects before it answers', async () => {
     await using there = await mailServer({ data: 'hang up' })
-    await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptOutcomeUnknown.is)
+    await expect(there.sink.send(receipt, signal)).rejects.toSatisfy(receiptOutcomeUnknown.is)
   })
 
   it('gives no mail to a server without TLS where TLS is required, and may try again', async () => {
     await using there = await mailServer({}, true)
-    await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({
+    await expect(there.sink.send(receipt, signal)).rejects.toMatchObject({
       code: 'mail_without_tls',
       message: expect.stringContaining('requireTLS=false'),
     })
@@ -96,7 +96,7 @@ describe('an smtp: sink', () => {
 
   it('sends no mail to a server with an untrusted certificate', async () => {
     await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
-    await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({ code: 'mail_without_tls' })
+    await expect(there.sink.send(receipt, signal)).rejects.toMatchObject({ code: 'mail_without_tls' })
     expect(there.taken).toHaveLength(0)
   })
 
@@ -105,21 +105,21 @@ describe('an smtp: sink', () => {
     setDefaultCACertificates([...usual, TEST_CA])
     onTestFinished(() => setDefaultCACertificates(usual))
     await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
-    await there.sink.send(receipt, attempt)
+    await there.sink.send(receipt, signal)
     expect(there.taken).toMatchObject([{ to: ['customer@example.com'], secure: true }])
   })
 
   it('shows a customer of several lines on one', async () => {
     await using there = await mailServer()
     const customerId = 'c1\r\n\r\nYour account is locked\u2028go to\u0085http://evil.example'
-    await there.sink.send({ ...receipt, customerId }, attempt)
+    await there.sink.send({ ...receipt, customerId }, signal)
     const body = there.taken[0]?.mail.split('\r\n\r\n').slice(1).join('\n\n') ?? ''
     expect(body).toContain('Customer: c1 Your account is locked go to http://evil.example')
   })
 
   it('lets no text of an order become a header of the mail', async () => {
     await using there = await mailServer()
-    await there.sink.send({ ...receipt, orderId: 'o1\r\nBcc: other@example.com' }, attempt)
+    await there.sink.send({ ...receipt, orderId: 'o1\r\nBcc: other@example.com' }, signal)
     expect(there.taken[0]?.to).toEqual(['customer@example.com'])
     const head = there.taken[0]?.mail.split('\r\n\r\n', 1)[0]
     expect(head).not.toMatch(/^Bcc:/m)

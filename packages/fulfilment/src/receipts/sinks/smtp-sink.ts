@@ -35,7 +35,7 @@ export function createSmtpSink({ url, from, requireTls }: SmtpSinkOptions): Rece
     keyed: false,
     atOnce: CONNECTIONS,
     ownCodes: OWN_CODES,
-    async send(receipt, { signal }) {
+    async send(receipt, signal) {
       if (receipt.email === null) throw receiptRefused({ reason: 'no_email' })
       try {
         // An attempt that takes too long drops its connection, so that the next one does not wait for it.
