@@ -81,7 +81,7 @@ describe('a database that refuses the credentials of the services', () => {
       expect(service.lines.at(-1)).toMatchObject({ level: 'fatal', msg: 'mongodb.refused', error: { code: 13 } })
       expect(service.countOf('mongodb.refused')).toBe(1)
     }
-    const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd({ name, settings: settingsOf(name) }))
+    const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd(name, settingsOf(name)))
     for (const { code, stdout, stderr } of await Promise.all(starts)) {
       expect([code, stderr]).toEqual([75, ''])
       expect(stdout.trim().split('\n').at(-1)).toMatch(/"level":"fatal".*"code":18.*"msg":"mongodb\.refused"/)
