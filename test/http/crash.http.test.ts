@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { orderContent } from '../support/http/http-orders.ts'
-import { type FaultProxy, startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startStack } from '../support/stack/stack.ts'
 
 const stack = new AsyncDisposableStack()
@@ -42,7 +42,7 @@ async function send(method: string, path: string, { headers = {}, body }: { head
 
 /** Sends the same request repeatedly, as its answers ask, until it succeeds. */
 async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
-  for (let tries = 0; tries < 600; tries += 1) {
+  for (let tries = 0; tries < 60; tries += 1) {
     const told = await request().catch(() => null)
     if (told !== null && ![409, 500, 503].includes(told.status)) return told
     if (told !== null) expect(told.headers.get('retry-after')).toBe('1')
@@ -72,75 +72,117 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-const HOUR_MS = 3_600_000
-
 const names = () => ({ key: randomUUID(), customerId: `cus_${randomUUID()}` })
 
-/** A request that a crash interrupts, and what has to be true once the service is back. */
-interface Interrupted {
-  /** Sends it, the first time and as a retry. */
-  readonly request: () => Promise<Told>
-  /** Resolves when its message has been lost. */
-  readonly struck: Promise<void>
-  readonly afterwards: () => Promise<void>
-}
+describe('kill -9 of fulfilment', () => {
+  it.each([
+    ['after the order was inserted, before it heard of it', 1, 'reply'],
+    ['after the answer was stored, before it heard of it', 2, 'reply'],
+    ['after the order was inserted, before the answer is stored', 2, 'request'],
+  ] as const)('%s: the retry gets the answer immediately, and there is one order', async (_, nth, swallows) => {
+    const { key, customerId } = names()
+    const struck = beforeDatabase.strike({ marker: customerId, nth, swallows })
+    const first = post(key, customerId)()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBe('true')
+    await expectOneOrder(answer, { key, customerId })
+  })
 
-type Loss = readonly [why: string, fault: { nth?: number; swallows: 'request' | 'reply'; onKey?: boolean }]
+  it.each([
+    ['after the key was taken, before it heard of it', (key: string) => key, 'reply'],
+    ['after the key was taken, before the order is inserted', (_: string, customerId: string) => customerId, 'request'],
+  ] as const)('%s: the retry makes the order when the lease has expired', async (_, marker, swallows) => {
+    const { key, customerId } = names()
+    const struck = beforeDatabase.strike({ marker: marker(key, customerId), swallows })
+    const first = post(key, customerId)()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    // The driver may send a swallowed command once more; the holder of the key is dead in either case.
+    await expect.poll(async () => (await post(key, customerId)()).status).toBe(409)
+    await database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(0) } })
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBeNull()
+    await expectOneOrder(answer, { key, customerId })
+  })
 
-/** A creation that the retry finds done. */
-function created([why, fault]: Loss, proxy: FaultProxy): Interrupted {
+  it('after a PUT took effect: the same PUT again is 200, and the version has gone up once', async () => {
+    const [id, note] = [`o_${randomUUID()}`, randomUUID()]
+    await send('PUT', `/${id}`, { body: orderContent() })
+    const put = () => send('PUT', `/${id}`, { body: orderContent({ note }) })
+    const struck = beforeDatabase.strike({ marker: note, swallows: 'reply' })
+    const first = put()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const again = await sendUntilThrough(put)
+    expect([again.status, again.headers.get('etag')]).toEqual([200, '"2"'])
+  })
+
+  it('after a PATCH took effect: the same PATCH again is 412 with the tag that it gave', async () => {
+    const [id, note] = [`o_${randomUUID()}`, randomUUID()]
+    await send('PUT', `/${id}`, { body: orderContent() })
+    const patch = () => send('PATCH', `/${id}`, { headers: { 'if-match': '"1"' }, body: { note } })
+    const struck = beforeDatabase.strike({ marker: note, swallows: 'reply' })
+    const first = patch()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const again = await sendUntilThrough(patch)
+    expect([again.status, again.headers.get('etag')]).toEqual([412, '"2"'])
+    expect((await send('GET', `/${id}`)).text).toContain(note)
+  })
+})
+
+describe('kill -9 of the gateway', () => {
+  it('between effect and answer: the retry gets the stored answer, one order', async () => {
+    const { key, customerId } = names()
+    const struck = betweenServices.strike({ marker: customerId, swallows: 'reply' })
+    const first = failureOf(post(key, customerId)())
+    await struck
+    await system.gateway.kill('SIGKILL')
+    expect(await first).toBeInstanceOf(Error)
+    await system.gateway.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBe('true')
+    await expectOneOrder(answer, { key, customerId })
+  })
+
+  it('before the request reached fulfilment: the retry makes the order', async () => {
+    const { key, customerId } = names()
+    const struck = betweenServices.strike({ marker: customerId, swallows: 'request' })
+    const first = failureOf(post(key, customerId)())
+    await struck
+    await system.gateway.kill('SIGKILL')
+    expect(await first).toBeInstanceOf(Error)
+    await system.gateway.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBeNull()
+    await expectOneOrder(answer, { key, customerId })
+  })
+})
+
+it('a reply that is lost between the services is 503 in time, and the retry gets the stored answer', async () => {
   const { key, customerId } = names()
-  return {
-    request: post(key, customerId),
-    struck: proxy.strike({ marker: customerId, ...fault }),
-    async afterwards() {
-      const answer = await sendUntilThrough(post(key, customerId))
-      expect(answer.headers.get('idempotent-replayed'), why).toBe('true')
-      await expectOneOrder(answer, { key, customerId })
-    },
-  }
-}
+  void betweenServices.strike({ marker: customerId, swallows: 'reply' })
+  const startedAt = performance.now()
+  const first = await post(key, customerId)()
+  expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(performance.now() - startedAt).toBeLessThan(14_000)
+  const answer = await sendUntilThrough(post(key, customerId))
+  expect(answer.headers.get('idempotent-replayed')).toBe('true')
+  await expectOneOrder(answer, { key, customerId })
+})
 
-/** A creation whose key was taken, and that the retry makes when the lease has expired. */
-function keyTaken([why, { onKey, swallows }]: Loss): Interrupted {
-  const { key, customerId } = names()
-  return {
-    request: post(key, customerId),
-    struck: beforeDatabase.strike({ marker: onKey ? key : customerId, swallows }),
-    async afterwards() {
-      // The driver may send a swallowed command once more; the holder of the key is dead in either case.
-      const leased = (until: number) =>
-        database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(until) } })
-      await leased(Date.now() + HOUR_MS)
-      await expect.poll(async () => (await post(key, customerId)()).status, { message: why }).toBe(409)
-      await leased(0)
-      const answer = await sendUntilThrough(post(key, customerId))
-      expect(answer.headers.get('idempotent-replayed'), why).toBeNull()
-      await expectOneOrder(answer, { key, customerId })
-    },
-  }
-}
-
-/** A PUT or PATCH that took effect, and what its retry is told. */
-async function changed(method: 'PUT' | 'PATCH', told: readonly [status: number, etag: string]): Promise<Interrupted> {
-  const [id, note] = [`o_${randomUUID()}`, randomUUID()]
-  await send('PUT', `/${id}`, { body: orderContent() })
-  const whole = { body: orderContent({ note }) }
-  const part = { headers: { 'if-match': '"1"' }, body: { note } }
-  const request = () => send(method, `/${id}`, method === 'PUT' ? whole : part)
-  return {
-    request,
-    struck: beforeDatabase.strike({ marker: note, swallows: 'reply' }),
-    async afterwards() {
-      const again = await sendUntilThrough(request)
-      expect([again.status, again.headers.get('etag')], method).toEqual(told)
-      expect((await send('GET', `/${id}`)).text).toContain(note)
-    },
-  }
-}
-
-/** Without fulfilment, all requests for orders are 503 with a Retry-After. */
-async function expectUnavailable(): Promise<void> {
+it('without fulfilment, all requests for orders are 503 with a Retry-After', async () => {
+  await system.fulfilment.kill('SIGTERM')
   for (const [method, path, options] of [
     ['GET', '/a', {}],
     ['GET', '', {}],
@@ -153,51 +195,6 @@ async function expectUnavailable(): Promise<void> {
     expect([status, headers.get('retry-after'), JSON.parse(text).code]).toEqual([503, '1', 'unavailable'])
     expect(text).not.toMatch(/ECONN|fetch|127\.0\.0\.1/)
   }
-}
-
-it('kill -9 of fulfilment: wherever it strikes, a retry gets its answer, and there is one effect', async () => {
-  const interrupted = [
-    created(['after the order was inserted, before it heard of it', { swallows: 'reply' }], beforeDatabase),
-    created(['after the answer was stored, before it heard of it', { nth: 2, swallows: 'reply' }], beforeDatabase),
-    created(
-      ['after the order was inserted, before the answer is stored', { nth: 2, swallows: 'request' }],
-      beforeDatabase,
-    ),
-    keyTaken(['after the key was taken, before it heard of it', { onKey: true, swallows: 'reply' }]),
-    keyTaken(['after the key was taken, before the order is inserted', { swallows: 'request' }]),
-    await changed('PUT', [200, '"2"']),
-    await changed('PATCH', [412, '"2"']),
-  ]
-  const answers = interrupted.map(({ request }) => request())
-  await Promise.all(interrupted.map(({ struck }) => struck))
-  await system.fulfilment.kill('SIGKILL')
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(interrupted.map(() => 503))
-  await expectUnavailable()
   await system.fulfilment.restart()
-  for (const { afterwards } of interrupted) await afterwards()
-})
-
-it('kill -9 of the gateway: a retry gets the stored answer, or makes the order', async () => {
-  const done = created(['between effect and answer', { swallows: 'reply' }], betweenServices)
-  const { key, customerId } = names()
-  const struck = betweenServices.strike({ marker: customerId, swallows: 'request' })
-  const failures = [done.request, post(key, customerId)].map((request) => failureOf(request()))
-  await Promise.all([done.struck, struck])
-  await system.gateway.kill('SIGKILL')
-  for (const failure of await Promise.all(failures)) expect(failure).toBeInstanceOf(Error)
-  await system.gateway.restart()
-  await done.afterwards()
-  const answer = await sendUntilThrough(post(key, customerId))
-  expect(answer.headers.get('idempotent-replayed')).toBeNull()
-  await expectOneOrder(answer, { key, customerId })
-})
-
-it('a reply that is lost between the services is 503 in time, and the retry gets the stored answer', async () => {
-  const { key, customerId } = names()
-  void betweenServices.strike({ marker: customerId, swallows: 'reply' })
-  const first = await post(key, customerId)()
-  expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1'])
-  const answer = await sendUntilThrough(post(key, customerId))
-  expect(answer.headers.get('idempotent-replayed')).toBe('true')
-  await expectOneOrder(answer, { key, customerId })
+  expect((await sendUntilThrough(() => send('DELETE', '/a'))).status).toBe(204)
 })

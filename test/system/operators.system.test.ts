@@ -136,13 +136,12 @@ describe('a restore of a backup', () => {
     })
     const after = await Promise.all(orders.map(({ id }) => stack.orders.read(id)))
     expect(after.map(withoutTimes)).toEqual(before.map(withoutTimes))
-    // The receipts were sent again under their old keys. A receiver that respects the keys has ten.
-    const sent = await receiptsOf(orders)
-    expect([sent.length, new Set(sent.map(({ key }) => key)).size]).toEqual([20, 10])
+    // The receipts were sent again under their old keys: a receiver that respects the keys has ten.
+    expect(await receiptsOf(orders)).toHaveLength(10)
 
     const again = await replay({ filter, includeDone: true })
     expect(await untilReplayed(again)).toMatchObject({ matched: 10, done: 10 })
     expect(await Promise.all(orders.map(({ id }) => stack.orders.read(id)))).toEqual(after)
-    expect(await receiptsOf(orders)).toHaveLength(20)
+    expect(await receiptsOf(orders)).toHaveLength(10)
   })
 })

@@ -229,7 +229,7 @@ describe('ensureIndexes', () => {
     expect(problems).toEqual([`Index ${needed.name} of events has another shape: ${parts}`])
   })
 
-  it('refuses to make a unique index over duplicates, without showing them', async () => {
+  it('FP-29: refuses to make a unique index over duplicates, without showing them', async () => {
     await using database = await testDatabase(process.env)
     const twice = () => ({ provider: 'stripe', eventId: 'canary' })
     await database.db.collection('events').insertMany([twice(), twice()])
@@ -238,7 +238,7 @@ describe('ensureIndexes', () => {
     expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('expiry')
   })
 
-  it('refuses an index whose key exists under another name, and one that is impossible', async () => {
+  it('FP-29: refuses an index whose key exists under another name, and one that is impossible', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex(EXPIRING.key, { name: 'other' })
     const impossible = { name: 'impossible', key: { a: 1 }, sparse: true, partialFilterExpression: { a: 1 } }
