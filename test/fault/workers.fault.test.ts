@@ -15,6 +15,7 @@ const BACKLOG = 2_000
 const WORKERS = 8
 const SMALL_BATCHES = JSON.stringify({ dispatchBatch: 20 })
 const CALL_TAKES_MS = 300
+const FIRST_CALLS_TAKE_MS = 4_000
 const SHARED_WITHIN_MS = 180_000
 const COPIES = 50
 const EVENTS = 200
@@ -81,7 +82,6 @@ describe('two gateways on one inbox', () => {
 
   it(`FP-12: eight workers of one gateway share a backlog of ${BACKLOG} fairly`, async () => {
     await using between = await startFaultProxy()
-    between.delay(CALL_TAKES_MS / 2)
     const url = `http://127.0.0.1:${between.port}`
     await using stack = await startStack({
       gateway: { TEST_LIMITS: SMALL_BATCHES, FULFILMENT_URL: url, WORKERS: String(WORKERS) },
@@ -94,8 +94,15 @@ describe('two gateways on one inbox', () => {
     await source.run()
     await stack.gateway.kill('SIGTERM')
     await stack.fulfilment.restart()
+    // Until the last worker has started, the first ones must not finish the backlog.
+    between.delay(FIRST_CALLS_TAKE_MS / 2)
     const owners = new Map<string, string>()
     const restarted = stack.gateway.restart()
+    await until(
+      () => stack.events.distinct('leaseOwner', { state: 'processing' }),
+      (working) => working.length === WORKERS,
+    )
+    between.delay(CALL_TAKES_MS / 2)
     await until(
       async () => {
         // A call takes longer than a look, so the looks miss few events.
