@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
-import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
@@ -84,8 +84,8 @@ async function failedEvent(): Promise<string> {
 
 /** An event that is claimed by a process that never finishes it. */
 async function heldEvent(): Promise<string> {
-  const leaseUntil = new Date(Date.now() + 3_600_000)
-  const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
+  await keepOwnerAlive(database.db, 'stuck')
+  const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck' })
   await system.events.insertOne(held)
   return String(held._id)
 }

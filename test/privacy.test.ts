@@ -20,7 +20,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
     ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'fence', 'deliveries', 'mismatches'],
     ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'firstFailedAt', 'dueAt', 'slot'],
     ...['resumedAt', 'dueAgainAt', 'revivalId'],
-    ...['leaseOwner', 'leaseUntil', 'leaseMs', 'claim', 'claimedAt', 'begun'],
+    ...['leaseOwner', 'claim', 'claimedAt', 'begun'],
   ],
   bodies: ['_id', 'checkAt'],
   provider_pauses: ['_id', 'since'],
@@ -36,7 +36,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
   orders: ['_id', 'status', 'access', 'currency', 'amountDue', 'createdAt', 'updatedAt', 'deletedAt'],
   idempotency_keys: ['_id', 'orderId', 'createdAt', 'state', 'run', 'leaseUntil', 'expiresAt'],
 }
-const WITHOUT_PEOPLE = ['owners', 'readiness', 'housekeeping', 'tallies', 'encryption_keys']
+const WITHOUT_PEOPLE = ['owners', 'readiness', 'format', 'housekeeping', 'tallies', 'encryption_keys']
 
 /** Collection -> the fields that the document lists. */
 function documented(heading: string): Map<string, Set<string>> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,17 +28,6 @@ describe('readDevelopmentSecrets', () => {
   it('makes a Stripe provider without Connect, so that no start warns about its account', async () => {
     await using data = await folder()
     expect(readDevelopmentSecrets(data.file, randomBytes).providers.stripe).toMatchObject({ expect: {} })
-  })
-
-  it('adds the settings that a gateway needs today to those of 0.1.0, and keeps the secrets', async () => {
-    await using data = await folder()
-    const made = readDevelopmentSecrets(data.file, randomBytes)
-    const { acme, stripe, shop } = made.providers
-    const added = { effects: undefined, testMode: undefined, expect: undefined }
-    const providers = { acme: { ...acme, ...added }, stripe: { ...stripe, ...added }, shop: { ...shop, ...added } }
-    await writeFile(data.file, JSON.stringify({ ...made, providers }))
-    expect(readDevelopmentSecrets(data.file, randomBytes)).toEqual(made)
-    expect(JSON.parse(await readFile(data.file, 'utf8'))).toEqual(made)
   })
 
   it('makes the file readable only for its user', async () => {

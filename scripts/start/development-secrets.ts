@@ -46,23 +46,9 @@ export function readDevelopmentSecrets(path: string, randomBytes: (count: number
   try {
     const kept = JSON.parse(readFileSync(path, 'utf8')) as Partial<DevelopmentSecrets>
     const missing = Object.keys(made).filter((name) => kept[name as keyof DevelopmentSecrets] === undefined)
-    if (missing.length === 0) return completed(path, { kept: kept as DevelopmentSecrets, made })
+    if (missing.length === 0) return kept as DevelopmentSecrets
   } catch {
     // Reported below, because the parser's message would quote the file.
   }
   throw new Error(`${path} was not written by npm start: move it away, and the next start creates new secrets`)
-}
-
-/** Completes the secrets that an earlier version wrote, with the settings that the same providers need now. */
-function completed(
-  path: string,
-  { kept, made }: { readonly kept: DevelopmentSecrets; readonly made: DevelopmentSecrets },
-): DevelopmentSecrets {
-  const providers = Object.entries(kept.providers).map(([name, settings]) => {
-    const { secrets: _, ...needed } = made.providers[name]?.scheme === settings.scheme ? made.providers[name] : settings
-    return [name, { ...needed, ...settings }] as const
-  })
-  const complete = { ...kept, providers: Object.fromEntries(providers) }
-  if (JSON.stringify(complete.providers) !== JSON.stringify(kept.providers)) writePrivateFile(path, complete)
-  return complete
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
-import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { type Db, ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'
@@ -113,8 +113,8 @@ export function eventStates(operated: Operated): States {
     },
     async 'an event is being processed'({ id, orderId }: Identified & { orderId: string }) {
       await clear(operated)
-      const leaseUntil = new Date(Date.now() + 50_000)
-      const held = { state: 'processing', leaseOwner: 'stuck', leaseUntil, begun: true } as const
+      await keepOwnerAlive(db, 'stuck')
+      const held = { state: 'processing', leaseOwner: 'stuck', begun: true } as const
       await store(operated, { _id: new ObjectId(id), orderId, ...held })
     },
     async 'a replay is finished'({ replayId }: { replayId: string }) {

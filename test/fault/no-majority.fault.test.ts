@@ -30,7 +30,8 @@ function backlogLike(sample: ApiOrder): PaymentEvent[] {
 /** Waits until every event that its holder has forgotten is taken over, while nothing can be settled. */
 async function untilTakenOver(stack: Stack): Promise<void> {
   await sleep(STACK_LEASE_MS + 1_000)
-  const forgotten = { state: 'processing', $expr: { $lt: ['$leaseUntil', '$$NOW'] } } as const
+  const aLeaseAgo = { $subtract: ['$$NOW', STACK_LEASE_MS] }
+  const forgotten = { state: 'processing', $expr: { $lt: ['$claimedAt', aLeaseAgo] } } as const
   await until(
     () => stack.events.countDocuments(forgotten),
     (count) => count === 0,

@@ -71,7 +71,7 @@ describe.each([...SCHEMES.keys()])('oncehook send by %s', (scheme) => {
   })
 
   it('is refused with a tampered signature, or says that there is no signature', async () => {
-    const { exitCode, stdout, stderr } = await send(scheme, '--corrupt', 'signature')
+    const { exitCode, stdout, stderr } = await send(scheme, '--tamper', 'signature')
     const signsNothing = ['flutterwave', 'mercadopago', 'mollie-classic'].includes(scheme)
     expect({ exitCode, told: stdout + stderr }).toEqual({
       exitCode: signsNothing ? 2 : 1,
@@ -115,7 +115,7 @@ describe.each(batching)('oncehook send --batch by %s', (scheme) => {
       exitCode: 0,
       stdout: expect.stringMatching(/^Delivery {2}2 events, evt_\w+_1 to evt_\w+_2: 200/m),
     })
-    const refused = await send(scheme, '--count', '3', '--batch', '2', '--corrupt', 'signature')
+    const refused = await send(scheme, '--count', '3', '--batch', '2', '--tamper', 'signature')
     expect(refused).toMatchObject({
       exitCode: 1,
       stdout: expect.stringContaining('Refused as expected: 401 for a tampered signature, and all 3 orders did not'),

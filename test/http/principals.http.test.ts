@@ -229,7 +229,7 @@ describe('a principal that may touch only its own orders', () => {
     for (const id of seen) expect(await storedOrder(id)).toMatchObject({ createdBy: 'other' })
   })
 
-  it('does not see an order whose creator is unknown, such as one of release 0.1.0', async () => {
+  it('does not see an order whose creator is unknown', async () => {
     const { target, id } = await put('ownOne')
     await orders.updateOne({ _id: id }, { $unset: { createdBy: '', changedBy: '' } })
     expect((await callAs('ownOne', { target })).status).toBe(404)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startStandaloneMongod } from '../support/mongod/standalone-mongod.ts'
@@ -46,6 +47,7 @@ async function refusal(service: Service, changed: Readonly<Record<string, string
 const SAMPLE = 'CHANGEME-changeme-CHANGEME-changeme'
 const WRONG = {
   both: {
+    MAX_STARTS: ['8', 'no longer exists: set MAX_CRASHES instead'],
     MONGODB_URI: [null, 'is not set'],
     SERVICE_TOKEN_SECRET: [SAMPLE, 'is a sample placeholder'],
     ENCRYPTION_KEYS_FILE: ['/nowhere/canary-of-keys', 'cannot be read (ENOENT)'],
@@ -89,8 +91,17 @@ describe.each(SERVICES)('%s', (service) => {
     ])
   })
 
+  it('refuses to start with a database of an earlier version, and says what to do', async () => {
+    const { db, setting, collection, name } = ownDatabase(service, 'old')
+    await db.collection(collection).insertOne({})
+    expect(await refusal(service, setting)).toEqual([
+      `${name} names a database of an earlier version: drop it, or name another one`,
+    ])
+  })
+
   it('FP-29: refuses to start if duplicates prevent its unique index', async () => {
-    const { db, setting, collection, index, twice } = ownDatabase(service)
+    const { db, setting, collection, index, twice, name } = ownDatabase(service, 'twice')
+    await ensureFormat(db, { collection, setting: name })
     await db.collection<{ _id: string }>(collection).insertMany(['a', 'b'].map((_id) => ({ _id, ...twice })))
     const problems = await refusal(service, setting)
     expect(problems).toEqual([`Index ${index} of ${collection} cannot be created: duplicates already exist`])
@@ -125,9 +136,9 @@ const UNIQUE_INDEX = {
 } as const
 
 /** A database that no other test uses, and the unique index that the service will create there. */
-function ownDatabase(service: Service) {
-  const { name, ...wanted } = UNIQUE_INDEX[service]
-  const db = client.db(`${place.gatewayDb}_${service}_twice`)
+function ownDatabase(service: Service, purpose: string) {
+  const wanted = UNIQUE_INDEX[service]
+  const db = client.db(`${place.gatewayDb}_${service}_${purpose}`)
   resources.defer(async () => void (await db.dropDatabase()))
-  return { db, setting: { [name]: db.databaseName }, ...wanted }
+  return { db, setting: { [wanted.name]: db.databaseName }, ...wanted }
 }

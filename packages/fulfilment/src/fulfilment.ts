@@ -6,6 +6,7 @@ import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
@@ -74,7 +75,10 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   // Stopped before the listener waits for its calls, because a slow database leaves the worker little time to write
   // its outcomes.
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
-  await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
+  await mongo.serving.open(async (db) => {
+    await ensureFormat(db, { collection: ORDERS, setting: 'FULFILMENT_DB' })
+    await ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES])
+  })
   await mongo.background.open()
   // Anything started after this point would not be stopped.
   if (lifecycle.isStopping) return { port }

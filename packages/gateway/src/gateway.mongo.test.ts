@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -496,6 +497,7 @@ describe('startGateway', () => {
 
   it('refuses to start where the same event is stored twice already', async () => {
     await using own = await testDatabase(process.env)
+    await ensureFormat(own.db, { collection: EVENTS, setting: '' })
     await own.db.collection(EVENTS).insertMany([
       { provider: 'a', eventId: 'b' },
       { provider: 'a', eventId: 'b' },

@@ -1,4 +1,5 @@
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createContext } from './composition/create-context.ts'
 import { createDispatching } from './composition/create-dispatching.ts'
@@ -9,7 +10,7 @@ import { type Background, startBackground } from './composition/start-background
 import { startInbox } from './composition/start-inbox.ts'
 import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
-import { FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
+import { EVENTS, FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
 import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
 
 /** The ports that a started gateway listens on. */
@@ -52,8 +53,9 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
 
 async function openInbox(context: GatewayContext): Promise<void> {
   const hasHandlers = context.settings.handlers.isSet
-  await context.mongo.accepting.open((db) =>
-    hasHandlers ? ensureTaskIndexes(db, FIRST_TASK_INDEXES) : ensureIndexes(db, [FIRST_EVENT_INDEXES]),
-  )
+  await context.mongo.accepting.open(async (db) => {
+    await ensureFormat(db, { collection: EVENTS, setting: 'GATEWAY_DB' })
+    await (hasHandlers ? ensureTaskIndexes(db, FIRST_TASK_INDEXES) : ensureIndexes(db, [FIRST_EVENT_INDEXES]))
+  })
   await loadPauses(context)
 }

@@ -24,7 +24,7 @@ const list = (...entries: unknown[]) => ({ SERVICE_TOKEN_SECRETS: JSON.stringify
 const problemsOf = (env: NodeJS.ProcessEnv, use: KeyUse = 'verify') => settingsProblems(() => read(env, use))
 
 describe('the keys of service tokens', () => {
-  it('are one secret, as in release 0.1.0', () => {
+  it('are one secret', () => {
     expect(read({ SERVICE_TOKEN_SECRET: OLD }).map(({ verifying }) => verifying.export())).toEqual([Buffer.from(OLD)])
   })
 

@@ -120,7 +120,7 @@ function checkReceipts(orders: readonly OrderRecord[], lines: readonly ReceiptLi
 }
 
 async function checkLeases(stack: CheckedStack, leaseMs: number): Promise<string[]> {
-  const forgotten = await findEndedLeases(stack.events, { leaseMs, forMs: leaseMs })
+  const forgotten = await findEndedLeases(stack.events, leaseMs)
   return [
     ...forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`),
     ...stack.overdueLeases().map((eventId) => `I8 ${eventId} was left alone for long after its lease had ended`),

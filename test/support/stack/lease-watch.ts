@@ -1,11 +1,8 @@
 import type { Collection } from 'mongodb'
 import type { EventRecord } from './records.ts'
-import { STACK_LEASE_MS } from './stack-settings.ts'
 
 // A lease, a round of takeovers and one slow call. The rest is a reserve for a busy machine.
 const GRACE_MS = 15_000
-// A timestamp of the server has whole seconds only.
-const TIMESTAMP_STEP_MS = 1_000
 
 /** An event in process whose lease has ended. */
 interface EndedLease {
@@ -15,21 +12,15 @@ interface EndedLease {
 
 /**
  * Finds the events in process whose lease ended more than `forMs` ago. It is the lease of the process that holds them. A
- * process of release 0.1.0 has none: its records have their own, which counts from `claimedAt` for a claim that was made
- * by the insert.
+ * process without a lease never had one.
  */
-export async function findEndedLeases(
-  events: Collection<EventRecord>,
-  { leaseMs = STACK_LEASE_MS, forMs = 0 }: { readonly leaseMs?: number | undefined; readonly forMs?: number } = {},
-): Promise<EndedLease[]> {
-  const lengthMs = { $ifNull: ['$leaseMs', leaseMs] }
-  const firstEnd = { $add: [{ $convert: { input: '$claimedAt', to: 'date' } }, lengthMs, TIMESTAMP_STEP_MS] }
-  const end = { $ifNull: [{ $first: '$holder.aliveUntil' }, '$leaseUntil', firstEnd] }
+export async function findEndedLeases(events: Collection<EventRecord>, forMs = 0): Promise<EndedLease[]> {
+  const end = { $ifNull: [{ $first: '$holder.aliveUntil' }, new Date(0)] }
   const holder = { from: 'owners', localField: 'leaseOwner', foreignField: '_id', as: 'holder' }
   return events
     .aggregate<EndedLease>([
       { $match: { state: 'processing' } },
-      { $project: { eventId: 1, fence: 1, leaseOwner: 1, leaseUntil: 1, leaseMs: 1, claimedAt: 1 } },
+      { $project: { eventId: 1, fence: 1, leaseOwner: 1 } },
       { $lookup: holder },
       { $match: { $expr: { $lt: [end, { $subtract: ['$$NOW', forMs] }] } } },
     ])

@@ -32,7 +32,6 @@ export interface EventRecord {
   readonly deliveries: number
   readonly mismatches: number
   readonly attempts: readonly { readonly outcome: string; readonly code: string | null }[]
-  readonly leaseUntil?: Date
   readonly leaseOwner?: string
   readonly replays?: readonly Replay[]
   /** How often a repeated delivery has revived it. Absent means never. */

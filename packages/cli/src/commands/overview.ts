@@ -17,7 +17,7 @@ function describe({
   deadOfOtherReasons,
   oldestUnsettledSeconds,
   pausedProviders,
-  pausedHandlers = [],
+  pausedHandlers,
   receivedLastMinute,
 }: Overview): string[] {
   const count = (value: number | null): string => (value === null ? 'unknown' : String(value))

@@ -27,8 +27,7 @@ export const addSendCommand: AddCommand = (program, { context, finish }) => {
   addSendOptions(command)
 }
 
-async function send(given: SendOptions, context: CliContext): Promise<ExitCode> {
-  const options = given.corrupt === undefined ? given : { ...given, tamper: given.corrupt }
+async function send(options: SendOptions, context: CliContext): Promise<ExitCode> {
   checkSendOptions(options)
   const run = await carryOut(options, context)
   const sendResult = checkSend(run)

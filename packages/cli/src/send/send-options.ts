@@ -27,7 +27,6 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly rate?: number
   readonly tamper?: TamperedPart
   /** The old name of `tamper`. */
-  readonly corrupt?: TamperedPart
   readonly skew: number
   readonly timeout: number
   readonly json?: boolean
@@ -75,8 +74,6 @@ export function addSendOptions(command: Command): Command {
     .addOption(
       new Option('--tamper <what>', 'tamper with one part; the delivery should be refused').choices(tamperedParts),
     )
-    // The name until 0.1.0.
-    .addOption(new Option('--corrupt <what>').choices(tamperedParts).conflicts('tamper').hideHelp())
     .option('--skew <seconds>', 'sign with a clock that is wrong by this much', readWhole(-1_000_000_000), 0)
     .option('--timeout <seconds>', 'how long to wait for the effect', readPositive, 10)
     .option('--json', 'print one JSON document and nothing else')

@@ -64,7 +64,7 @@ function HandlerNotices() {
 }
 
 function describeOldest(overview: Answers['overview']): string {
-  const { states, oldestUnsettledSeconds: seconds, pausedProviders, pausedHandlers = [] } = overview
+  const { states, oldestUnsettledSeconds: seconds, pausedProviders, pausedHandlers } = overview
   if (seconds === null || (states.pending === 0 && states.processing === 0)) return texts.overview.nothingWaits
   // What waits because of a pause is not part of this age.
   if (seconds === 0 && pausedProviders.length + pausedHandlers.length > 0) return texts.overview.onlyPaused

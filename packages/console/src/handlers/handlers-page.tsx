@@ -99,9 +99,9 @@ function HandlerFacts({ handler }: Pick<PartProps, 'handler'>) {
   )
 }
 
-/** By which value its tasks are sent one after the other. A gateway of an earlier version does not say. */
+/** By which value its tasks are sent one after the other. */
 function Order({ handler: { orderBy, blockOnDead } }: Pick<PartProps, 'handler'>) {
-  if (!orderBy) return null
+  if (orderBy === null) return null
   return (
     <Fact name={texts.handlers.orderBy}>
       <code className="font-mono break-all">{orderBy}</code> {blockOnDead && texts.handlers.blockOnDead}

@@ -3,7 +3,6 @@ import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls/tls-sources'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'
-import { dateDeadBodies } from '../inbox/retention/date-dead-bodies.ts'
 import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
@@ -11,7 +10,6 @@ import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 const CHECK_FILES_MS = 1_000
 
 /** Periodic work. Each part runs until it is stopped. */
@@ -41,7 +39,6 @@ export function startHousekeeping(context: GatewayContext, keyRegister: KeyRegis
     runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
     runPeriodically({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
-    runPeriodically({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),
     runPeriodically({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runPeriodically({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]

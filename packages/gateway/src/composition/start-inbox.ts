@@ -43,7 +43,6 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
   const deps: InboxDeps = {
     db: recording?.inserts(db) ?? db,
     owner,
-    leaseMs: settings.LEASE_MS,
     now: clock.now,
     ...retention,
     isHandled,

@@ -17,7 +17,7 @@ describe.concurrent('Dispatcher', () => {
       await using two = await startDispatcher(database, options)
       await using load = overload([one, two])
       await until(() => expect([one, two].some(({ dispatcher }) => dispatcher.admits())).toBe(false))
-      await using dead = await openInbox(database, { leaseMs: options.leaseMs })
+      await using dead = await openInbox(database)
       for (const id of many(20)) fake.orders.set(`order of ${id}`, 1)
       await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
       await dead.inbox.record(arrivalOf('early'))

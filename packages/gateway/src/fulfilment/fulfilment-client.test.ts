@@ -104,17 +104,6 @@ describe('createPaymentProcedures', () => {
     expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('calls a fulfilment of 0.1.0, which accepts queries only as GET, also with heads below 4 KiB', async () => {
-    served.canned = ({ method, procedure }) =>
-      method === 'POST' && procedure === 'payments.versions' ? refusal(405, 'method_not_allowed') : null
-    const ids = Array.from({ length: 500 }, (_, index) => `ord_${index}_0123456789-0123456789-0123456789`)
-    for (const [index, id] of ids.entries()) fake.orders.set(id, index + 1)
-    expect([...(await open().versions(ids))]).toEqual(ids.map((id, index) => [id, index + 1]))
-    const gets = served.received.filter(({ method }) => method === 'GET')
-    expect(gets.length).toBeGreaterThan(1)
-    expect(Math.max(...gets.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
-  })
-
   it('makes one call, as GET, if one URL holds all', async () => {
     await open().versions(Array.from({ length: 100 }, (_, index) => `ord_${index}`))
     expect(served.received.map(({ method }) => method)).toEqual(['GET'])

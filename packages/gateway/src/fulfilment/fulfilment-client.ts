@@ -97,56 +97,24 @@ function isErrorData(data: Partial<ErrorData> | undefined | null): data is Error
   return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 }
 
+// With the token and the other headers, the head of a request stays below 4 KiB, which every hop between the services
+// accepts.
+const MAX_INPUT_LENGTH = 3_000
+
 /** The two procedures that carry events, for the dispatcher. */
 export function createPaymentProcedures(client: FulfilmentClient): PaymentProcedures {
   return {
-    versions: (orderIds) => readVersions(client, orderIds).catch(rethrow),
+    async versions(orderIds) {
+      const input = { orderIds: [...orderIds] }
+      const context = { byPost: encodeURIComponent(JSON.stringify(input)).length > MAX_INPUT_LENGTH }
+      const found = await client.payments.versions.query(input, { context }).catch(rethrow)
+      return new Map(Object.entries(found))
+    },
     async applyEvents(events) {
       const { results } = await client.payments.applyEvents.mutate({ events: [...events] }).catch(rethrow)
       return results
     },
   }
-}
-
-// With the token and the other headers, the head of a request stays below 4 KiB, which every hop between the services
-// accepts.
-const MAX_INPUT_LENGTH = 3_000
-
-async function readVersions(
-  client: FulfilmentClient,
-  orderIds: readonly string[],
-): Promise<Map<string, number | null>> {
-  const query = (ids: readonly string[], options = {}) =>
-    client.payments.versions.query({ orderIds: [...ids] }, options)
-  const parts = splitForUrl(orderIds)
-  if (parts.length > 1) {
-    try {
-      return new Map(Object.entries(await query(orderIds, BY_POST)))
-    } catch (error) {
-      if (toFulfilmentError(error).status !== METHOD_NOT_ALLOWED) throw error
-      // Fulfilment of release 0.1.0 accepts queries as GET only.
-    }
-  }
-  const answers = await Promise.all(parts.map((ids) => query(ids)))
-  return new Map(answers.flatMap((versions) => Object.entries(versions)))
-}
-
-const BY_POST = { context: { byPost: true } }
-const METHOD_NOT_ALLOWED = 405
-
-function splitForUrl(ids: readonly string[]): string[][] {
-  const parts: string[][] = []
-  let length = Number.POSITIVE_INFINITY
-  for (const id of ids) {
-    const added = encodeURIComponent(`${JSON.stringify(id)},`).length
-    length += added
-    if (length > MAX_INPUT_LENGTH) {
-      parts.push([])
-      length = added
-    }
-    parts.at(-1)?.push(id)
-  }
-  return parts
 }
 
 function rethrow(thrown: unknown): never {

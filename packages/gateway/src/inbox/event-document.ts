@@ -36,7 +36,7 @@ export interface EventDocument {
   readonly line?: string
   /** Its place in the line. Inserted empty, set by the server. */
   readonly lineAt?: Timestamp
-  /** In which part of a backlog it is, see `slotOf`. Records of release 0.1.0 have none. */
+  /** In which part of a backlog it is, see `slotOf`. */
   readonly slot?: number
   readonly type: string
   readonly objectId: string
@@ -77,15 +77,8 @@ export interface EventDocument {
   readonly fence: number
   /** The process that holds the record, for as long as its own lease in `owners` lasts. */
   readonly leaseOwner?: string
-  /**
-   * When the process claimed the record on insert (inserted empty, set by the server's clock), or the end of the first
-   * lease after a later claim. Nobody extends it. It counts only if `owners` does not say how long the holder lives, and
-   * for gateways of release 0.1.0.
-   */
-  readonly claimedAt?: Timestamp
-  readonly leaseUntil?: Date
-  /** The length of the holder's leases, in milliseconds. */
-  readonly leaseMs?: number
+  /** When the process claimed the record. Absent if it did so on insert. */
+  readonly claimedAt?: Date
   /**
    * Absent on a pending record: due now. From the year 7000 on: its provider is paused, or was. The year 6999: it waits for an
    * earlier task of its line.
@@ -106,7 +99,7 @@ export interface EventDocument {
   readonly mismatches: number
   /** How many times a redelivery has revived it. Absent means never. */
   readonly revivals?: number
-  /** The entry of the audit log for its last revival. Release 0.1.0 does not set it. */
+  /** The entry of the audit log for its last revival. */
   readonly revivalId?: ObjectId
   /** The newest 50 replays, each with its id. */
   readonly replays?: readonly {
@@ -145,7 +138,7 @@ export const BODY_INDEX = 'body'
 // little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index that finds due records, also those of a part. It replaces `pending_due` of release 0.1.0. */
+/** The index that finds due records, also those of a part. */
 export const DUE_INDEX = 'pending_by_due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
@@ -178,16 +171,6 @@ export const TASK_KEY_INDEX: NeededIndex = {
 export const TASK_DUE_INDEX = 'pending_by_handler'
 /** The index that counts the dead tasks of each handler. */
 export const TASK_DEAD_INDEX = 'dead_by_handler'
-
-/**
- * An empty index under the name of `KEY_INDEX`. Release 0.1.0 knows nothing of tasks of handlers and would send them to
- * fulfilment: with this, it does not start.
- */
-const NO_KEY_INDEX: NeededIndex = {
-  name: KEY_INDEX.name,
-  key: { eventId: 1 },
-  partialFilterExpression: { state: 'none' },
-}
 
 // Partial, so that a settled record costs them nothing and an insert appends to them in order.
 const SEARCH_INDEXES: readonly NeededIndex[] = [
@@ -253,7 +236,7 @@ export const EVENT_INDEXES: NeededIndexes = {
       ifPresent: TASK_KEY_INDEX.name,
       // While it is unique, there are no tasks: the setting was taken back, or a gateway was killed between both indexes.
       unlessUnique: KEY_INDEX.name,
-      indexes: [TASK_KEY_INDEX, NO_KEY_INDEX, LINE_HELD, ...TASK_INDEXES],
+      indexes: [TASK_KEY_INDEX, LINE_HELD, ...TASK_INDEXES],
     },
   ],
 }

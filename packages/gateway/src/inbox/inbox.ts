@@ -53,7 +53,6 @@ export interface InboxDeps extends Retention {
   /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
   /** The length of its lease, in milliseconds. */
-  readonly leaseMs: number
   readonly now: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter

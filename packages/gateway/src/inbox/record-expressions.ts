@@ -22,11 +22,10 @@ export function listOf(property: string): Document {
   return { $cond: [{ $isArray: path }, path, []] }
 }
 
-/** A time of the record, as a date or a timestamp: null if there is none. */
+/** A time of the record: null if there is none. */
 export function timeOf(property: string): Document {
   const path = `$${property}`
-  const isTime = { $in: [{ $type: path }, ['date', 'timestamp']] }
-  return { $cond: [isTime, { $toDate: path }, null] }
+  return { $cond: [{ $eq: [{ $type: path }, 'date'] }, path, null] }
 }
 
 /** A positive integer of the record: `otherwise` if there is none. */

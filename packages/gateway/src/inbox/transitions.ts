@@ -1,6 +1,6 @@
 import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
-import { type Document, type ObjectId, Timestamp } from 'mongodb'
+import type { Document, ObjectId } from 'mongodb'
 import { attempted, failed } from './claims/attempt-fields.ts'
 import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
 import { resumedAt } from './claims/failing-time.ts'
@@ -31,7 +31,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  */
 
 /** The fields with which a process holds a record. */
-const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begun']
+const HOLD = ['leaseOwner', 'claimedAt', 'claim', 'begun']
 /**
  * The fields that count towards marking an event as dead because it causes failures and deaths. They last until it gets
  * a result or is replayed.
@@ -41,7 +41,7 @@ const NEWEST_REPLAYS = 50
 
 /** The fields of a new record that depend on its state. */
 export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts' | 'fence'> &
-  Partial<Pick<EventDocument, 'leaseOwner' | 'leaseMs' | 'claimedAt' | 'dueAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
+  Partial<Pick<EventDocument, 'leaseOwner' | 'dueAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
 
 /** When an event was received, and how long it is kept. */
 interface Receipt {
@@ -70,23 +70,21 @@ export function insertPaused(dueAt: Date): NewState {
   return { state: 'pending', reason: null, starts: 0, fence: 0, dueAt }
 }
 
-/** Inserts an event that is claimed on insert. The server sets `claimedAt`, at which the lease begins. */
-export function insertClaimed({ owner, leaseMs }: { readonly owner: string; readonly leaseMs: number }): NewState {
-  const claimedAt = new Timestamp({ t: 0, i: 0 })
-  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner: owner, leaseMs, claimedAt }
+/** Inserts an event that is claimed on insert. */
+export function insertClaimed(owner: string): NewState {
+  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner: owner }
 }
 
 /** A new claim of one process. `claimId` names it, so that the process can read what it claimed. */
 interface NewClaim {
   readonly owner: string
-  readonly leaseMs: number
   readonly claimId: string
   /** For how long this process can have sent the record. */
   readonly activeForMs: number
 }
 
 /** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
-export function claimRecord({ owner, leaseMs, claimId, activeForMs }: NewClaim): Document[] {
+export function claimRecord({ owner, claimId, activeForMs }: NewClaim): Document[] {
   return [
     {
       $set: {
@@ -96,12 +94,11 @@ export function claimRecord({ owner, leaseMs, claimId, activeForMs }: NewClaim):
         fence: raised('fence'),
         state: 'processing',
         leaseOwner: owner,
-        leaseUntil: fromNow(leaseMs),
-        leaseMs,
+        claimedAt: '$$NOW',
         claim: claimId,
       },
     },
-    { $unset: ['dueAt', 'claimedAt', 'begun'] },
+    { $unset: ['dueAt', 'begun'] },
   ]
 }
 

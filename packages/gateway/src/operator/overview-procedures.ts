@@ -9,16 +9,6 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
 const MINUTE_MS = 60_000
 const COUNTED_AT_MOST = 1_000_000
 
-interface OtherReasons {
-  /** How many dead events have a reason that is not listed. Absent: a gateway of an earlier version, which lists all. */
-  readonly deadOfOtherReasons?: number | null
-}
-
-interface PausedHandlers {
-  /** The names of the paused handlers. Absent: a gateway of an earlier version. */
-  readonly pausedHandlers?: readonly string[]
-}
-
 /**
  * `overview`: counts by state, dead events by reason (the 20 most frequent, and how many have another), the age in seconds of the oldest unsettled event (except for
  * paused providers and handlers), the paused providers and handlers, and the number of events stored within the last
@@ -37,8 +27,6 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
   ])
   const { pending, processing, dead, closed } = depth
   const { deadByReason, deadOfOtherReasons } = reasons ?? { deadByReason: null, deadOfOtherReasons: null }
-  const others: OtherReasons = { deadOfOtherReasons }
-  const paused: PausedHandlers = { pausedHandlers: pausedHandlers(ctx.handlers?.(), ctx.handlerPauses.current) }
   return {
     states: {
       ...{ pending, processing, dead, closed, unhandled },
@@ -47,8 +35,8 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     deadByReason,
     oldestUnsettledSeconds: oldestUnsettledSeconds(depth, pauses.current),
     pausedProviders: [...pauses.current.keys()],
-    ...others,
-    ...paused,
+    deadOfOtherReasons,
+    pausedHandlers: pausedHandlers(ctx.handlers?.(), ctx.handlerPauses.current),
     receivedLastMinute,
   }
 })

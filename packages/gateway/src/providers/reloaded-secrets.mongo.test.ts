@@ -34,7 +34,7 @@ const database = stack.use(await testDatabase(process.env))
 const lastAt = new Date()
 await database.db.collection<ProviderCounter>(PROVIDER_STATS).insertOne({
   _id: { provider: 'acme', kind: 'secret', name: 'older' },
-  ...{ count: 7, lastAt },
+  ...{ count: 7, lastAt, longestGapMs: 0, gapsSince: lastAt },
 })
 const settings = { PROVIDERS: '', PROVIDERS_FILE: file }
 const gateway = stack.use(await startGateway({ database, settings }))

@@ -1,5 +1,5 @@
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Document, Timestamp } from 'mongodb'
+import { type Document } from 'mongodb'
 import { expect } from 'vitest'
 import type { AttemptResult, Claim, Settlement } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
@@ -55,16 +55,6 @@ export async function serverNow(open: OpenInbox): Promise<number> {
   return (await open.db.command({ hello: 1 })).localTime.getTime()
 }
 
-/** The whole second that the clock of the database is in. */
-export async function serverSecond(open: OpenInbox): Promise<number> {
-  return Math.floor((await serverNow(open)) / 1_000)
-}
-
-/** Sets the time at which a record was claimed on insert. */
-export async function setClaimedAt(open: OpenInbox, eventId: string, second: number): Promise<void> {
-  await open.events.updateOne({ eventId }, { $set: { claimedAt: new Timestamp({ t: second, i: 1 }) } })
-}
-
 /** Ends the leases of all processes, as if none of them had been able to beat in time. */
 export async function endLeases(open: OpenInbox): Promise<void> {
   const { matchedCount } = await open.db.collection('owners').updateMany({}, [{ $set: { aliveUntil: fromNow(-1) } }])
@@ -90,7 +80,7 @@ export async function claimOne(claims: Claims): Promise<Claim> {
 
 /** Takes over one record after its lease is made to end. */
 export async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
-  await changeRecord(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
+  await changeRecord(open, eventId, { $set: { leaseOwner: 'a dead process' } })
   const { taken } = await claims.takeOver(10)
   const claim = taken.find(({ event }) => event.id === eventId)
   if (claim === undefined) throw new Error('Nothing was taken over')

@@ -86,7 +86,6 @@ export async function openInbox(
       ...{
         db,
         owner,
-        leaseMs: LEASE_MS,
         now: Date.now,
         ...storing,
         counts,

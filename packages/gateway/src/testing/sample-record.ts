@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Binary, ObjectId } from 'mongodb'
+import { Binary, type Db, ObjectId } from 'mongodb'
 import type { EventDocument } from '../inbox/event-document.ts'
 
 /**
@@ -15,4 +15,11 @@ export function sampleRecord(members: Partial<EventDocument> = {}): EventDocumen
     ...{ attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0, settledAt: receivedAt },
     ...members,
   }
+}
+
+/** Lets a process that does not exist live for an hour: nobody takes over what it holds. */
+export async function keepOwnerAlive(db: Db, owner: string): Promise<void> {
+  const leaseMs = 3_600_000
+  const alive = { aliveAt: '$$NOW', aliveUntil: { $add: ['$$NOW', leaseMs] }, leaseMs }
+  await db.collection<{ _id: string }>('owners').updateOne({ _id: owner }, [{ $set: alive }], { upsert: true })
 }

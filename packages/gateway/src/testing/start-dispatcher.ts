@@ -76,7 +76,6 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, {
-      leaseMs,
       paused: () => pauses.current,
       dispatcher: {
         admits: () => dispatcher.admits(),

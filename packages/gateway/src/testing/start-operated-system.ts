@@ -8,7 +8,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { createEncryptionKeysSource } from '@oncehook/kernel/encryption-keys'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
-import type { Collection } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import type { Limits } from '../composition/gateway-context.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { OperatorRouter } from '../operator/operator-router.ts'
@@ -45,6 +45,8 @@ interface TestDelivery {
 export interface OperatedSystem extends AsyncDisposable {
   readonly gateway: RunningGateway
   readonly fulfilment: RunningFulfilment
+  /** The gateway's database. */
+  readonly db: Db
   readonly events: Collection<EventDocument>
   /** The file of the providers. */
   readonly providersFile: string
@@ -126,7 +128,7 @@ export async function startOperatedSystem(
   const { record, until } = createReader(events)
   const { orders } = fulfilmentClient(fulfilment)
   return {
-    ...{ gateway, fulfilment, events, providersFile, writeProviders, deliver, record, until },
+    ...{ gateway, fulfilment, db: database.db, events, providersFile, writeProviders, deliver, record, until },
     ...{ secrets: SECRETS, tokens: TOKENS },
     operator: (name = 'alice') => createOperatorClient(gateway.adminUrl, TOKENS.operators[name]),
     async call(path, init = {}) {

@@ -1,16 +1,10 @@
 import type { Db } from 'mongodb'
-import { describeError } from '../handler-log.ts'
 import { COLLECTIONS, keysOf, messagesOf } from './mongo-documents.ts'
 
-/** Of an earlier version. */
-const REPLACED_INDEX = 'handler_1_dead_1_dueAt_1'
 // By default, the command would wait for members that are down.
 const BUILD = { commitQuorum: 'majority' } as const
 
-/**
- * Creates the collections and indexes that are missing in the database of a URL. Returns a line for each collection, and for an
- * index that is not needed any more.
- */
+/** Creates the collections and indexes that are missing in the database of a URL. Returns a line for each collection. */
 export async function setUpMongo(url: string): Promise<readonly string[]> {
   const { MongoClient } = await import('mongodb')
   const client = new MongoClient(url, { serverSelectionTimeoutMS: 10_000 })
@@ -21,13 +15,13 @@ export async function setUpMongo(url: string): Promise<readonly string[]> {
     // Finds the first due messages of some names, however many of other names are due.
     await messagesOf(db).createIndex({ handler: 1, dead: 1, name: 1, dueAt: 1 }, BUILD)
     await messagesOf(db).createIndex({ handler: 1, dead: 1, createdAt: 1 }, BUILD)
-    return [...lines, ...(await removeReplaced(db))]
+    return lines
   } finally {
     await client.close()
   }
 }
 
-const [EXISTS, INDEX_NOT_FOUND] = [48, 27]
+const EXISTS = 48
 
 async function create(db: Db, name: string): Promise<string> {
   try {
@@ -36,17 +30,6 @@ async function create(db: Db, name: string): Promise<string> {
   } catch (error) {
     if (codeOf(error) !== EXISTS) throw error
     return `The collection ${name} exists`
-  }
-}
-
-/** Processes of the earlier version make the same queries: the new index serves them too. */
-async function removeReplaced(db: Db): Promise<readonly string[]> {
-  try {
-    await messagesOf(db).dropIndex(REPLACED_INDEX)
-    return [`Removed the index ${REPLACED_INDEX}`]
-  } catch (error) {
-    if (codeOf(error) === INDEX_NOT_FOUND) return []
-    return [`The index ${REPLACED_INDEX} is not needed any more, but cannot be removed: ${describeError(error)}`]
   }
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../handler-log.ts'
 import { isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
-import { OUTBOX_INDEXES, REPLACED_INDEX } from './postgres-schema.ts'
+import { OUTBOX_INDEXES } from './postgres-schema.ts'
 
 /** A connection outside of a transaction. */
 interface Connection {
@@ -20,9 +19,8 @@ const LOCK = "hashtext('oncehook_handler_indexes')"
 const ALONE_AGAIN_MS = 100
 
 /**
- * Builds the indexes that a table in use lacks, and removes the one that they replace. Nobody waits for this. It waits for other
- * transactions, at most `waitMs` for each. Returns a line for each change, and for what could not be done yet: the handler works
- * without it, but slower.
+ * Builds the indexes that a table in use lacks. Nobody waits for this. It waits for other transactions, at most `waitMs` for each.
+ * Returns a line for each index, and for what could not be done yet: the handler works without it, but slower.
  */
 export async function buildIndexes(connection: Connection, waitMs: number): Promise<readonly string[]> {
   if (!(await becomeOnlyBuilder(connection, waitMs))) return ['Another command builds the indexes']
@@ -58,11 +56,9 @@ async function buildAlone(connection: Connection): Promise<readonly string[]> {
     if (index?.valid) continue
     const isBuilt = await tryBuilding(connection, { name, on, cutOff: index })
     lines.push(isBuilt ? `Created the index ${name}` : `The index ${name} waits for a long transaction: run init again`)
-    // The old index serves until the new ones do.
     if (!isBuilt) return lines
   }
-  const replaced = found.get(REPLACED_INDEX)
-  return replaced === undefined ? lines : [...lines, await tryRemoving(connection, replaced)]
+  return lines
 }
 
 async function findIndexes(connection: Connection): Promise<ReadonlyMap<string, Found>> {
@@ -85,14 +81,5 @@ async function tryBuilding(
   } catch (error) {
     if (isLockTimeout(error) || isSerializationFailure(error)) return false
     throw error
-  }
-}
-
-async function tryRemoving(connection: Connection, { name, path }: Found): Promise<string> {
-  try {
-    await connection.query(`drop index concurrently if exists ${path}`)
-    return `Removed the index ${name}`
-  } catch (error) {
-    return `The index ${name} is not needed any more, but cannot be removed: ${describeError(error)}`
   }
 }

@@ -5,9 +5,6 @@ export const OUTBOX_INDEXES = {
   oncehook_outbox_dead_at: 'oncehook_outbox (handler, dead_at) where dead_at is not null',
 } as const
 
-/** An index of an earlier version. Without it, no plan can read the messages of all names. */
-export const REPLACED_INDEX = 'oncehook_outbox_due_at'
-
 /** Creates the tables of the handler. It can be run again at any time, and changes nothing then. */
 export const POSTGRES_TABLES = `create table if not exists oncehook_keys (
   handler text not null,

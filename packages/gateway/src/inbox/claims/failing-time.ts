@@ -1,7 +1,7 @@
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Document } from 'mongodb'
 import { FIRST_PAUSED_DUE_AT } from '../pauses/paused-due-at.ts'
-import { positiveOr, timeOf } from '../record-expressions.ts'
+import { timeOf } from '../record-expressions.ts'
 
 /** How long a record has been failing, as expressions for an update or a projection. */
 export interface FailingTime {
@@ -53,9 +53,8 @@ export function measureFailing(maxDelayMs: number): FailingTime {
 const hasFailed = { $gt: [timeOf('firstFailedAt'), null] }
 const wasProviderPaused = { $gte: ['$dueAt', FIRST_PAUSED_DUE_AT] }
 const isHeld = { $eq: ['$state', 'processing'] }
-const claimedAt = { $subtract: [timeOf('leaseUntil'), positiveOr('leaseMs', 0)] }
 // From when a gateway could have sent it. One that holds it may have died at once.
-const sendableFrom = { $cond: [isHeld, claimedAt, timeOf('dueAt')] }
+const sendableFrom = { $cond: [isHeld, timeOf('claimedAt'), timeOf('dueAt')] }
 const counted = { $subtract: [sendableFrom, { $max: [timeOf('lastError.at'), timeOf('resumedAt')] }] }
 
 /**

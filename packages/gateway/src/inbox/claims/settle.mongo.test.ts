@@ -27,7 +27,7 @@ describe('settle', () => {
     expect(record.attempts).toEqual([{ at: record.settledAt, ...applied }])
     expect(record.expireAt?.getTime()).toBe((record.settledAt?.getTime() ?? 0) + HOUR_MS)
     expect(record.raw.toString()).toBe('the body of a')
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'dueAt']) {
+    for (const member of ['leaseOwner', 'claimedAt', 'claim', 'dueAt']) {
       expect(record).not.toHaveProperty(member)
     }
   })
@@ -156,7 +156,7 @@ describe('release', () => {
     }
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0, attempts: [], lastError: null })
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun']) expect(record).not.toHaveProperty(member)
+    for (const member of ['leaseOwner', 'claimedAt', 'begun']) expect(record).not.toHaveProperty(member)
   })
 
   it('does not count it either: an event that may kill its holder stays under suspicion', async () => {

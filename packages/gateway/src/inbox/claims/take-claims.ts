@@ -49,11 +49,11 @@ export async function takeClaims<Named extends TakenRecord>(
 }
 
 async function writeClaims<Named extends TakenRecord>(
-  { db, owner, leaseMs, activeForMs = () => performance.now() }: ClaimsDeps,
+  { db, owner, activeForMs = () => performance.now() }: ClaimsDeps,
   records: readonly Named[],
   { claimable, claimId }: Taking & { readonly claimId: string },
 ): Promise<readonly Named[]> {
-  const u = claimRecord({ owner, leaseMs, claimId, activeForMs: activeForMs() })
+  const u = claimRecord({ owner, claimId, activeForMs: activeForMs() })
   const { true: lined = [], false: others = [] } = Object.groupBy(records, ({ line }) => `${line !== undefined}`)
   // One statement each: the index may refuse one, because another task of the line is processed.
   const groups = [...(others.length === 0 ? [] : [others]), ...lined.map((record) => [record])]

@@ -62,7 +62,7 @@ describe('a look at a line', () => {
     }
   })
 
-  it('finds the first task without the newer index too, as beside an earlier version or after an upgrade', async () => {
+  it('finds the first task also while its index is missing', async () => {
     await using system = await openLines(process.env)
     await system.open.events.dropIndex(OPEN_LINE_INDEX)
     const claims = system.claims('one')

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { EventDocument } from '../event-document.ts'
-import { dateDeadBodies } from './date-dead-bodies.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()
@@ -170,27 +168,6 @@ describe('a body', () => {
     const done = await settled(id, 'done')
     expect(bodyOf(done)).toEqual(GONE)
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
-  })
-
-  it('goes from a dead event of release 0.1.0 too, which had no date for that', async () => {
-    const records = [
-      { raw: new Binary(Buffer.from('{"a":1}')) },
-      { raw: new Binary(Buffer.alloc(0)), bodyId: 'acme:1' },
-    ]
-    const old = records.map((body) =>
-      sampleRecord({ ...body, state: 'dead', reason: 'order_unknown', settledAt: PAST }),
-    )
-    const ended = sampleRecord({ state: 'dead', reason: 'order_unknown', settledAt: LONG_AGO })
-    await system.events.insertMany([...old, ended])
-    await dateDeadBodies(database.db, RETENTION, going)
-    for (const { eventId } of old) {
-      expect((await system.record(eventId)).stripAt?.getTime()).toBe(PAST.getTime() + DAYS_MS)
-    }
-    await stripOldBodies(database.db, RETENTION, going)
-    await dateDeadBodies(database.db, RETENTION, going)
-    const stripped = await system.record(ended.eventId)
-    expect(bodyOf(stripped)).toEqual(GONE)
-    expect(stripped).not.toHaveProperty('stripAt')
   })
 
   it('may go before its record, in every settled state', async () => {

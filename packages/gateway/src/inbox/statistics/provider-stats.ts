@@ -13,9 +13,9 @@ export interface ProviderCounter {
   readonly count: number
   readonly lastAt: Date
   /** The longest time between two writes, in milliseconds. It halves every week, so that an old pause is forgotten. */
-  readonly longestGapMs?: number
-  /** Since when the gaps are measured. Absent if an earlier release wrote the count. */
-  readonly gapsSince?: Date
+  readonly longestGapMs: number
+  /** Since when the gaps are measured. */
+  readonly gapsSince: Date
 }
 
 /** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */

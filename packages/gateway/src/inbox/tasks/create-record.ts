@@ -53,7 +53,7 @@ function newState(deps: InboxDeps, arrival: Arrival, receivedAt: Date): NewState
   if (pausedDueAt !== undefined) return insertPaused(pausedDueAt)
   // Whether it is the first of its line can only be known after it is stored.
   if (line !== undefined) return insertPending()
-  return takerOf(deps, arrival)?.admits() === true ? insertClaimed(deps) : insertPending()
+  return takerOf(deps, arrival)?.admits() === true ? insertClaimed(deps.owner) : insertPending()
 }
 
 /** Who sends a task. Undefined if its handler is no longer configured: the task then waits. */

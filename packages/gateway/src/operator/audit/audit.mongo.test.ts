@@ -102,22 +102,6 @@ describe('list', () => {
     for (const [note, id] of ids.entries()) await audit.record({ ...entry, id, details: { note } })
     expect(await notesOf(audit, limit)).toEqual([4, 3, 2, 1, 0])
   })
-
-  it.each([1, 2, 3, 10])('ends with the entries of release 0.1.0, in pages of %i', async (limit) => {
-    await using database = await auditedDatabase()
-    const { audit } = openAudit(database.db)
-    const old = ['1', '3', '9'].map((note) => ({
-      _id: new ObjectId(note.repeat(24)),
-      at: new Date(),
-      ...entry,
-      details: { note },
-    }))
-    await database.db.collection('audit').insertMany(old)
-    for (const note of ['8', '2']) {
-      await audit.record({ ...entry, id: new ObjectId(note.repeat(24)), details: { note } })
-    }
-    expect(await notesOf(audit, limit)).toEqual(['2', '8', '9', '3', '1'])
-  })
 })
 
 describe('an entry that is added again because the answer got lost', () => {
@@ -177,18 +161,6 @@ describe('the chain', () => {
     expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
     expect(new Set(stored.map(({ by, details }) => `${by} ${details.number}`)).size).toBe(200)
     for (const audit of gateways) expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 200 })
-  })
-
-  it('begins behind the entries of release 0.1.0', async () => {
-    await using database = await testDatabase(process.env)
-    const old = { _id: new ObjectId(), at: new Date(), ...entry }
-    await database.db.collection('audit').insertOne(old)
-    await ensureIndexes(database.db, [AUDIT_INDEXES])
-    const { audit } = openAudit(database.db)
-    expect(await audit.verify(null)).toEqual({ ok: true, entries: 0, brokenAt: null, last: null, next: null })
-    await audit.record({ ...entry, by: 'bob' })
-    expect(await audit.list({ limit: 10 })).toMatchObject([{ by: 'bob', seq: 1, previous: null }, { _id: old._id }])
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 1 })
   })
 
   it('can be verified in parts', async () => {

@@ -51,9 +51,6 @@ export interface AuditEntry {
 /** An entry to add. With an `id`, it can safely be added again if it is unknown whether it was stored. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 
-/** A stored entry. Entries of release 0.1.0 are not part of the chain. */
-type StoredEntry = AuditEntry & Partial<ChainLink> & { readonly _id: ObjectId; readonly previous?: string | null }
-
 interface AuditPage {
   readonly limit: number
   readonly after?: ObjectId | undefined
@@ -68,7 +65,7 @@ export interface Audit {
   /** Whether an entry with this id is stored. */
   has(id: ObjectId): Promise<boolean>
   /** The newest entries, or the newest before the entry `after`, in the order of the chain. */
-  list(page: AuditPage): Promise<StoredEntry[]>
+  list(page: AuditPage): Promise<ChainedEntry[]>
   /** Checks a part of the chain, from its beginning or after a link that was checked. */
   verify(after: ChainLink | null): Promise<Verification>
 }
@@ -79,14 +76,7 @@ const AUDIT = 'audit'
 /** One entry per number, so that the chain cannot fork, however many gateways write. */
 export const AUDIT_INDEXES: NeededIndexes = {
   collection: AUDIT,
-  indexes: [
-    {
-      name: 'one_entry_per_number',
-      key: { seq: 1 },
-      unique: true,
-      partialFilterExpression: { seq: { $exists: true } },
-    },
-  ],
+  indexes: [{ name: 'one_entry_per_number', key: { seq: 1 }, unique: true }],
 }
 
 /** Dependencies of the audit log. `random`: from 0 to below 1. */
@@ -98,7 +88,7 @@ export interface AuditDeps {
 /** Opens the audit log of a database whose reads show what a majority holds. */
 export function createAudit(db: Db, deps: AuditDeps): Audit {
   const { logger } = deps
-  const entries = db.collection<StoredEntry>(AUDIT)
+  const entries = db.collection<ChainedEntry>(AUDIT)
   const writer = new ChainWriter(db, deps)
   return {
     record: (entry) => writer.add([entry]),
@@ -108,10 +98,7 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
     },
     list: (page) => listEntries(entries, page),
     async verify(after) {
-      const verification = await verifyChain(entries as unknown as Collection<ChainedEntry>, {
-        after,
-        seen: writer.last,
-      })
+      const verification = await verifyChain(entries, { after, seen: writer.last })
       if (verification.ok) writer.see(verification.last)
       const { ok, brokenAt, last } = verification
       logger[ok ? 'info' : 'error']({ ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
@@ -120,23 +107,12 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
   }
 }
 
-/**
- * Sorting by id is not sufficient: entries of one second, or of gateways whose clocks differ, would be out of order.
- * The entries of release 0.1.0 have no number. They follow last, in the order of their ids.
- */
-async function listEntries(entries: Collection<StoredEntry>, { limit, after }: AuditPage): Promise<StoredEntry[]> {
+/** Sorting by id is not sufficient: entries of one second, or of gateways whose clocks differ, would be out of order. */
+async function listEntries(entries: Collection<ChainedEntry>, { limit, after }: AuditPage): Promise<ChainedEntry[]> {
   const from = after === undefined ? null : await entries.findOne({ _id: { $eq: after } }, { projection: { seq: 1 } })
-  const isInChain = after === undefined || from?.seq !== undefined
-  const seq = from?.seq === undefined ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
-  const linked = isInChain ? await entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray() : []
-  if (linked.length === limit) return linked
-  const older = { seq: { $exists: false }, ...(isInChain ? {} : { _id: { $lt: after } }) }
-  const rest = await entries
-    .find(older)
-    .sort({ _id: -1 })
-    .limit(limit - linked.length)
-    .toArray()
-  return [...linked, ...rest]
+  if (after !== undefined && from === null) return []
+  const seq = from === null ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
+  return entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray()
 }
 
 interface Waiting {

@@ -55,7 +55,7 @@ function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
 
 /** The progress of the latest rotation. */
 interface RotationProgress extends Omit<RotationCounts, 'altered'> {
-  readonly altered?: number
+  readonly altered: number
   readonly _id: 'last'
   readonly key: string
   readonly position: string
@@ -95,8 +95,7 @@ export async function rotationPart(context: OperatorContext, reason: string): Pr
     examined: progress.examined + part.examined,
     changed: progress.changed + part.changed,
     unknown: progress.unknown + part.unknown,
-    // A rotation that an earlier release began has no such count.
-    altered: (progress.altered ?? 0) + part.altered,
+    altered: progress.altered + part.altered,
   }
   const isLast = part.next === null
   // If a key was unknown, none is retired: the values under the unknown key are not rotated.

@@ -6,7 +6,7 @@ import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import { createClaims } from '../../inbox/claims/claims.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { NO_PAUSES } from '../../testing/no-pauses.ts'
-import { sampleRecord } from '../../testing/sample-record.ts'
+import { keepOwnerAlive, sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
@@ -28,8 +28,8 @@ async function deadEvent(): Promise<{ id: string; eventId: string; body: object 
 
 /** An event held by a process that hangs, with the lease of a live process. */
 async function heldEvent(members: Partial<EventDocument> = {}): Promise<EventDocument> {
-  const leaseUntil = new Date(Date.now() + 50_000)
-  const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', leaseUntil, begun: true, ...members })
+  await keepOwnerAlive(database.db, 'stuck')
+  const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', begun: true, ...members })
   await system.events.insertOne(held)
   return held
 }
@@ -119,7 +119,7 @@ describe('events.release', () => {
     const record = await system.until(held.eventId, ({ state }) => state === 'unhandled')
     // Raised by the release, and by the claim after it.
     expect(record).toMatchObject({ fence: 5 })
-    for (const name of ['leaseUntil', 'leaseOwner', 'begun']) expect(record).not.toHaveProperty(name)
+    for (const name of ['leaseOwner', 'begun']) expect(record).not.toHaveProperty(name)
     const details = { id, provider: held.provider, eventId: held.eventId }
     expect(await newestEntries(1)).toMatchObject([{ by: 'alice', action: 'events.release', details }])
     expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.released', by: 'alice', id }))

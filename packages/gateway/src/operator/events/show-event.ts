@@ -79,8 +79,8 @@ function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> &
   return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
 }
 
-/** An event with everything that is stored about it. A gateway of an earlier version does not say why it waits. */
-export interface ShownEventDetails extends ShownEvent, Partial<ShownWaiting> {
+/** An event with everything that is stored about it. */
+export interface ShownEventDetails extends ShownEvent, ShownWaiting {
   /** Without the body, only headers that cannot prove a delivery. */
   readonly headers: Readonly<Record<string, string>>
   /** The exact bytes of the body, base64. Null unless requested. */

@@ -34,8 +34,3 @@ it.each<[what: string, stats: ProviderCounter[], expected: [last: number | null,
   const usualGapMs = gap === null ? null : gap * MINUTE_MS
   expect(silenceOf(stats, NOW)).toEqual({ lastDeliveryAt, usualGapMs, silentSince: isSilent ? lastDeliveryAt : null })
 })
-
-it('a provider whose counters an earlier release has written', () => {
-  const { gapsSince: _since, longestGapMs: _gap, ...stat } = counter('recorded', 900, 1)
-  expect(silenceOf([stat], NOW)).toMatchObject({ usualGapMs: null, silentSince: null })
-})

@@ -24,12 +24,10 @@ export function silenceOf(stats: readonly ProviderCounter[], now: number): Provi
   const last = Math.max(...deliveries.map(({ lastAt }) => lastAt.getTime()))
   if (deliveries.length === 0) return { lastDeliveryAt: null, usualGapMs: null, silentSince: null }
   // Any of its counters bounds the pauses of the provider as a whole.
-  const gaps = deliveries.flatMap(({ gapsSince, longestGapMs }) =>
-    gapsSince !== undefined && longestGapMs !== undefined && now - gapsSince.getTime() >= WEEK_MS ? [longestGapMs] : [],
-  )
+  const observed = deliveries.filter(({ gapsSince }) => now - gapsSince.getTime() >= WEEK_MS)
   const lastDeliveryAt = new Date(last)
-  if (gaps.length === 0) return { lastDeliveryAt, usualGapMs: null, silentSince: null }
-  const usualGapMs = Math.min(...gaps)
+  if (observed.length === 0) return { lastDeliveryAt, usualGapMs: null, silentSince: null }
+  const usualGapMs = Math.min(...observed.map(({ longestGapMs }) => longestGapMs))
   const isSilent = now - last > Math.max(2 * usualGapMs, LEAST_MS)
   return { lastDeliveryAt, usualGapMs, silentSince: isSilent ? lastDeliveryAt : null }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { monotonicMs } from '@oncehook/kernel/clock'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
@@ -13,7 +12,6 @@ import { lineOf } from '../../inbox/lines/line.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
 import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { listReplays } from './list-replays.ts'
 import { readSlice } from './read-slice.ts'
 import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { ReplayRunner, type ReplayRunnerDeps } from './replay-runner.ts'
@@ -86,18 +84,6 @@ it('uses the mapping from the receipt if the current settings cannot read a body
   expect(task?.replays).toMatchObject([{ id, notRead: 'provider_unknown' }])
 })
 
-it('runs under a state that release 0.1.0 does not run, and that operators see as running', async () => {
-  const id = await startBackfill([sampleRecord()])
-  // With a filter for `running`, it would make all these events due again, done ones too.
-  expect(await jobs.countDocuments({ state: 'running' })).toBe(0)
-  expect(await replays.progress(String(id))).toMatchObject({ state: 'running' })
-  const listed = await listReplays({ db, monotonicMs }, { limit: 1, after: null })
-  expect(listed).toMatchObject([{ state: 'running' }])
-  expect(await replays.cancel(String(id))).toMatchObject({ state: 'cancelled' })
-  await makeRunner(['search']).tick()
-  expect(await events.countDocuments({ handler: 'search' })).toBe(0)
-})
-
 it('leaves out an event whose body was removed, and logs it even if there is nothing else', async () => {
   const { logger, lines } = memoryLogger()
   const id = await startBackfill([sampleRecord({ raw: new Binary(Buffer.alloc(0)), bodyHash: 'of another body' })])
@@ -133,33 +119,21 @@ it('goes by what the handler wanted at the request, whatever the process that ru
   expect(tasks).toMatchObject([{ eventId: stored?.eventId, line: lineOf('sub_1') }])
 })
 
-it('goes by the settings of the process if the replay does not say what its handler wanted', async () => {
-  const id = await startBackfill([sampleRecord()], { ...SEARCH, events: [{ types: ['another'] }] })
-  await jobs.updateOne({ _id: id }, { $unset: { wanted: '' } })
+it('keeps its place if its handler is removed in the middle', async () => {
+  const id = await startBackfill([sampleRecord()])
+  const names = ['search']
+  // The settings change while the first event is read.
+  const providers = () => {
+    names.length = 0
+    return new Map()
+  }
+  await makeRunner(names, { providers }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'running', cursor: null })
+  await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
   await makeRunner(['search']).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
-  expect(await events.countDocuments({ handler: 'search' })).toBe(1)
+  expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(1)
 })
-
-it.each(['new', 'older'])(
-  'keeps its place if its handler is removed in the middle: of a replay that is %s',
-  async (age) => {
-    const id = await startBackfill([sampleRecord()])
-    if (age === 'older') await jobs.updateOne({ _id: id }, { $unset: { wanted: '' } })
-    const names = ['search']
-    // The settings change while the first event is read.
-    const providers = () => {
-      names.length = 0
-      return new Map()
-    }
-    await makeRunner(names, { providers }).tick()
-    expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', cursor: null })
-    await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
-    await makeRunner(['search']).tick()
-    expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
-    expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(1)
-  },
-)
 
 /** Erases an event, as another process does meanwhile. */
 async function erase({ provider, eventId }: EventDocument): Promise<void> {
@@ -225,7 +199,7 @@ it('gives the handler what other gateways stored before they knew it, if it came
   expect(await events.countDocuments({ handler: 'search' })).toBe(1)
   // It waits, and another process could continue after a crash.
   const waiting = await jobs.findOne({ _id: id })
-  expect(waiting).toMatchObject({ state: 'backfilling', cursor: before._id, finishedAt: null })
+  expect(waiting).toMatchObject({ state: 'running', cursor: before._id, finishedAt: null })
   expect(waiting?.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 15_000)
 
   // The clock of one of the others is behind.
@@ -234,7 +208,7 @@ it('gives the handler what other gateways stored before they knew it, if it came
   await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(0) } })
   await runner.tick()
   expect(await events.countDocuments({ handler: 'search' })).toBe(1)
-  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling' })
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'running' })
 
   await jobs.updateOne({ _id: id }, { $set: { startedAt: new Date(startedAt - 61_000), leaseUntil: new Date(0) } })
   await runner.tick()
@@ -278,11 +252,11 @@ it('waits two minutes unless it is given another margin', async () => {
   const id = await startBackfill([sampleRecord()])
   await makeRunner(['search'], { marginMs: undefined }).tick()
   expect(await events.countDocuments({ handler: 'search' })).toBe(1)
-  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', finishedAt: null })
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'running', finishedAt: null })
   const moved = { startedAt: new Date(Date.now() - 110_000), leaseUntil: new Date(0) }
   await jobs.updateOne({ _id: id }, { $set: moved })
   await makeRunner(['search'], { marginMs: undefined }).tick()
-  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'backfilling', finishedAt: null })
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'running', finishedAt: null })
 })
 
 /** Takes a backfill through its first look. From then on, it may look again. */

@@ -1,7 +1,7 @@
 import type { Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../../inbox/event-document.ts'
 import { type OperatorContext, SEARCH_MS } from '../operator-trpc.ts'
-import { REPLAYS, type ReplayDocument, shownStateOf } from './replay-document.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import type { ReplayProgress } from './replays.ts'
 
 /** A replay in a list. Its numbers of events are null if the database did not count them in time. */
@@ -65,7 +65,7 @@ async function countInTime(db: Db, id: ObjectId, timeMs: number): Promise<Counts
 
 function toListed({ _id, state, matched, by, reason, notRead = 0, startedAt, finishedAt }: ReplayDocument) {
   return {
-    ...{ replayId: String(_id), state: shownStateOf({ state }), matched, notRead, by, reason },
+    ...{ replayId: String(_id), state, matched, notRead, by, reason },
     ...{ startedAt: startedAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null },
   }
 }

@@ -4,8 +4,7 @@ import type { ObjectId } from 'mongodb'
 /** A replay: a list of events that become due again, at a rate. Any process may run it. */
 export interface ReplayDocument {
   readonly _id: ObjectId
-  /** `backfilling` is running, with a handler. Release 0.1.0 would run it as a replay of the events themselves. */
-  readonly state: 'running' | 'backfilling' | 'finished' | 'cancelled'
+  readonly state: 'running' | 'finished' | 'cancelled'
   readonly by: string
   readonly reason: string
   /** The filter as extended JSON, because names that begin with $ cause problems in a stored document. */
@@ -15,7 +14,7 @@ export interface ReplayDocument {
   readonly handler?: string
   /**
    * What that handler wanted when the replay was requested: its `events` and `orderBy` as JSON, because names in conditions
-   * may contain dots. Absent in older replays: the settings of the process that runs them decide.
+   * may contain dots.
    */
   readonly wanted?: string
   readonly matched: number
@@ -38,23 +37,10 @@ export interface ReplayDocument {
 /** The collection of replays. */
 export const REPLAYS = 'replays'
 
-/** The states of a replay that is not over. */
-export const OPEN_STATES: readonly ReplayDocument['state'][] = ['running', 'backfilling']
-
-/** The state of a replay, as operators see it. */
-export function shownStateOf({
-  state,
-}: Pick<ReplayDocument, 'state'>): Exclude<ReplayDocument['state'], 'backfilling'> {
-  return state === 'backfilling' ? 'running' : state
-}
-
 /** The indexes that replays need besides the one that finds the events of each. */
 export const REPLAY_INDEXES: readonly NeededIndexes[] = [
   {
     collection: REPLAYS,
-    indexes: [
-      { name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } },
-      { name: 'backfilling', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'backfilling' } },
-    ],
+    indexes: [{ name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } }],
   },
 ]

@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { sampleRecord } from '../../testing/sample-record.ts'
+import { keepOwnerAlive, sampleRecord } from '../../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { AuditEntry } from '../audit/audit.ts'
 import { listReplays } from './list-replays.ts'
@@ -218,7 +218,8 @@ describe('events.replay', () => {
 
   it('refuses while one of them is being processed, and leaves the others as they are', async () => {
     const [record] = await insertDead(1)
-    const busy = sampleRecord({ state: 'processing', leaseOwner: 'another', leaseUntil: new Date(Date.now() + 60_000) })
+    await keepOwnerAlive(database.db, 'another')
+    const busy = sampleRecord({ state: 'processing', leaseOwner: 'another' })
     await system.events.insertOne(busy)
     const ids = [String(record?._id), String(busy._id)]
     const before = await Promise.all(ids.map(untouched))
@@ -232,8 +233,8 @@ describe('events.replay', () => {
 
   it('skips matching events that are being processed', async () => {
     const provider = 'busy'
-    const leaseUntil = new Date(Date.now() + 60_000)
-    const busy = sampleRecord({ provider, state: 'processing', leaseOwner: 'another', leaseUntil })
+    await keepOwnerAlive(database.db, 'another')
+    const busy = sampleRecord({ provider, state: 'processing', leaseOwner: 'another' })
     await system.events.insertOne(busy)
     const { matched } = await alice.events.replay.mutate({ filter: { provider }, reason })
     expect(matched).toBe(0)

@@ -6,7 +6,7 @@ import type { Db, Document } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type LimitedPart, type ReadSlice, readSlice } from './read-slice.ts'
-import { OPEN_STATES, REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { searchRecords, searchToEnd } from './replay-search.ts'
 import { isSecondLook, lookAgain, MARGIN_MS, mustLookAgain } from './second-look.ts'
 import { findWantedTwice, readWanted } from './stored-wanted.ts'
@@ -15,7 +15,6 @@ import { writeSlice } from './write-slice.ts'
 /** The handlers that can get tasks of stored events. */
 interface BackfilledHandlers {
   readonly current: () => { readonly keys: () => Iterable<string>; readonly has: (name: string) => boolean }
-  /** For older replays, which do not say what their handlers wanted. */
   readonly findWanting: FindWanting
 }
 
@@ -129,7 +128,7 @@ export class ReplayRunner {
   /** Not those for a handler that this process does not know: it may not have read the file yet. */
   get #runnable(): Document {
     const names = [...(this.#deps.handlers?.current().keys() ?? [])]
-    return { $or: [{ state: 'running' }, { state: 'backfilling', handler: { $in: names } }] }
+    return { state: 'running', handler: { $in: [null, ...names] } }
   }
 
   /** Whether the handler of a replay, if it has one, is configured in this process. */
@@ -192,7 +191,7 @@ export class ReplayRunner {
 
   #read(replay: ReplayDocument, part: LimitedPart): Promise<ReadSlice> {
     const now = this.#deps.handlers?.findWanting
-    const atRequest = readWanted(replay) ?? now
+    const atRequest = readWanted(replay)
     const findWanting = isSecondLook(replay) ? findWantedTwice(atRequest, now) : atRequest
     return readSlice({ ...this.#deps, findWanting }, replay, part)
   }
@@ -224,7 +223,7 @@ export class ReplayRunner {
 }
 
 function ifOpen(then: string, member: string): Document {
-  return { $cond: [{ $in: ['$state', OPEN_STATES] }, then, `$${member}`] }
+  return { $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`] }
 }
 
 /** A backfill that looks again, or waits for that, has another turn. */
@@ -233,7 +232,7 @@ function isLastOfTurn({ isSlow, isLast }: ReadSlice, turnEndsAt: number): boolea
 }
 
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
-  return replay !== null && OPEN_STATES.includes(replay.state)
+  return replay?.state === 'running'
 }
 
 /** The maximum number of updates, and whether the search is limited to a number of records. */

@@ -7,7 +7,7 @@ import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../.
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { AS_WRITTEN } from '../events/as-written.ts'
 import { toObjectId } from '../events/event-filter.ts'
-import { OPEN_STATES, REPLAYS, type ReplayDocument, shownStateOf } from './replay-document.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { storeWanted } from './stored-wanted.ts'
 
 /** What to replay, who requests it, and why. */
@@ -25,7 +25,7 @@ export interface ReplayRequest {
 
 /** The progress of a replay. Times are ISO 8601, UTC. */
 export interface ReplayProgress {
-  readonly state: ReturnType<typeof shownStateOf>
+  readonly state: ReplayDocument['state']
   /** The number of events that the request selected when it was made. It does not change. */
   readonly matched: number
   /**
@@ -108,15 +108,14 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined): 
       const filter = BSON.EJSON.stringify(replayable(request))
       const forWhom = handler === undefined ? {} : { handler: handler.name, wanted: storeWanted(handler) }
       const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null, ...forWhom }
-      const state = handler === undefined ? 'running' : 'backfilling'
-      const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state }
+      const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })
       onStarted()
     },
     progress,
     async cancel(id) {
-      const q = { _id: toObjectId(id), state: { $in: OPEN_STATES } }
+      const q = { _id: toObjectId(id), state: 'running' }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q, u }] })
       return progress(id)
@@ -160,9 +159,9 @@ async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
 }
 
 function toProgress(replay: ReplayDocument, counts: StateCounts): ReplayProgress {
-  const { matched, by, reason } = replay
+  const { state, matched, by, reason } = replay
   return {
-    state: shownStateOf(replay),
+    state,
     matched,
     ...counts,
     notRead: replay.notRead ?? 0,

@@ -9,7 +9,7 @@ export function storeWanted({ events, orderBy }: WantingHandler): string {
 
 /**
  * Decides by what the handler of a replay wanted when the replay was requested. The process that runs it may have read other
- * settings. Undefined if the replay does not say.
+ * settings. Undefined if the replay has no handler.
  */
 export function readWanted({ handler: name, wanted }: ReplayDocument): FindWanting | undefined {
   if (name === undefined || wanted === undefined) return undefined

@@ -2,7 +2,6 @@ import type { Db, Document } from 'mongodb'
 import { EVENTS, PROCESSING_INDEX } from '../../event-document.ts'
 import { type ClaimsDeps, ofHandler } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
-import { leaseHasEnded } from './lease.ts'
 import type { Owners } from './owners.ts'
 
 /** The records of processes that have died. */
@@ -14,10 +13,7 @@ interface Abandoned {
    * these claims to release them.
    */
   readonly unclaimed: Document | null
-  /**
-   * When to look again at the latest, in milliseconds: as soon as the lease of a living process may end, and at once while
-   * a process holds records that does not say how long it lives.
-   */
+  /** When to look again at the latest, in milliseconds: as soon as the lease of a living process may end. */
   readonly againInMs: number
 }
 
@@ -29,13 +25,10 @@ export type Holders = Awaited<ReturnType<Owners['findDead']>>
  * holds records, and `owners` who is alive. `ageMs`: how long ago the holders were looked at.
  */
 export function findAbandoned(deps: ClaimsDeps, holders: Holders, ageMs: number): Abandoned {
-  const { dead, unknown, endsInMs } = holders
-  const againInMs = unknown.length > 0 ? 0 : endsInMs - ageMs
-  const leaseOwner = { $in: [...dead, ...unknown] }
-  if (leaseOwner.$in.length === 0) return { filter: null, unclaimed: null, againInMs }
-  const isDead = { $in: ['$leaseOwner', { $literal: dead }] }
-  const hasEnded = unknown.length === 0 ? {} : { $expr: { $or: [isDead, leaseHasEnded(deps.leaseMs)] } }
-  const filter = { state: 'processing', leaseOwner, ...hasEnded }
+  const { dead, endsInMs } = holders
+  const againInMs = endsInMs - ageMs
+  if (dead.length === 0) return { filter: null, unclaimed: null, againInMs }
+  const filter = { state: 'processing', leaseOwner: { $in: [...dead] } }
   return { filter: { ...filter, ...ofHandler(deps) }, unclaimed: ofNobody(deps, filter), againInMs }
 }
 
@@ -47,7 +40,7 @@ function ofNobody({ handler = null, configured }: ClaimsDeps, all: Document): Do
 /** Finds the other processes that hold records, and which of them may have died. */
 export async function readHolders({ db, owner }: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Holders> {
   const others = (await findHolders(db)).filter((holder) => holder !== owner)
-  if (others.length === 0) return { dead: [], unknown: [], endsInMs: Number.POSITIVE_INFINITY }
+  if (others.length === 0) return { dead: [], endsInMs: Number.POSITIVE_INFINITY }
   return owners.findDead(others)
 }
 

@@ -1,9 +1,8 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { fromNow } from '@oncehook/kernel/mongo/lease'
-import type { Db } from 'mongodb'
-import { timeOf } from '../../record-expressions.ts'
-import { isOver } from './lease.ts'
+import type { Db, Document } from 'mongodb'
+import { positiveOr, timeOf } from '../../record-expressions.ts'
 
 /** A process that holds records. All times are those of the database. */
 interface OwnerDocument {
@@ -37,18 +36,15 @@ export interface OwnersDeps {
 
 /** Owners that may have died. */
 interface Verdicts {
-  /** Owners whose lease has ended. */
+  /** Owners whose lease has ended, and those that have none. */
   readonly dead: readonly string[]
-  /** Owners that do not say how long they live, as those of release 0.1.0: the lease of each record counts. */
-  readonly unknown: readonly string[]
   /** How soon the lease of one of the others ends unless it is extended, in milliseconds. Infinite if there are no others. */
   readonly endsInMs: number
 }
 
-interface Verdict {
+interface LivingOwner {
   readonly _id: string
-  readonly isDead: boolean | null
-  readonly endsInMs: number | null
+  readonly endsInMs: number
 }
 
 /** The leases of processes. A process extends its own with one small write, however many records it holds. */
@@ -101,23 +97,16 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
       return monotonicMs() - wasLateAt >= leaseMs / 3
     },
     async findDead(asked) {
-      const end = timeOf('aliveUntil')
-      const isDead = { $cond: [{ $eq: [end, null] }, null, isOver(end, leaseMs)] }
-      const found = await owners
-        .find({ _id: { $in: [...asked] } })
-        .project<Verdict>({ isDead, endsInMs: { $subtract: [end, '$$NOW'] } })
+      const living = await owners
+        .find({ _id: { $in: [...asked] }, $expr: isAlive(leaseMs) })
+        .project<LivingOwner>({ endsInMs: { $subtract: ['$aliveUntil', '$$NOW'] } })
         .toArray()
-      const verdicts = new Map(found.map((one) => [one._id, one.isDead]))
-      return {
-        dead: asked.filter((one) => verdicts.get(one) === true),
-        unknown: asked.filter((one) => verdicts.get(one) !== true && verdicts.get(one) !== false),
-        endsInMs: Math.min(...found.filter((one) => one.isDead === false).map((one) => Number(one.endsInMs))),
-      }
+      const ids = new Set(living.map(({ _id }) => _id))
+      const dead = asked.filter((one) => !ids.has(one))
+      return { dead, endsInMs: Math.min(...living.map(({ endsInMs }) => endsInMs)) }
     },
     async findLiving() {
-      const end = timeOf('aliveUntil')
-      const isAlive = { $and: [{ $ne: [end, null] }, { $not: [isOver(end, leaseMs)] }] }
-      const found = owners.find({ $expr: isAlive }).project<Pick<OwnerDocument, '_id'>>({ _id: 1 })
+      const found = owners.find({ $expr: isAlive(leaseMs) }).project<Pick<OwnerDocument, '_id'>>({ _id: 1 })
       return (await found.toArray()).map(({ _id }) => _id)
     },
     async readBeats(asked) {
@@ -128,4 +117,16 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
       return new Map(found.map(({ _id, aliveAt }) => [_id, aliveAt]))
     },
   }
+}
+
+/**
+ * Whether the lease of an owner has not ended. Its length is that in `leaseMs` of the document: during a rolling restart
+ * with another `LEASE_MS` it differs from ours.
+ */
+function isAlive(ownLeaseMs: number): Document {
+  const end = timeOf('aliveUntil')
+  const leaseMs = positiveOr('leaseMs', ownLeaseMs)
+  // No lease is longer than half of this. The other half is for the clock of a new primary that is slightly behind.
+  const latest = { $add: ['$$NOW', leaseMs, leaseMs] }
+  return { $and: [{ $gte: [end, '$$NOW'] }, { $lte: [end, latest] }] }
 }

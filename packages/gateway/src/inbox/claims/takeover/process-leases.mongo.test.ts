@@ -1,18 +1,12 @@
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import {
-  applied,
-  changeRecord,
-  done,
   type FreshInbox,
   fromNow,
   idsOf,
   openFreshInbox,
-  storeClaimed,
 } from '../../../testing/open-fresh-inbox.ts'
 import { sampleArrival } from '../../../testing/open-inbox.ts'
-import { EVENT_INDEXES, EVENTS } from '../../event-document.ts'
+import { EVENTS } from '../../event-document.ts'
 
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
@@ -44,7 +38,6 @@ async function storeInFlight(open: FreshInbox, count: number, owners: readonly s
   const records = Array.from({ length: count }, (_, nth) => ({
     ...{ provider: 'acme', eventId: `in flight ${from + nth}`, state: 'processing', fence: 1 },
     leaseOwner: owners[nth % owners.length],
-    leaseUntil: new Date(0),
   }))
   await events.insertMany(records, { ordered: false })
 }
@@ -96,14 +89,12 @@ describe('a takeover', () => {
 
   it.each([
     ['when the first lease of a living holder ends', ['one', 'two'], LEASE_MS],
-    ['at once while a holder does not say how long it lives, as in release 0.1.0', ['one', 'old'], 0],
     ['never while there is no other holder', [], Number.POSITIVE_INFINITY],
   ])('is to be repeated %s', async (_, holders, latestMs) => {
     await using open = await openFreshInbox(process.env)
     await open.claims({ owner: 'one', leaseMs: LEASE_MS }).beat()
     await open.claims({ owner: 'two', leaseMs: HOUR_MS }).beat()
     if (holders.length > 0) await storeInFlight(open, 10, holders)
-    if (holders.includes('old')) await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(LEASE_MS) } }])
     const { taken, againInMs } = await open.claims({ owner: 'looking' }).takeOver(500)
     expect(taken).toEqual([])
     expect(againInMs).toBeLessThanOrEqual(latestMs)
@@ -139,17 +130,6 @@ describe('the lease of a process', () => {
     expect((await other.takeOver(10)).taken).toMatchObject([{ fence: 2, lost: 1, event: { id: 'a' } }])
   })
 
-  it('keeps everything that it holds, whatever its records say', async () => {
-    await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    await open.claims().beat()
-    const other = open.claims({ owner: 'other' })
-    for (const ms of [-HOUR_MS, -1, HOUR_MS]) {
-      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(ms) } })
-      expect((await other.takeOver(10)).taken).toEqual([])
-    }
-  })
-
   it('still holds after the clock of the database was set back by less than a lease', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
@@ -179,64 +159,5 @@ describe('the lease of a process', () => {
     const taken = await Promise.all(others.map((other) => other.takeOver(50)))
     expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
     expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
-  })
-})
-
-describe('beside a gateway of release 0.1.0', () => {
-  /** What 0.1.0 matches in a takeover: records whose own lease has ended, however alive their holder is. */
-  const takenOverByOld = {
-    state: 'processing',
-    $expr: {
-      $lt: [{ $ifNull: ['$leaseUntil', { $add: [{ $toDate: '$claimedAt' }, LEASE_MS + 1_000] }] }, '$$NOW'],
-    },
-  } as const
-
-  it('keeps for a lease what it has claimed, and loses it without harm after that', async () => {
-    await using open = await openFreshInbox(process.env)
-    const claims = open.claims()
-    await claims.beat()
-    const claim = await storeClaimed(open, 'a')
-    expect(await open.events.countDocuments(takenOverByOld)).toBe(0)
-    await claims.release([claim])
-    const [again] = await claims.claimDue(1)
-    expect(await open.events.countDocuments(takenOverByOld)).toBe(0)
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    const u = {
-      $set: { leaseOwner: 'old', leaseUntil: new Date(Date.now() + LEASE_MS) },
-      $inc: { fence: 1, starts: 1 },
-    }
-    expect((await open.events.updateOne(takenOverByOld, u)).modifiedCount).toBe(1)
-    const held = await open.record('a')
-    if (again === undefined) return expect.unreachable()
-    expect(await claims.settle([{ claim: again, settlement: done, attempt: applied }])).toHaveLength(1)
-    expect(await open.record('a')).toEqual(held)
-  })
-
-  it('leaves alone what that renews, and takes it over a lease after its last renewal', async () => {
-    await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
-    await open.events.updateOne({}, { $set: { leaseOwner: 'old' }, $unset: { leaseMs: '', claimedAt: '' } })
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(20_000) } })
-    const claims = open.claims()
-    await claims.beat()
-    expect((await claims.takeOver(10)).taken).toEqual([])
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    expect((await claims.takeOver(10)).taken).toMatchObject([{ fence: 2, lost: 1 }])
-  })
-
-  it.each([
-    ['before', true],
-    ['after', false],
-  ])('accepts the index that it creates %s the new ones', async (_, isFirst) => {
-    await using database = await testDatabase(process.env)
-    const old = {
-      name: 'processing',
-      key: { state: 1, _id: 1 },
-      partialFilterExpression: { state: 'processing' },
-    } as const
-    const oldIndexes = { collection: EVENTS, indexes: [old] }
-    const order = isFirst ? [oldIndexes, EVENT_INDEXES] : [EVENT_INDEXES, oldIndexes]
-    for (const indexes of order) await ensureIndexes(database.db, [indexes])
-    await ensureIndexes(database.db, [oldIndexes, EVENT_INDEXES])
   })
 })

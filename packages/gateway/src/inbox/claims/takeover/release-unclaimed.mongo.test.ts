@@ -1,6 +1,6 @@
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
-import { changeRecord, claimOne, fromNow, steadyClaims } from '../../../testing/open-fresh-inbox.ts'
+import { changeRecord, claimOne, steadyClaims } from '../../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../../testing/open-inbox.ts'
 import type { Claims } from '../claims.ts'
 
@@ -25,7 +25,7 @@ async function bothClaims(open: OpenInbox): Promise<readonly [knowing: Claims, u
 async function die(open: OpenInbox, claims: Claims, attempt: 'begun' | 'only held'): Promise<void> {
   const claim = await claimOne(claims)
   if (attempt === 'begun') await claims.begin([claim], 'alone')
-  await changeRecord(open, 'e1', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
+  await changeRecord(open, 'e1', { $set: { leaseOwner: 'a dead process' } })
 }
 
 describe('a task of a dead process, taken by a gateway that does not know its handler', () => {

@@ -1,4 +1,3 @@
-import { Timestamp } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import {
   applied,
@@ -11,37 +10,14 @@ import {
   fromNow,
   idsOf,
   openFreshInbox,
-  serverSecond,
-  setClaimedAt,
   steadyClaims,
   storeClaimed,
-  storePending,
   takeOverOne,
 } from '../../../testing/open-fresh-inbox.ts'
-import { type OpenInbox, openInbox, sampleArrival } from '../../../testing/open-inbox.ts'
-import type { Claim } from '../claim.ts'
+import { sampleArrival } from '../../../testing/open-inbox.ts'
 import type { Claims } from '../claims.ts'
 
 const HOUR_MS = 3_600_000
-
-/**
- * Lets another process, whose lease is 30 s, look at a record claimed on insert in the second in which its lease ends.
- * If that second ends too soon, repeats this with a new record.
- */
-async function lookInLastSecond(
-  open: OpenInbox,
-  other: Claims,
-  eventId = 'a',
-): Promise<{ readonly eventId: string; readonly taken: readonly Claim[] }> {
-  await open.events.deleteMany()
-  await open.inbox.record(sampleArrival(eventId))
-  expect((await other.takeOver(10)).taken).toEqual([])
-  const second = await serverSecond(open)
-  // The server writes whole seconds: this record may be up to one second younger than its timestamp says.
-  await setClaimedAt(open, eventId, second - 30)
-  const { taken } = await other.takeOver(10)
-  return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
-}
 
 /** Claims of an inbox whose one event was being tried when its process died. */
 async function claimsAfterTry(open: FreshInbox, how: 'alone' | 'together'): Promise<Claims> {
@@ -51,48 +27,15 @@ async function claimsAfterTry(open: FreshInbox, how: 'alone' | 'together'): Prom
   return claims
 }
 
-describe('takeOver of records whose holder does not say how long it lives, as in release 0.1.0', () => {
-  it('leaves an initial claim alone until its lease has surely ended', async () => {
-    await using open = await openFreshInbox(process.env)
-    const other = open.claims({ owner: 'other', leaseMs: 30_000 })
-    const { eventId, taken } = await lookInLastSecond(open, other)
-    expect(taken).toEqual([])
-    await setClaimedAt(open, eventId, (await serverSecond(open)) - 32)
-    const [claim] = (await other.takeOver(10)).taken
-    expect(claim).toMatchObject({ fence: 2, lost: 1, event: { id: eventId } })
-    expect(await open.record(eventId)).toMatchObject({ leaseOwner: 'other', starts: 2, lost: 1, state: 'processing' })
-  })
-
-  it('leaves a claim alone that was made or renewed less than a lease ago', async () => {
-    await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a'])
-    await open.inbox.record(sampleArrival('renewed'))
-    await claimOne(open.claims({ leaseMs: 30_000 }))
-    const claimedAt = new Timestamp({ t: 1, i: 1 })
-    await changeRecord(open, 'renewed', { $set: { claimedAt, leaseUntil: fromNow(30_000) } })
-    await open.events.updateMany({}, { $unset: { leaseMs: '' } })
-    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
-  })
-
+describe('takeOver', () => {
   it('takes at most the requested number', async () => {
     await using open = await openFreshInbox(process.env)
     const ids = ['a', 'b', 'c']
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
-    for (const id of ids) await changeRecord(open, id, { $set: { leaseUntil: fromNow(-1) } })
     const other = open.claims({ owner: 'other' })
     expect((await other.takeOver(2)).taken).toHaveLength(2)
     expect((await other.takeOver(2)).taken).toHaveLength(1)
     expect((await other.takeOver(2)).taken).toHaveLength(0)
-  })
-
-  it('gives each record to one of two that claim at the same time', async () => {
-    await using open = await openFreshInbox(process.env)
-    const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
-    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
-    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
-    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).takeOver(50)))
-    expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
-    expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
   })
 
   it('marks a record as dead whose holders died repeatedly without a result', async () => {
@@ -104,13 +47,13 @@ describe('takeOver of records whose holder does not say how long it lives, as in
       expect(claim.lost).toBe(lost)
       await claims.begin([claim], 'alone')
     }
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
+    await changeRecord(open, 'a', { $set: { leaseOwner: 'a dead process' } })
     expect(await claims.takeOver(10)).toMatchObject({ taken: [], poisoned: 1 })
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
     expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
     expect(record.settledAt).toBeInstanceOf(Date)
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'losses', 'expireAt'])
+    for (const member of ['leaseOwner', 'claimedAt', 'begun', 'losses', 'expireAt'])
       expect(record).not.toHaveProperty(member)
     expect(await claims.takeOver(10)).toMatchObject({ taken: [], poisoned: 0 })
   })
@@ -158,7 +101,6 @@ describe('a lease that runs out without a death', () => {
     await claims.beat()
     await endLeases(open)
     await claims.beat()
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-HOUR_MS) } })
     expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
     expect(await open.record('a')).toMatchObject({ fence: 1, lost: 0 })
     expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toEqual([])
@@ -201,7 +143,7 @@ describe('a lease that runs out without a death', () => {
         .collection('owners')
         .updateMany({}, [{ $set: { aliveAt: fromNow(-20_000), aliveUntil: fromNow(-1) } }])
       const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
-      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
+      await changeRecord(open, 'a', { $set: { losses: { $ifNull: [before, '$losses'] } } })
       const { taken, poisoned } = await taker.takeOver(10)
       expect(poisoned).toBe(0)
       expect(taken).toHaveLength(1)
@@ -213,7 +155,7 @@ describe('a lease that runs out without a death', () => {
   it('is not decided by a process that has only just reached the database', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
-    await changeRecord(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
+    await changeRecord(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent' } })
     const fresh = open.claims({ owner: 'fresh', maxCrashes: 3 })
     await fresh.beat()
     expect(await fresh.takeOver(10)).toMatchObject({ taken: [], poisoned: 0 })
@@ -223,27 +165,6 @@ describe('a lease that runs out without a death', () => {
 })
 
 describe('a lease of another length, as in a rolling restart with another LEASE_MS', () => {
-  it('holds for as long as its holder says', async () => {
-    await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a'])
-    await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
-    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
-    expect((await short.takeOver(10)).taken).toEqual([])
-    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(300_000) } })
-    expect(idsOf((await short.takeOver(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
-  })
-
-  it('counts for an initial claim too', async () => {
-    await using open = await openFreshInbox(process.env)
-    await using long = await openInbox(open.database, { leaseMs: 120_000 })
-    await long.inbox.record(sampleArrival('a'))
-    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
-    await setClaimedAt(open, 'a', (await serverSecond(open)) - 90)
-    expect((await short.takeOver(10)).taken).toEqual([])
-    await setClaimedAt(open, 'a', (await serverSecond(open)) - 122)
-    expect(idsOf((await short.takeOver(10)).taken)).toEqual(['a'])
-  })
-
   it('holds for everything that its process holds', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
