@@ -23,6 +23,7 @@ if (fault) {
 }
 const machine = await timed('a bare Debian', () => openBareMachine(say))
 const user = options['as-root'] ? 'root' : 'stranger'
+let ending: Promise<void> | undefined
 const clone = `${machine.homeOf(user)}/oncehook`
 try {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void end(130))
@@ -74,7 +75,10 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   return result
 }
 
-async function end(code: number): Promise<never> {
-  await machine.close({ keep: options.keep ?? false })
-  process.exit(code)
+/** Ends once: what a signal interrupts fails directly afterwards. */
+async function end(code: number): Promise<void> {
+  ending ??= machine.close({ keep: options.keep ?? false })
+  process.exitCode ??= code
+  await ending
+  process.exit()
 }
