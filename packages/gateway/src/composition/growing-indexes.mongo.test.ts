@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { Secret } from '@oncehook/kernel/secret'
 import { MongoClient } from 'mongodb'
@@ -19,6 +20,7 @@ it('takes deliveries and reads no collection from end to end while the indexes o
   await using client = await new MongoClient(server.uri).connect()
   const db = client.db('own')
   const events = db.collection(EVENTS)
+  await ensureFormat(db, { collection: EVENTS, setting: '' })
   await ensureIndexes(db, [EVENT_INDEXES])
   const due = { provider: 'acme', eventId: randomUUID(), type: 'payment.succeeded', state: 'pending', fence: 0 }
   await events.insertOne({ ...due, facts: {}, objectId: 'p', orderId: 'o', requestId: 'r', attempts: [] })
