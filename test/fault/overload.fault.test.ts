@@ -20,7 +20,6 @@ const KIB = 1_024
 // Large ones, or this process would be busier than the gateway. Together they are three times the possible throughput.
 const SIZES_KIB = [1, 64, 240, 240]
 const MEMORY_MIB = 256
-const GROWTH_MIB = 24
 const ORDERS = 100
 const GIVES_UP_MS = 15_000
 const SETTLED_WITHIN_MS = 60_000
@@ -89,10 +88,6 @@ function watchMemory(pid: number) {
   }
 }
 
-function medianOf(samples: readonly number[]): number {
-  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN
-}
-
 describe('more than the gateway can store', () => {
   it(`for ${SECONDS} s is refused, its memory stays under ${MEMORY_MIB} MiB, and it recovers`, {
     timeout: TIMEOUT_MS,
@@ -124,13 +119,10 @@ describe('more than the gateway can store', () => {
     await stack.untilSettled()
     const settledMs = performance.now() - calmAt
     const { samples } = memory
-    const quarter = Math.floor(samples.length / 4)
-    const [early, late] = [medianOf(samples.slice(quarter, 2 * quarter)), medianOf(samples.slice(-quarter))]
-    const mib = (value: number): string => `${value.toFixed(0)} MiB`
     process.stderr.write(
       [
         `answers ${JSON.stringify(Object.fromEntries(told.answers))}, the slowest after ${told.slowestMs.toFixed(0)} ms`,
-        `memory at most ${mib(Math.max(...samples))}, ${mib(early)} in the second quarter, ${mib(late)} in the last`,
+        `memory at most ${Math.max(...samples).toFixed(0)} MiB`,
         `accepts again after ${recoveredMs.toFixed(0)} ms, all settled after ${settledMs.toFixed(0)} ms\n`,
       ].join('\n'),
     )
@@ -140,7 +132,6 @@ describe('more than the gateway can store', () => {
     expect(count(200), 'deliveries that were stored meanwhile').toBeGreaterThan(SECONDS)
     expect([...told.answers.keys()].filter((answer) => ![200, 429, 500, 'none'].includes(answer))).toEqual([])
     expect(Math.max(...samples)).toBeLessThan(MEMORY_MIB)
-    expect(late - early).toBeLessThan(GROWTH_MIB)
     expect(again).toEqual(told.refused.map(() => 200))
     expect(paid.map(({ status }) => status)).toEqual(orders.map(() => 200))
     expect(settledMs).toBeLessThan(SETTLED_WITHIN_MS)

@@ -60,10 +60,16 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
     () => stack.events.countDocuments(deferred),
     (count) => count === 1,
   )
+  // It dies with calls in its hands that cannot end before.
+  stack.fulfilment.pause()
+  const orphans = { state: 'processing', leaseOwner: owner } as const
+  const held = await until(
+    () => stack.events.countDocuments(orphans),
+    (count) => count > 0,
+  )
   await second.gateway.kill('SIGKILL')
   const killedAt = performance.now()
-  const orphans = { state: 'processing', leaseOwner: owner } as const
-  const held = await stack.events.countDocuments(orphans)
+  stack.fulfilment.resume()
   expect(await putOf(stack.orders, early.orderId)()).toBe(201)
   await until(
     () => stack.events.countDocuments(orphans),
@@ -75,7 +81,6 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
     (count) => count === 1,
   )
   const left = source.left
-  expect(held, 'events that the dead gateway had in hand').toBeGreaterThan(0)
   expect(left, 'deliveries that were still to come').toBeGreaterThan(0)
   expect(ms).toBeLessThan(TAKEN_OVER_WITHIN_MS)
   await second.gateway.restart()
