@@ -27,7 +27,13 @@ function provider(days: number | null): ReadonlyMap<string, Provider> {
 
 async function matched(days: number, name = 's1'): Promise<void> {
   const lastAt = new Date(NOW + days * DAY_MS)
-  await stats.insertOne({ _id: { provider: 'acme', kind: 'secret', name }, count: 1, lastAt, longestGapMs: 0, gapsSince: lastAt })
+  await stats.insertOne({
+    _id: { provider: 'acme', kind: 'secret', name },
+    count: 1,
+    lastAt,
+    longestGapMs: 0,
+    gapsSince: lastAt,
+  })
 }
 
 it('names a secret that ends within seven days and still matches', async () => {

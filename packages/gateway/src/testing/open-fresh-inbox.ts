@@ -1,5 +1,5 @@
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Document } from 'mongodb'
+import type { Document } from 'mongodb'
 import { expect } from 'vitest'
 import type { AttemptResult, Claim, Settlement } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'

@@ -42,7 +42,13 @@ describe('createProviderStats', () => {
     const write = async (daysAgo: number, longestGapMs: number): Promise<number> => {
       const lastAt = new Date(Date.now() - daysAgo * DAY_MS)
       await stored.deleteMany({ '_id.name': name })
-      await stored.insertOne({ _id: { provider: 'acme', kind: 'delivery', name }, count: 1, lastAt, longestGapMs, gapsSince: lastAt })
+      await stored.insertOne({
+        _id: { provider: 'acme', kind: 'delivery', name },
+        count: 1,
+        lastAt,
+        longestGapMs,
+        gapsSince: lastAt,
+      })
       const stats = open()
       stats.add('acme', 'delivery', name)
       await stats.stop()

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type FreshInbox,
-  fromNow,
-  idsOf,
-  openFreshInbox,
-} from '../../../testing/open-fresh-inbox.ts'
+import { type FreshInbox, fromNow, idsOf, openFreshInbox } from '../../../testing/open-fresh-inbox.ts'
 import { sampleArrival } from '../../../testing/open-inbox.ts'
 import { EVENTS } from '../../event-document.ts'
 
