@@ -29,6 +29,15 @@ export const SMALL_SERVER: readonly string[] = [
   ...['--wiredTigerEngineConfigString', 'log=(prealloc=false,file_max=16MB)'],
 ]
 
+/**
+ * What a server of tests does at once. To drop a database waits for the journal, by default up to 100 ms. Dropped data
+ * would be kept for five minutes, for reads of the past.
+ */
+export const QUICK_SERVER: readonly string[] = [
+  ...['--journalCommitInterval', '5'],
+  ...['--setParameter', 'minSnapshotHistoryWindowInSeconds=0'],
+]
+
 /** Lets tests set fail points; never for a server that keeps data. */
 export const TEST_COMMANDS: readonly string[] = ['--setParameter', 'enableTestCommands=1']
 

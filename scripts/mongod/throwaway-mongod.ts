@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient, MongoServerError } from 'mongodb'
 import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import type { FoundMongod } from './find-mongod.ts'
-import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from './mongod-arguments.ts'
+import { QUICK_SERVER, REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from './mongod-arguments.ts'
+import { throwawayFolder } from './throwaway-folder.ts'
 
 /** A server that is removed with its data when it is disposed of, and when this process dies. */
 export interface ThrowawayMongod extends AsyncDisposable {
@@ -16,7 +17,7 @@ export interface ThrowawayMongod extends AsyncDisposable {
 export interface ThrowawayPurpose {
   /** Its flags. Default: those of a small server with fail points (`enableTestCommands`). */
   readonly flags?: readonly string[]
-  /** An empty folder for its data. Default: one in the system's temporary folder. */
+  /** An empty folder for the data of its first node. Default: `throwawayFolder`. */
   readonly dbPath?: string
   /** With three, a write waits for a second node. Default: one. */
   readonly nodes?: 1 | 3
@@ -31,11 +32,13 @@ const ELECTION_MS = 10_000
 /** Starts a real replica set on ports that the system chooses, on loopback only. It is ready when it has a primary. */
 export async function startThrowawayMongod(
   { binary, version }: FoundMongod,
-  { flags = [...SMALL_SERVER, ...TEST_COMMANDS], dbPath, nodes = 1 }: ThrowawayPurpose = {},
+  { flags = [...SMALL_SERVER, ...QUICK_SERVER, ...TEST_COMMANDS], dbPath, nodes = 1 }: ThrowawayPurpose = {},
 ): Promise<ThrowawayMongod> {
+  const folders = [dbPath ?? (await throwawayFolder())]
+  while (folders.length < nodes) folders.push(await throwawayFolder())
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
-    instanceOpts: [{ launchTimeout: READY_MS, ...(dbPath === undefined ? {} : { dbPath }) }],
+    instanceOpts: folders.map((folder) => ({ launchTimeout: READY_MS, dbPath: folder })),
     replSet: {
       name: REPLICA_SET,
       count: nodes,

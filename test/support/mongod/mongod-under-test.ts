@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { findMongod } from '../../../scripts/mongod/find-mongod.ts'
 import { mongodArguments, REPLICA_SET, TEST_COMMANDS } from '../../../scripts/mongod/mongod-arguments.ts'
+import { throwawayFolder } from '../../../scripts/mongod/throwaway-folder.ts'
 import { isListening } from '../../../scripts/ports/port.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { until } from '../until.ts'
@@ -173,7 +173,7 @@ export async function prepareReplicaSet(
 ): Promise<ReplicaSetUnderTest & { readonly begin: () => Promise<void> }> {
   const { binary } = await findMongod({ env: process.env, say: console.error })
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'oncehook-set-'))
+  const folder = await throwawayFolder()
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   const nodes: MongodUnderTest[] = []
   const members: { readonly _id: number; readonly host: string }[] = []

@@ -1,6 +1,7 @@
 import { MongoMemoryServer } from 'mongodb-memory-server-core'
 import { findMongod } from '../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../scripts/mongod/mongod-arguments.ts'
+import { throwawayFolder } from '../../../scripts/mongod/throwaway-folder.ts'
 
 /** A server that belongs to no replica set. */
 export interface StandaloneMongod extends AsyncDisposable {
@@ -19,6 +20,7 @@ export async function startStandaloneMongod(): Promise<StandaloneMongod> {
       storageEngine: 'wiredTiger',
       args: ['--nounixsocket', ...SMALL_SERVER],
       launchTimeout: READY_MS,
+      dbPath: await throwawayFolder(),
     },
   })
   return {

@@ -3,6 +3,7 @@ import { type Db, MongoClient } from 'mongodb'
 import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { throwawayFolder } from '../../../../scripts/mongod/throwaway-folder.ts'
 import { Secret } from '../secret.ts'
 
 /** A replica set of one node that requires a password. */
@@ -29,7 +30,7 @@ export async function startSecuredMongod(
   const root = { name: 'root', password: randomBytes(12).toString('hex') }
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
-    instanceOpts: [{ launchTimeout: READY_MS }],
+    instanceOpts: [{ launchTimeout: READY_MS, dbPath: await throwawayFolder() }],
     replSet: {
       name: setName,
       ip: '127.0.0.1',
