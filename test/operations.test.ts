@@ -13,6 +13,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { afterAll, describe, expect, it } from 'vitest'
+import { COMPILED_CODE } from './support/compiled-code.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
@@ -120,7 +121,10 @@ async function run(line: string, variables: Readonly<Record<string, string>>): P
   const program = `"${process.execPath}" "${join(repository, 'packages/cli/src/main.ts')}"`
   const command = line.replace(/^npm run (?:--silent )?oncehook --/, program)
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
-  const child = spawn('sh', ['-c', command], { env: { PATH, ...variables }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('sh', ['-c', command], {
+    env: { ...COMPILED_CODE, PATH, ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = once(child, 'close') as Promise<[number | null]>
   const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   return { code, output: output + complaint }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { COMPILED_CODE } from '../compiled-code.ts'
 import { until } from '../until.ts'
 import type { Ending, Settings } from './service-under-test.ts'
 import type { Stack } from './stack.ts'
@@ -36,7 +37,7 @@ export async function replaceService(
   resources.defer(() => stack[name].start())
   const own = name === 'gateway' ? gatewaySettings(stack.place) : fulfilmentSettings(stack.place)
   const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts')], {
-    env: { PATH: process.env.PATH, ...own, ...settings },
+    env: { ...COMPILED_CODE, PATH: process.env.PATH, ...own, ...settings },
     stdio: ['ignore', stdout ?? 'inherit', stderr ?? 'inherit'],
   })
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { COMPILED_CODE } from '../compiled-code.ts'
 
 /** Settings of a service, by the names of its environment. */
 export type Settings = Readonly<Record<string, string>>
@@ -71,7 +72,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   async start(): Promise<void> {
     this.#endIsPlanned = false
     const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, this.#script], {
-      env: { PATH: process.env.PATH, ...this.#settings },
+      env: { ...COMPILED_CODE, PATH: process.env.PATH, ...this.#settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     this.#child = child
@@ -173,7 +174,7 @@ export interface RunToEnd {
 /** Runs a service to its end, for a minute at most. */
 export async function runToEnd(name: 'gateway' | 'fulfilment', settings: Settings): Promise<RunToEnd> {
   const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts')], {
-    env: { PATH: process.env.PATH, ...settings },
+    env: { ...COMPILED_CODE, PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
   })
