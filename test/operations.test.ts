@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
 import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
@@ -13,7 +12,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { afterAll, describe, expect, it } from 'vitest'
-import { COMPILED_CODE } from './support/compiled-code.ts'
+import { runCommand } from '../packages/cli/src/testing/run-command.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
@@ -111,23 +110,24 @@ async function parkedReceipt(): Promise<string> {
   return (await operator.receipts.list.query({ orderId })).items[0]?.key ?? ''
 }
 
+interface Typed {
+  readonly dataFolder: string
+  readonly operatorToken?: string
+  /** What the line calls by `$NAME`. */
+  readonly variables?: Readonly<Record<string, string>>
+}
+
 interface Ran {
-  readonly code: number | null
+  readonly code: number
   readonly output: string
 }
 
-/** Runs a shell line from a document, with `npm run oncehook --` as the program that it starts. */
-async function run(line: string, variables: Readonly<Record<string, string>>): Promise<Ran> {
-  const program = `"${process.execPath}" "${join(repository, 'packages/cli/src/main.ts')}"`
-  const command = line.replace(/^npm run (?:--silent )?oncehook --/, program)
-  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
-  const child = spawn('sh', ['-c', command], {
-    env: { ...COMPILED_CODE, PATH, ...variables },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = once(child, 'close') as Promise<[number | null]>
-  const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { code, output: output + complaint }
+/** Runs a line of a document that calls the command line. A shell splits it into arguments, as that of a reader does. */
+async function run(line: string, { variables = {}, ...context }: Typed): Promise<Ran> {
+  const split = line.replace(/^npm run (?:--silent )?oncehook --/, "printf '%s\\0'")
+  const args = await promisify(execFile)('sh', ['-c', split], { env: variables })
+  const { exitCode, stdout, stderr } = await runCommand(args.stdout.split('\0').slice(0, -1), context)
+  return { code: exitCode, output: stdout + stderr }
 }
 
 /** The lines of the document's shell blocks that call the command line. */
@@ -138,29 +138,28 @@ function commandLines(document: string): string[] {
 }
 
 describe('docs/operations.md', () => {
-  it('contains only commands that work as written', { timeout: 600_000 }, async () => {
+  it('contains only commands that work as written', async () => {
     const early = await earlyEvent()
     const { replayId } = await operator.events.replay.mutate({
       ...{ filter: { provider: 'nobody' }, reason: 'to have one' },
     })
     const variables = {
-      ONCEHOOK_DATA: makeDataFolder(),
       EVENT: await mendedEvent(),
       FAILED: await failedEvent(),
       HELD: await heldEvent(),
       RECEIPT: await parkedReceipt(),
       REPLAY: replayId ?? '',
     }
+    const dataFolder = makeDataFolder()
     const lines = commandLines(operations)
     expect(lines.length).toBeGreaterThan(20)
     for (const line of lines) {
       const elsewhere = line.includes('http://10.0.0.5:8081')
-      const token = elsewhere ? { ONCEHOOK_OPERATOR_TOKEN: system.tokens.operators.bob } : {}
+      const token = elsewhere ? { operatorToken: system.tokens.operators.bob } : {}
       const { code, output } = await run(line.replace('http://10.0.0.5:8081', system.gateway.adminUrl), {
-        ...variables,
-        ...token,
+        ...{ dataFolder, ...token },
         // Made just before it is used: the signature is good for five minutes.
-        ...(line.includes('$REQUEST') ? { REQUEST: keptRequest() } : {}),
+        variables: { ...variables, ...(line.includes('$REQUEST') ? { REQUEST: keptRequest() } : {}) },
       })
       expect({ line, code, output }).toEqual({ line, code: 0, output: expect.stringMatching(/\S/) })
       for (const secret of [...Object.values(system.secrets), ...Object.values(system.tokens.operators)]) {
@@ -190,6 +189,6 @@ describe('docs/failure-modes.md', () => {
     const document = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
     const [, line = ''] = /`(npm run oncehook -- events replay [^`]+)`/.exec(document) ?? []
     const command = line.replace('<time of the backup>', new Date(Date.now() - 3_600_000).toISOString())
-    expect(await run(command, { ONCEHOOK_DATA: makeDataFolder() })).toMatchObject({ code: 0 })
+    expect(await run(command, { dataFolder: makeDataFolder() })).toMatchObject({ code: 0 })
   })
 })
