@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { orderContent } from '../support/http/http-orders.ts'
+import { ORDERS, orderContent } from '../support/http/http-orders.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startStack } from '../support/stack/stack.ts'
 
@@ -170,15 +171,21 @@ describe('kill -9 of the gateway', () => {
 })
 
 it('a reply that is lost between the services is 503 in time, and the retry gets the stored answer', async () => {
+  await using proxy = await startFaultProxy()
+  const gateway = { FULFILMENT_URL: `http://127.0.0.1:${proxy.port}` }
+  await using impatient = await startHttpSystem({ gateway, limits: { answerWithinMs: 1_000 } })
+  proxy.leadTo(Number(new URL(impatient.fulfilment.url).port))
   const { key, customerId } = names()
-  void betweenServices.strike({ marker: customerId, swallows: 'reply' })
-  const startedAt = performance.now()
-  const first = await post(key, customerId)()
-  expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(performance.now() - startedAt).toBeLessThan(14_000)
-  const answer = await sendUntilThrough(post(key, customerId))
-  expect(answer.headers.get('idempotent-replayed')).toBe('true')
-  await expectOneOrder(answer, { key, customerId })
+  const headers = { 'idempotency-key': key }
+  const order = { method: 'POST', target: ORDERS, headers, body: orderContent({ customerId }) }
+  void proxy.strike({ marker: customerId, swallows: 'reply' })
+  const first = await impatient.call(order)
+  expect([first.status, first.headers['retry-after']]).toEqual([503, '1'])
+  // On a busy machine a retry may need more than the second.
+  await expect
+    .poll(() => impatient.call(order))
+    .toMatchObject({ status: 201, headers: { 'idempotent-replayed': 'true' } })
+  expect(await impatient.fulfilment.db.collection('orders').countDocuments({ customerId })).toBe(1)
 })
 
 it('without fulfilment, all requests for orders are 503 with a Retry-After', async () => {

@@ -31,6 +31,8 @@ export interface Limits {
   readonly askedPerWindow: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
+  /** The longest wait of a request from its first octet. */
+  readonly answerWithinMs: number
   /** The events of a call to fulfilment. */
   readonly dispatchBatch: number
 }
@@ -40,6 +42,8 @@ export const LIMITS: Limits = {
   askedPerWindow: 20,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
+  // Half a second of 10 s is left for the answer itself.
+  answerWithinMs: 9_500,
   dispatchBatch: 500,
 }
 

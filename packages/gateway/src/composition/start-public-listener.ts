@@ -5,7 +5,6 @@ import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import { ANSWER_WITHIN_MS } from '../http/answer-deadline.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
 import { BodyBudget } from '../http/webhooks/body-budget.ts'
@@ -124,7 +123,7 @@ function describeWebhooks(
       provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
     },
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-    withinMs: ANSWER_WITHIN_MS,
+    withinMs: limits.answerWithinMs,
     budget: new BodyBudget({ capacity: BODY_BYTES, now, isKnown: (one) => known.has(one) }),
     known,
     turns: new CheckTurns(now),

@@ -3,9 +3,6 @@ import { requestTimeout } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 
-/** The longest wait of a request from its first octet. Half a second of 10 s is left for the answer itself. */
-export const ANSWER_WITHIN_MS = 9_500
-
 /** The error for a body that has not arrived by then. */
 export function bodyTooLate(): AppError {
   return requestTimeout({}, { headers: { Connection: 'close' } })
