@@ -58,7 +58,7 @@ export async function takeShots(
 ): Promise<string[]> {
   const files: string[] = []
   for (const size of ['wide', 'middle', 'narrow'] as const) {
-    await using visit = await console.open({ viewport: SIZES[size] })
+    await using visit = await console.open(SIZES[size])
     await visit.signIn('/')
     for (const sight of SIGHTS) {
       const { name } = sight

@@ -102,7 +102,7 @@ async function findFaults({ page }: Visit, name: string, themes: Themes): Promis
 }
 
 it.each(WIDTHS)('no page has an accessibility problem or is too wide for $width px', async ({ width, themes }) => {
-  await using visit = await console.open({ viewport: { width, height: 760 } })
+  await using visit = await console.open({ width, height: 760 })
   const { page } = visit
   await page.goto(`${console.url}/`)
   await page.getByLabel('Operator token').waitFor()
@@ -145,7 +145,7 @@ const BEGINNING = `(() => {
 })()`
 
 it.each(SEARCHED)('every dialog shows its beginning and has the focus there at $width px', async ({ width }) => {
-  await using visit = await console.open({ viewport: { width, height: 400 } })
+  await using visit = await console.open({ width, height: 400 })
   const { page } = visit
   await visit.signIn('/')
   const faults: string[] = []
@@ -162,7 +162,7 @@ it.each(SEARCHED)('every dialog shows its beginning and has the focus there at $
 })
 
 it.each(SEARCHED)('no dialog and no body has an accessibility problem at $width px', async ({ width, themes }) => {
-  await using visit = await console.open({ viewport: { width, height: 760 } })
+  await using visit = await console.open({ width, height: 760 })
   const { page } = visit
   await visit.signIn(`/events/${deadId}`)
   await page.getByRole('region', { name: 'Raw' }).scrollIntoViewIfNeeded()

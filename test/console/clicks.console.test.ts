@@ -26,7 +26,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 /** Opens a window, signs in at an address, and counts the clicks from then on. */
 async function open(path: string): Promise<Visit & { readonly count: ClickCount }> {
   const visit = await console.open()
-  const count = await countClicks(visit.page)
+  const count = countClicks(visit.page)
   await visit.signIn(path)
   await count.take()
   return Object.assign(visit, { count })
@@ -106,7 +106,7 @@ describe('clicks for each task', () => {
   it('0: a search in bodies that was cut says how far back it has searched, and 1: continues from there', async () => {
     await using visit = await console.open()
     const { page } = visit
-    const count = await countClicks(page)
+    const count = countClicks(page)
     const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
     await changeAnswers(page, 'events.list', () => ({ items: [], next: 'f'.repeat(24), cut }))
     await visit.signIn('/events?text=canary')
@@ -308,7 +308,7 @@ describe('clicks for each task', () => {
   it('0: which provider is silent, and which secret ends soon', async () => {
     await using visit = await console.open()
     const { page } = visit
-    const count = await countClicks(page)
+    const count = countClicks(page)
     const at = new Date().toISOString()
     await changeAnswers(page, 'providers.health', (health) => {
       const [first, second, ...others] = health.providers as object[]

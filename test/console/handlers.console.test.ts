@@ -21,9 +21,9 @@ async function open(
   path: string,
   { width = 1280, token = ALICE } = {},
 ): Promise<Visit & { readonly count: ClickCount }> {
-  const visit = await console.open({ viewport: { width, height: 760 } })
+  const visit = await console.open({ width, height: 760 })
   const { page } = visit
-  const count = await countClicks(page)
+  const count = countClicks(page)
   await page.goto(`${console.url}${path}`)
   await page.getByLabel('Operator token').fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()

@@ -168,7 +168,7 @@ it('the sign-in has no barriers', async () => {
 })
 
 it('a browser that stores nothing shows the page, and says why it cannot sign in at the issuer', async () => {
-  await using visit = await console.open()
+  await using visit = await console.openNew()
   const { page } = visit
   // As Chromium does if its settings block the data of a site.
   await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {

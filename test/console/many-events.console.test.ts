@@ -43,7 +43,7 @@ it('rows stay in their place while somebody reads further down, and newer events
 })
 
 it('a long list on a window of 360 px cuts no head of a column and shows the first letters of each id', async () => {
-  await using visit = await console.open({ viewport: { width: 360, height: 760 } })
+  await using visit = await console.open({ width: 360, height: 760 })
   const { page } = visit
   await visit.signIn('/')
   await page.getByText('100 events, and older ones').waitFor()

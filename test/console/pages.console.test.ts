@@ -142,7 +142,7 @@ it('one click shows who did what, and another verifies the chain again', async (
 it('an entry of the audit log is shown whole by a click, even if rows have no room for it', async () => {
   const reason = 'on a narrow window, too'
   await console.system.operator().events.replay.mutate({ filter: { state: 'dead', provider: 'acme' }, reason })
-  await using visit = await console.open({ viewport: { width: 360, height: 760 } })
+  await using visit = await console.open({ width: 360, height: 760 })
   const { page } = visit
   await visit.signIn('/audit')
   await visit.click(page.getByRole('button', { name: 'events.replay' }).first())

@@ -53,7 +53,7 @@ it('rates and times of the last hour are plots, and the same numbers are a table
 })
 
 it.each([1_280, 360])('the plots fit into a window of %d px, and axe finds nothing in both themes', async (width) => {
-  await using visit = await console.open({ viewport: { width, height: 800 } })
+  await using visit = await console.open({ width, height: 800 })
   const { page } = visit
   await showAnswers(page)
   await visit.signIn('/health')

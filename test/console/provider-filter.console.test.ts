@@ -33,9 +33,9 @@ describe.each([1280, 360])(`with ${MANY} providers at %d px`, (width) => {
     ['/events', 'No event matches these filters'],
     ['/refused', 'No refused delivery matches these filters'],
   ])('1: filter %s by a provider that is not in the list', async (path, sign) => {
-    await using visit = await console.open({ viewport: { width, height: 760 } })
+    await using visit = await console.open({ width, height: 760 })
     const { page } = visit
-    const count = await countClicks(page)
+    const count = countClicks(page)
     await visit.signIn(path)
     const name = filterOf(visit).getByRole('button', { name: LAST, exact: true })
     await name.waitFor()
@@ -44,7 +44,7 @@ describe.each([1280, 360])(`with ${MANY} providers at %d px`, (width) => {
     await name.click()
     await page.getByText(sign).waitFor()
     expect([await count.take(), new URL(page.url()).search]).toEqual([1, `?provider=${LAST}`])
-    await using other = await console.open({ viewport: { width, height: 760 } })
+    await using other = await console.open({ width, height: 760 })
     await other.signIn(`${path}?provider=${LAST}`)
     const chosen = filterOf(other).locator('[aria-current]')
     await expect.poll(() => chosen.allTextContents()).toEqual([LAST])

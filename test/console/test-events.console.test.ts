@@ -24,7 +24,7 @@ async function newestAction({ system }: ConsoleUnderTest): Promise<unknown> {
 it('2: send a test event from the empty list of events, and see it there', async () => {
   await using console = await startConsole()
   await using visit = await console.open()
-  const count = await countClicks(visit.page)
+  const count = countClicks(visit.page)
   await visit.signIn('/')
   await count.take()
   await visit.page.getByRole('button', { name: 'Send a test event of acme…' }).click()
@@ -52,7 +52,7 @@ it('2: send a test event of a provider, where the gateway can sign for it', asyn
   await vi.waitFor(async () => expect(await named()).toContain('asked'), { timeout: 120_000, interval: 100 })
   await using visit = await console.open()
   const { page } = visit
-  const count = await countClicks(page)
+  const count = countClicks(page)
   await visit.signIn('/providers')
   await count.take()
   const partOf = (name: string) =>
@@ -81,7 +81,7 @@ it('2: where test events have effects, pay the newest order with one, or the ord
   const [named, newest] = [await system.order(), await system.order()]
   await using visit = await console.open()
   const { page } = visit
-  const count = await countClicks(page)
+  const count = countClicks(page)
   await visit.signIn('/providers')
   const part = page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
   for (const [orderId, typed] of [

@@ -8,7 +8,8 @@ export interface ClickCount {
 
 // Each press of the pointer counts, and each Enter or Space on an element that a pointer would press. A choice in a
 // list counts as two: one to open the list, one to choose. The page counts, so a test cannot forget a click.
-const COUNTER = `(() => {
+// It runs in every window before the page.
+export const CLICK_COUNTER = `(() => {
   let clicks = 0
   const isChoice = (target) => target instanceof Element && target.closest('select') !== null
   const PRESSED = 'a, button, summary, input:is([type=checkbox], [type=radio])'
@@ -21,8 +22,7 @@ const COUNTER = `(() => {
   Object.defineProperty(window, 'takeClicks', { value: () => { const taken = clicks; clicks = 0; return taken } })
 })()`
 
-/** Counts in the page, from its next load on. */
-export async function countClicks(page: Page): Promise<ClickCount> {
-  await page.addInitScript(COUNTER)
+/** Counts what its user does with a page since it was loaded. */
+export function countClicks(page: Page): ClickCount {
   return { take: async () => Number(await page.evaluate('takeClicks()')) }
 }

@@ -1,14 +1,17 @@
 import { resolve } from 'node:path'
 import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+import { newWindow, returnWindow, takeWindow } from './windows.ts'
 
 /** Chromium, and the system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
   readonly system: OperatedSystem
   readonly url: string
   /** Opens a separate window, with nothing stored. */
-  open(options?: BrowserContextOptions): Promise<Visit>
+  open(viewport?: { readonly width: number; readonly height: number }): Promise<Visit>
+  /** Opens one that no other test has later, for what cannot be undone. */
+  openNew(): Promise<Visit>
 }
 
 /** A window with the page, and what its user does. */
@@ -28,38 +31,31 @@ export interface Visit extends AsyncDisposable {
 
 const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
 
-/** Starts a system, with these settings of its gateway, and connects to the browser of this run. */
+/** Starts a system, with these settings of its gateway. */
 export async function startConsole(settings?: Readonly<Record<string, string>>): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
   const system = resources.use(
     await startOperatedSystem(database, { consoleFolder: DIST, ...(settings === undefined ? {} : { settings }) }),
   )
-  const url = system.gateway.adminUrl
-  const address = process.env.TEST_BROWSER
-  if (address === undefined) throw new Error('TEST_BROWSER is not set: there is no Chromium')
-  const browser = await chromium.connect(address)
-  resources.defer(() => browser.close())
   const owned = resources.move()
   return {
     system,
-    url,
-    open: (options) => openVisit({ browser, url, system }, options),
+    url: system.gateway.adminUrl,
+    open: async (viewport) => {
+      const page = await takeWindow(viewport)
+      return visit(system, page, () => returnWindow(page, system.gateway.adminUrl))
+    },
+    openNew: async () => {
+      const page = await newWindow()
+      return visit(system, page, () => page.context().close())
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-interface Shown {
-  readonly browser: Browser
-  readonly url: string
-  readonly system: OperatedSystem
-}
-
-async function openVisit({ browser, url, system }: Shown, options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await browser.newContext({
-    ...{ locale: 'en-GB', timezoneId: 'Asia/Tokyo', viewport: { width: 1280, height: 800 }, ...options },
-  })
-  const page = await context.newPage()
+function visit(system: OperatedSystem, page: Page, close: () => Promise<void>): Visit {
+  const url = system.gateway.adminUrl
   const problems: string[] = []
   watch(page, url, problems)
   let clicks = 0
@@ -85,7 +81,7 @@ async function openVisit({ browser, url, system }: Shown, options: BrowserContex
       clicks = 0
       return counted
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    [Symbol.asyncDispose]: close,
   }
 }
 
