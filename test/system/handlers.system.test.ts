@@ -4,7 +4,6 @@ import { createHandler, type Handler, Refusal } from '@oncehook/handler'
 import { type MongoTransaction, mongo } from '@oncehook/handler/mongo'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient } from 'mongodb'
-import { Webhook } from 'standardwebhooks'
 import { afterAll, describe, expect, it } from 'vitest'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 
@@ -142,43 +141,4 @@ describe('an event for two handlers with @oncehook/handler on MongoDB', () => {
     await expect.poll(open).toBe(0)
     expect(await counted()).toBe(200)
   })
-})
-
-it('a call is verified by the official library of Standard Webhooks', async () => {
-  const received = Promise.withResolvers<unknown>()
-  const { createServer } = await import('node:http')
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const headers = request.headers as Record<string, string>
-    received.resolve(new Webhook(WEBHOOK_SECRET).verify(Buffer.concat(chunks).toString(), headers))
-    response.writeHead(204).end()
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  await using _ = { [Symbol.asyncDispose]: async () => void server.close() }
-  const address = server.address()
-  const port = address !== null && typeof address === 'object' ? address.port : 0
-  await using database = await testDatabase(process.env)
-  await using another = await startGateway({
-    database,
-    providers: {
-      shop: { scheme: 'hmac', header: 'x-signature', effects: [], secrets: [{ id: '1', value: PROVIDER_SECRET }] },
-    },
-    settings: {
-      HANDLERS: JSON.stringify({
-        any: {
-          https: `http://127.0.0.1:${port}/`,
-          secrets: [{ id: '1', value: WEBHOOK_SECRET }],
-          events: [{ types: ['*'] }],
-        },
-      }),
-    },
-  })
-  const id = `évt. 50% ${randomUUID()}`
-  const body = bodyOf(id)
-  const signature = createHmac('sha256', PROVIDER_SECRET).update(body).digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-signature': signature }
-  const { status } = await fetch(`${another.url}/api/webhooks/shop`, { method: 'POST', headers, body })
-  expect(status).toBe(200)
-  expect(await received.promise).toMatchObject({ eventId: id, type: 'customer.subscription.deleted', body: { id } })
 })

@@ -1,24 +1,27 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { systemClock } from '@oncehook/kernel/clock'
 import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import type { CallHandler } from './call-handler.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 import { createHttpsCall } from './https-call.ts'
 
-const key = readWebhookKey(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+const key = readWebhookKey(SECRET)
 if (key === null) throw new Error('The secret of the test is invalid')
 const KEYS = [{ id: '1', key, notAfter: null }]
 const TASK = { key: 'shop:evt_1:billing', attempt: 1, json: '{}' }
 const DONE = { done: true }
 
-type Answer = (response: ServerResponse) => void
+type Answer = (response: ServerResponse, request: IncomingMessage, body: string) => void
 
 /** A handler that answers every call in one way, and the calls to it. */
 async function setUp(answer: Answer, { timeoutMs = 10_000, keys = KEYS } = {}) {
   let connections = 0
-  const server = createServer((request, response) => request.resume().on('end', () => answer(response)))
+  const server = createServer(async (request, response) => answer(response, request, await text(request)))
   server.on('connection', () => {
     connections += 1
   })
@@ -31,7 +34,7 @@ async function setUp(answer: Answer, { timeoutMs = 10_000, keys = KEYS } = {}) {
   })
   return {
     connections: () => connections,
-    send: async () => (await call([TASK]))[0],
+    send: async (task = TASK) => (await call([task]))[0],
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -69,6 +72,17 @@ const BODIES: readonly (readonly [string, (status: number) => Answer])[] = [
 ]
 
 describe.concurrent('createHttpsCall', () => {
+  it('signs a task as the official library of Standard Webhooks expects', async () => {
+    const told: unknown[] = []
+    await using handler = await setUp((response, { headers }, body) => {
+      told.push(new Webhook(SECRET).verify(body, headers as Record<string, string>))
+      response.writeHead(204).end()
+    })
+    const task = { eventId: 'évt 50%', body: { price: '3 €' } }
+    expect(await handler.send({ ...TASK, json: JSON.stringify(task) })).toEqual(DONE)
+    expect(told).toEqual([task])
+  })
+
   it.each(BODIES)('takes the status of an answer whose body %s', async (_, answer) => {
     await using done = await setUp(answer(200))
     await using never = await setUp(answer(410))
