@@ -28,8 +28,8 @@ const system = stack.use(
 const seed = Number(process.env.HTTP_FUZZ_SEED ?? randomBytes(4).readInt32BE())
 const REQUESTS = 1_600
 const TOGETHER = 200
+// Many requests are incomplete, and each batch waits for them: the three listeners at the same time.
 const PATIENCE_MS = 400
-// Many requests are incomplete, and each batch waits for them.
 
 const INNER =
   /\bat .+:\d+:\d+|node_modules|\.ts:\d|node:internal|mongodb|MongoServer|E11000|ECONN|<html|TRPCError|ZodError/i
@@ -79,7 +79,7 @@ async function fuzz(port: number, soil: FuzzSoil): Promise<void> {
 
 const bodies = [JSON.stringify(orderContent()), '{"note":null}', '{}', '{"id":"a","order":{}}', '{"ifMatch":"*"}', '[]']
 
-it(`no request to the public listener harms it or shows its insides (seed ${seed})`, async () => {
+it.concurrent(`no request to the public listener harms it or shows its insides (seed ${seed})`, async () => {
   const { id, target } = await makeOrder(system)
   const event = { id: 'evt_fuzz', type: 'payment.succeeded', data: { object: { id: 'p', orderId: id } } }
   const authorization = /authorization: (.*)\r\n/.exec(system.write({ target }).toString())?.[1] ?? ''
@@ -108,7 +108,7 @@ it(`no request to the public listener harms it or shows its insides (seed ${seed
   })
 })
 
-it(`no request to fulfilment harms it or shows its insides (seed ${seed})`, async () => {
+it.concurrent(`no request to fulfilment harms it or shows its insides (seed ${seed})`, async () => {
   const { id } = await makeOrder(system)
   const call = (target: string, body?: object) =>
     system.write({
@@ -141,7 +141,7 @@ it(`no request to fulfilment harms it or shows its insides (seed ${seed})`, asyn
   })
 })
 
-it(`no request to the admin listener harms it or shows its insides (seed ${seed})`, async () => {
+it.concurrent(`no request to the admin listener harms it or shows its insides (seed ${seed})`, async () => {
   const authorization = `Bearer ${operator}`
   const call = (target: string, body?: object) =>
     system.write({

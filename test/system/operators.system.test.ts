@@ -74,6 +74,9 @@ describe('a replay', () => {
     )
     await stack.gateway.kill('SIGKILL')
     expect(new Set(await replaysOf(orders))).toEqual(new Set([0, 1]))
+    // The rest needs no pace: the kill struck.
+    const replays = stack.events.db.collection('replays')
+    expect(await replays.updateMany({}, { $set: { ratePerSecond: null } })).toMatchObject({ modifiedCount: 1 })
     await stack.gateway.restart()
 
     expect(await untilReplayed(replayId)).toMatchObject({
