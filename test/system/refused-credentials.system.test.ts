@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSecuredMongod } from '@oncehook/kernel/testing/secured-mongod'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { runToEnd } from '../support/stack/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
@@ -44,6 +44,7 @@ async function startSignedIn(resources: AsyncDisposableStack) {
   const settingsOf = (service: keyof typeof SERVICES) => ({
     ...(service === 'gateway' ? gatewaySettings : fulfilmentSettings)(stack.place),
     ...uriOf(service),
+    ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0' },
   })
   return { stack, makeUsers, writeFiles, dropUsers, settingsOf }
 }
@@ -64,44 +65,38 @@ async function untilPaid(stack: Stack): Promise<void> {
   await stack.orders.untilStatus(order.id, 'paid')
 }
 
-describe('a database that refuses the credentials of the services', () => {
-  it('ends both after ten seconds with 75, and again at each start, until they are started with valid ones', async () => {
-    await using resources = new AsyncDisposableStack()
-    const { stack, makeUsers, writeFiles, dropUsers, settingsOf } = await startSignedIn(resources)
-    const services = [stack.gateway, stack.fulfilment]
-    await untilPaid(stack)
+it('a database that refuses the credentials of the services ends both after ten seconds with 75, and again at each start, until they are started with valid ones; a stop keeps its own exit code', async () => {
+  await using resources = new AsyncDisposableStack()
+  const { stack, makeUsers, writeFiles, dropUsers, settingsOf } = await startSignedIn(resources)
+  const services = [stack.gateway, stack.fulfilment]
+  await untilPaid(stack)
 
-    await dropUsers()
-    const ended = services.map((service) => service.untilEnded())
-    expect(await Promise.all(ended)).toEqual([
-      { code: 75, signal: null },
-      { code: 75, signal: null },
-    ])
-    for (const service of services) {
-      expect(service.lines.at(-1)).toMatchObject({ level: 'fatal', msg: 'mongodb.refused', error: { code: 13 } })
-      expect(service.countOf('mongodb.refused')).toBe(1)
-    }
-    const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd(name, settingsOf(name)))
-    for (const { code, stdout, stderr } of await Promise.all(starts)) {
-      expect([code, stderr]).toEqual([75, ''])
-      expect(stdout.trim().split('\n').at(-1)).toMatch(/"level":"fatal".*"code":18.*"msg":"mongodb\.refused"/)
-    }
+  await dropUsers()
+  const ended = services.map((service) => service.untilEnded())
+  const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd(name, settingsOf(name)))
+  expect(await Promise.all(ended)).toEqual([
+    { code: 75, signal: null },
+    { code: 75, signal: null },
+  ])
+  for (const service of services) {
+    expect(service.lines.at(-1)).toMatchObject({ level: 'fatal', msg: 'mongodb.refused', error: { code: 13 } })
+    expect(service.countOf('mongodb.refused')).toBe(1)
+  }
+  for (const { code, stdout, stderr } of await Promise.all(starts)) {
+    expect([code, stderr]).toEqual([75, ''])
+    expect(stdout.trim().split('\n').at(-1)).toMatch(/"level":"fatal".*"code":18.*"msg":"mongodb\.refused"/)
+  }
 
-    await makeUsers('second-canary-of-a-password')
-    writeFiles('second-canary-of-a-password')
-    await Promise.all(services.map((service) => service.restart()))
-    await untilPaid(stack)
-    await stack.untilSettled()
-    for (const service of services) expect(service.written).not.toContain('canary-of-a-password')
-  })
+  await makeUsers('second-canary-of-a-password')
+  writeFiles('second-canary-of-a-password')
+  await Promise.all(services.map((service) => service.restart()))
+  await untilPaid(stack)
+  await stack.untilSettled()
+  for (const service of services) expect(service.written).not.toContain('canary-of-a-password')
 
-  it('leaves an orderly stop its own exit code', async () => {
-    await using resources = new AsyncDisposableStack()
-    const { stack, dropUsers } = await startSignedIn(resources)
-    const payment = paymentOf(await stack.orders.create())
-    await dropUsers()
-    expect((await stack.deliver(payment)).status).toBe(500)
-    const endings = await Promise.all([stack.gateway, stack.fulfilment].map((service) => service.kill('SIGTERM')))
-    for (const { code } of endings) expect(code).not.toBe(75)
-  })
+  const payment = paymentOf(await stack.orders.create())
+  await dropUsers()
+  expect((await stack.deliver(payment)).status).toBe(500)
+  for (const { code } of await Promise.all(services.map((service) => service.kill('SIGTERM'))))
+    expect(code).not.toBe(75)
 })
