@@ -12,7 +12,7 @@ import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack
 import { gatewaySettings } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
 
-const DOWN_MS = 20_000
+const TRIES_WHILE_DOWN = 2
 const DELAY_MS = 800
 
 /** A stack whose services reach the primary of the run's replica set, and no other node, through a proxy. */
@@ -38,9 +38,8 @@ describe('the database', () => {
     await Promise.all(set.nodes.map((node) => node.kill('SIGTERM')))
     const strange = { type: 'invoice.created', id: 'evt_strange', paymentId: 'p', orderId: 'o' }
     const event = { ...strange, amount: 1, currency: 'EUR', occurredAt: Date.now() }
-    const stoppedAt = performance.now()
     const answers = []
-    while (performance.now() - stoppedAt < DOWN_MS) answers.push(await stack.deliver(event))
+    while (answers.length < TRIES_WHILE_DOWN) answers.push(await stack.deliver(event))
     await Promise.all(set.nodes.map((node) => node.start()))
     const backAt = performance.now()
     await until(
@@ -48,7 +47,6 @@ describe('the database', () => {
       (status) => status === 200,
     )
     expect(performance.now() - backAt).toBeLessThan(15_000)
-    expect(answers.length).toBeGreaterThan(0)
     for (const { status, ms } of answers) {
       expect(status).toBe(500)
       expect(ms).toBeLessThan(10_000)
@@ -86,7 +84,7 @@ describe('the database', () => {
   it(`FP-18: slower by ${DELAY_MS} ms in both directions: later answers, no errors`, async () => {
     await using resources = new AsyncDisposableStack()
     const { proxy, stack } = await startStackBehindProxy(resources)
-    const orders = await createOrders(stack, 75)
+    const orders = await createOrders(stack, 40)
     const acme = stack.provider('acme')
     await using source = sourceOf(stack, 5)
     proxy.delay(DELAY_MS)

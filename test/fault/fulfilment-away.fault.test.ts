@@ -11,10 +11,10 @@ import { paymentOf, paymentRounds, type Stack, startStack } from '../support/sta
 import { LIMITED_GATEWAY } from '../support/stack/stack-settings.ts'
 import { until, untilEqual } from '../support/until.ts'
 
-const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 5_000)
-const AWAY_MS = Number(process.env.OUTAGE_MS ?? 10_000)
+const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 1_500)
+const AWAY_MS = Number(process.env.OUTAGE_MS ?? 3_000)
 const SETTLED_WITHIN_MS = 60_000 + 10 * BACKLOG
-const KILLS = 20
+const KILLS = 8
 const ORDERS_A_KILL = 25
 const CALL_MS = 10_000
 

@@ -12,7 +12,7 @@ import { type HandlerDatabase, prepareMongo, preparePostgres } from '../support/
 import { until } from '../support/until.ts'
 
 // Half of the cycles on each database. `npm run test:handlers` has 100 on each.
-const CYCLES = Math.ceil(Number(process.env.KILL_CYCLES || 20) / 2)
+const CYCLES = Math.ceil(Number(process.env.KILL_CYCLES || 12) / 2)
 const SENDERS = 4
 const MOST_OPEN = 200
 const PROGRAM = resolve(import.meta.dirname, '../support/handler/handler-process.ts')

@@ -10,7 +10,7 @@ import { type HandlerDatabase, prepareMongo, preparePostgres } from '../support/
 import { until, untilEqual } from '../support/until.ts'
 
 // Half of the cycles on each database. `npm run test:handlers` has 100 on each.
-const CYCLES = Math.ceil(Number(process.env.KILL_CYCLES || 20) / 2)
+const CYCLES = Math.ceil(Number(process.env.KILL_CYCLES || 12) / 2)
 const SENDERS = 8
 const PROGRAM = resolve(import.meta.dirname, '../support/handler/handler-process.ts')
 const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`

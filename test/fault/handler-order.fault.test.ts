@@ -5,7 +5,7 @@ import { startSecondGateway } from '../support/stack/second-gateway.ts'
 import { startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
-const EVENTS = Number(process.env.ORDER_EVENTS ?? 1_000)
+const EVENTS = Number(process.env.ORDER_EVENTS ?? 400)
 const VALUES = 50
 const EACH = Math.ceil(EVENTS / VALUES)
 /** One call of this number fails, so that later tasks of its line wait for a retry. */

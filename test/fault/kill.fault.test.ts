@@ -11,7 +11,7 @@ import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 // `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second, on one node and on three.
-const CYCLES = { 1: Number(process.env.KILL_CYCLES ?? 10), 3: Number(process.env.KILL_CYCLES ?? 4) } as const
+const CYCLES = { 1: Number(process.env.KILL_CYCLES ?? 6), 3: Number(process.env.KILL_CYCLES ?? 4) } as const
 const PER_SECOND = Number(process.env.KILL_PER_SECOND ?? 150)
 const SEED = Number(process.env.KILL_SEED ?? randomInt(2 ** 31))
 

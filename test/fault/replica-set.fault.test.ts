@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const STEPPED_DOWN = { orders: 130, accepted: 500 }
 const KILLED = { orders: 60, accepted: 200 }
-const KILLS = 5
+const KILLS = 3
 const RESUMED_WITHIN_MS = 15_000
 
 /** Starts three nodes and a stack on them, with a source. Each round adds its own load to the source. */
@@ -28,6 +28,7 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
     addMixedLoad(source, await createOrders(stack, orders))
     const before = source.accepted
     const primary = await set.primary()
+    const term = await termOf(primary)
     const finished = source.run()
     await source.untilAccepted(before + accepted / 4)
     await strike(primary)
@@ -37,7 +38,7 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
     const ms = performance.now() - struckAt
     await finished
     expect(source.accepted - before, 'accepted in this round').toBeGreaterThanOrEqual(accepted)
-    expect(await set.primary(), 'the primary afterwards').not.toBe(primary)
+    expect(await termOf(await set.primary()), 'the number of the election').toBeGreaterThan(term)
     rounds += 1
     least += accepted
     return ms
@@ -81,6 +82,9 @@ describe('a primary of three that is lost under load', () => {
     await nothingIsLost(KILLS * KILLED.orders)
   })
 })
+
+const termOf = async ({ port }: MongodUnderTest): Promise<number> =>
+  Number((await adminCommand(port, { replSetGetStatus: 1 })).term)
 
 let strangers = 0
 

@@ -15,7 +15,7 @@ const LEASE_MS = 1_000
 const TAKEN_OVER_WITHIN_MS = LEASE_MS + 14_000
 const CALL_TAKES_MS = 600
 const ORDERS = 150
-const TRIES_AN_ORDER = 40
+const TRIES_AN_ORDER = 20
 
 it('FP-38: gateways at their limit take over the events of one that dies, and retry what is due', async () => {
   await using between = await startFaultProxy()

@@ -13,7 +13,7 @@ import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
 import { startStack } from '../support/stack/stack.ts'
 
 // The documented row: an hour, with a fault every 20 s.
-const SECONDS = Number(process.env.SOAK_SECONDS ?? 40)
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 24)
 const EVERY_SECONDS = Number(process.env.SOAK_EVERY ?? 4)
 const SEED = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31))
 const FAULTS = Math.floor(SECONDS / EVERY_SECONDS)
