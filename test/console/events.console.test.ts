@@ -25,12 +25,19 @@ const CLICK_TWO = `(() => {
   for (const text of ['acme', 'dead']) named(text).click()
 })()`
 
+/** The page gives up on a call after a hundredth of its time. */
+const IMPATIENT = `(() => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  AbortSignal.timeout = (ms) => timeout(ms / 100)
+})()`
+
 describe('the list of events', () => {
   it('is the first page, newest first, and a new event appears without a click', async () => {
     await pay(console, 'evt_live_1')
     await using visit = await console.open()
     await visit.signIn('/')
     await row(visit, 'evt_live_1').waitFor()
+    await visit.page.getByRole('status').getByText('Live').waitFor()
     await pay(console, 'evt_live_2')
     await row(visit, 'evt_live_2').waitFor()
     expect(new URL(visit.page.url()).pathname).toBe('/events')
@@ -275,6 +282,7 @@ describe('a session', () => {
     await visit.signIn('/')
     await row(visit, eventId).waitFor()
     await page.route('**/operator/signIn.end', handle)
+    await page.evaluate(IMPATIENT)
     await page.getByRole('button', { name: 'Sign out alice' }).click()
     const notice = page.getByRole('alert').getByText('has not confirmed the end of your session')
     await notice.waitFor()

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changePause } from '../support/console/change-pause.ts'
 import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
 import { giveReason } from '../support/console/give-reason.ts'
+import { openHurried } from '../support/console/hurried-page.ts'
 import { startConsole, type Visit } from '../support/console/open-console.ts'
 import { ALICE, OPERATORS_WITH_READER, READER } from '../support/console/operators-with-reader.ts'
 import { type HandledConsole, startHandledConsole } from '../support/console/start-handled-console.ts'
@@ -21,7 +22,14 @@ async function open(
   path: string,
   { width = 1280, token = ALICE } = {},
 ): Promise<Visit & { readonly count: ClickCount }> {
-  const visit = await console.open({ width, height: 760 })
+  return signIn(await console.open({ width, height: 760 }), path, token)
+}
+
+async function signIn<T extends Visit>(
+  visit: T,
+  path: string,
+  token = ALICE,
+): Promise<T & { readonly count: ClickCount }> {
   const { page } = visit
   const count = countClicks(page)
   await page.goto(`${console.url}${path}`)
@@ -170,7 +178,7 @@ describe('the page of handlers', () => {
   })
 
   it('2: pauses a handler, and 2: resumes it; the first page says which are paused', async () => {
-    await using visit = await open('/handlers')
+    await using visit = await signIn(await openHurried(console), '/handlers')
     const search = part(visit, 'search')
     for (const does of ['Pause', 'Resume'] as const) {
       await changePause(visit, search, { does, name: 'search', reason: 'its index is being built' })
@@ -178,25 +186,25 @@ describe('the page of handlers', () => {
       if (does === 'Resume') break
       await search.getByText('its index is being built').waitFor()
       await visit.go('/events')
-      await visit.page.getByRole('link', { name: 'Paused handlers: search' }).waitFor()
+      await visit.soon(visit.page.getByRole('link', { name: 'Paused handlers: search' }))
       await console.system.events.insertOne(sampleRecord({ handler: 'search', state: 'pending' }))
-      await visit.page.getByText('only paused events').waitFor()
+      await visit.soon(visit.page.getByText('only paused events'))
       await visit.go('/handlers')
     }
     expect(visit.problems).toEqual([])
   })
 
   it('says that a handler does not answer', async () => {
-    await using visit = await open('/handlers')
+    await using visit = await signIn(await openHurried(console), '/handlers')
     const says = part(visit, 'search').getByText('It does not answer this gateway process.')
     await whileAnswering('/search', 503, async () => {
       for (const id of ['evt_down_1', 'evt_down_2', 'evt_down_3']) {
         const event = { id, type: 'payment.updated', livemode: true, data: { object: { id: 'obj_1' } } }
         expect(await console.system.deliver(event)).toBe(200)
       }
-      await says.waitFor()
+      await visit.soon(says)
     })
-    await says.waitFor({ state: 'detached' })
+    await visit.soon(says, 'gone')
     expect(visit.problems).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openHurried } from '../support/console/hurried-page.ts'
 import type { ConsoleUnderTest, Visit } from '../support/console/open-console.ts'
 import { startFilledConsole } from '../support/console/start-filled-console.ts'
 
@@ -39,12 +40,12 @@ it.each([
   ['you follow events 20 times already', 'bob', ({ system }: ConsoleUnderTest) => [system.tokens.operators.bob]],
 ] as const)('says when %s, and becomes live when others have left', async (text, operator, tokensOf) => {
   const readers = await Promise.all(tokensOf(console).flatMap(openMany))
-  await using visit = await console.open()
+  await using visit = await openHurried(console)
   await visit.signIn('/', operator)
   await status(visit, text).waitFor()
   await row(visit, `evt_${STORED - 1}`).waitFor()
   await Promise.all(readers.map(({ body }) => body?.cancel()))
-  await status(visit, 'Live').waitFor()
+  await visit.soon(status(visit, 'Live'))
   expect(visit.problems).toEqual([])
 })
 
@@ -65,14 +66,14 @@ it('new events and new states are shown without reading the list again', async (
 })
 
 it('a stream that breaks is opened again, and events from the meantime are shown', async () => {
-  await using visit = await console.open()
+  await using visit = await openHurried(console)
   const { page } = visit
   await page.route(TAIL, (route) => route.abort())
   await visit.signIn('/')
   await status(visit, 'Reconnecting').waitFor()
   await console.system.events.insertOne(sampleRecord({ eventId: 'evt_meanwhile' }))
   await page.unroute(TAIL)
-  await status(visit, 'Live').waitFor()
+  await visit.soon(status(visit, 'Live'))
   await row(visit, 'evt_meanwhile').waitFor()
   expect(visit.problems).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openHurried } from '../support/console/hurried-page.ts'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
 
 let console: ConsoleUnderTest
@@ -59,7 +60,7 @@ it('each secret shows what its rotation still waits for', async () => {
 
 it('a provider is paused and resumed with two clicks and a reason each, and every page says that it is paused', async () => {
   const { system } = console
-  await using visit = await console.open()
+  await using visit = await openHurried(console)
   const { page } = visit
   await visit.signIn('/providers')
   const part = page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
@@ -71,11 +72,13 @@ it('a provider is paused and resumed with two clicks and a reason each, and ever
   expect(await system.deliver(paymentEvent('evt_waits', { orderId: await system.order() }), { provider: 'shop' })).toBe(
     200,
   )
-  await part.getByText('1 event waits').waitFor()
+  await visit.soon(part.getByText('1 event waits'))
   await page.getByRole('link', { name: 'Health', exact: true }).click()
-  await page.getByRole('row').filter({ hasText: 'shop' }).getByText('Paused').waitFor()
+  await visit.soon(page.getByRole('row').filter({ hasText: 'shop' }).getByText('Paused'))
   await page.getByRole('link', { name: 'Events', exact: true }).click()
-  await page.getByRole('link', { name: 'Paused: shop' }).click()
+  const paused = page.getByRole('link', { name: 'Paused: shop' })
+  await visit.soon(paused)
+  await paused.click()
   await visit.click(part.getByRole('button', { name: 'Resume…' }))
   await page.getByRole('textbox', { name: 'Reason' }).fill('prices are right')
   await visit.click(page.getByRole('button', { name: 'Resume shop' }))
