@@ -24,9 +24,10 @@ export interface RunningExample extends AsyncDisposable {
 export async function startExample(name: string, data: string): Promise<RunningExample> {
   const { MONGODB_URI: _, DATABASE_URL: __, ...inherited } = process.env
   const ports = { GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0', EXAMPLE_PORT: '0' }
+  const retries = { RETRY_BASE_MS: '50', RETRY_CAP_MS: '500' }
   const child = spawn(process.execPath, ['scripts/bootstrap.mjs', 'scripts/example.ts', name], {
     cwd: repository,
-    env: { ...inherited, ...ports, ONCEHOOK_DATA: data },
+    env: { ...inherited, ...ports, ...retries, ONCEHOOK_DATA: data },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exit = once(child, 'exit').then(([code]) => code as number | null)
