@@ -204,6 +204,8 @@ describe('several processes', () => {
     const running = new Set<string>()
     const work = async (owner: string): Promise<void> => {
       const claims = system.claims(owner)
+      // Without a lease, the others would take over what it holds.
+      await claims.beat()
       for (let round = 0; begun.length < tasks.length; round += 1) {
         const held = await claims.claimDue(4)
         for (const { event, line = '' } of held) {
