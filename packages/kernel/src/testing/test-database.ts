@@ -6,6 +6,7 @@ import { Secret } from '../secret.ts'
 export interface TestDatabase extends AsyncDisposable {
   readonly uri: Secret
   readonly name: string
+  /** All databases of a process have the same. */
   readonly client: MongoClient
   readonly db: Db
 }
@@ -15,7 +16,7 @@ export async function testDatabase(env: NodeJS.ProcessEnv): Promise<TestDatabase
   const uri = env.TEST_MONGODB_URI
   if (uri === undefined) throw new Error('TEST_MONGODB_URI is not set: run the tests by npm test')
   const name = `test_${randomBytes(6).toString('hex')}`
-  const client = await new MongoClient(uri).connect()
+  const client = await clientFor(uri)
   const db = client.db(name)
   return {
     uri: new Secret(uri),
@@ -24,7 +25,15 @@ export async function testDatabase(env: NodeJS.ProcessEnv): Promise<TestDatabase
     db,
     async [Symbol.asyncDispose]() {
       await db.dropDatabase()
-      await client.close()
     },
   }
+}
+
+// To connect takes longer than all that most tests do. It ends with the process of the tests.
+const clients = new Map<string, Promise<MongoClient>>()
+
+function clientFor(uri: string): Promise<MongoClient> {
+  const client = clients.get(uri) ?? new MongoClient(uri).connect()
+  clients.set(uri, client)
+  return client
 }
