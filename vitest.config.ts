@@ -19,8 +19,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           ...LOADED_ONCE,
-          // They wait for MongoDB, which works meanwhile: one more than cores.
-          maxWorkers: Math.max(3, availableParallelism() - 1),
+          // Many wait, for MongoDB, time-outs and processes: more than cores.
+          maxWorkers: Math.max(4, availableParallelism()),
           include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
         },

@@ -3,9 +3,9 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, it } from 'vitest'
 import { startGateway } from './testing/start-gateway.ts'
 
-const SETTLING_MS = 4_000
+const SETTLING_MS = 2_000
 // As long as a heartbeat, a poll for pauses and a search for replays take turns.
-const WINDOW_MS = 8_000
+const WINDOW_MS = 6_000
 
 // They only wait, and each has its own database.
 describe.concurrent('two gateways with nothing to do', () => {

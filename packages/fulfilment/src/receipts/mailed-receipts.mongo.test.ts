@@ -65,9 +65,9 @@ function countOf(members: Partial<StoredReceipt>): Promise<number> {
 describe('receipts by mail', () => {
   it('arrive once each from a server so slow that the last wait longer than an attempt may take', async () => {
     // How slow the server is: nothing waits for the end of this time.
-    await using server = await startMailServer({ beforeAnswer: () => sleep(200) })
+    await using server = await startMailServer({ beforeAnswer: () => sleep(100) })
     await oweReceipts(80)
-    await using _ = mailTo(server, 3_000)
+    await using _ = mailTo(server, 1_500)
     await expect.poll(() => countOf({ state: 'owed' })).toBe(0)
     await expect.poll(() => countOf({ state: 'sending' })).toBe(0)
     expect(await countOf({ state: 'sent', attempts: 1 })).toBe(80)
@@ -98,7 +98,7 @@ describe('receipts by mail', () => {
       beforeAnswer: (read) => (read <= CONNECTIONS ? new Promise(() => {}) : Promise.resolve()),
     })
     await oweReceipts(12)
-    await using _ = mailTo(server, 4_000)
+    await using _ = mailTo(server, 2_000)
     await expect.poll(() => countOf({ state: 'owed' })).toBe(0)
     await expect.poll(() => countOf({ state: 'sending' })).toBe(0)
     expect(await orders.countDocuments({ 'receipts.lastError.code': 'outcome_unknown' })).toBe(CONNECTIONS)

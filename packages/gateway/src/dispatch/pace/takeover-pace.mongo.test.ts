@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { arrivalOf, type RunningDispatcher, startDispatcher, until } from '../../testing/start-dispatcher.ts'
 
-const LEASE_MS = 36_000
+const LEASE_MS = 27_000
 /** The longest wait between two searches for the dead, and the end of a lease that comes in the middle of the next one. */
 const SLOW_MS = LEASE_MS / 6
 const ENDS_IN_MS = SLOW_MS * 1.2
