@@ -29,11 +29,12 @@ export const NEEDS: readonly Need[] = [
   { files: 'packages/handler/src/{*,http/*,outbox/*,trpc/*}.mongo.test.ts', tools: ['postgresql'], partly: true },
 ]
 
-/** Whole runs leave these out, but in CI. */
-export const LONG = {
-  files: 'test/*/*.fault.test.ts',
-  reason: 'faults take minutes: npm test -- fault.test',
-}
+/** What takes minutes. Whole runs leave it out, but in CI. */
+export const LONG = [
+  { files: 'test/*/*.fault.test.ts', reason: 'faults take minutes: npm run test:fault' },
+  { files: 'test/container/*.test.ts', reason: 'containers take minutes: npm test -- --project container' },
+  { files: 'test/model/*.test.ts', reason: 'the model takes minutes: npm run model' },
+] as const
 
 /** The files of a run, and those that are skipped, by the reason. */
 export interface ChosenFiles {
@@ -49,7 +50,7 @@ export function toolsOf(files: readonly string[]): ToolName[] {
 
 /** Leaves long files out. */
 export function withoutLong(files: readonly string[]): ChosenFiles {
-  return choose(files, (file) => (matchesGlob(file, LONG.files) ? LONG.reason : undefined))
+  return choose(files, (file) => LONG.find((long) => matchesGlob(file, long.files))?.reason)
 }
 
 /** Leaves files out that can do nothing, because a tool does not answer. */
