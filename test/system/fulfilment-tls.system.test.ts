@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createTestAuthority } from '@oncehook/kernel/testing/certificates/issue-certificate'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 
 const HOSTS = ['127.0.0.1', 'localhost']
 const CALL = '/trpc/orders.list?input=%7B%7D'
@@ -31,8 +31,15 @@ async function ofClient(by = authority): Promise<Files> {
 
 const authority = await createTestAuthority('the first authority')
 
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+const { stack, port, write } = await startSecured({
+  fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
+  gateway: { CA: authority.ca, ...(await ofClient()) },
+})
+
 /** A stack whose services use https with files that can be replaced. */
-async function startSecured(resources: AsyncDisposableStack, files: Readonly<Record<Service, Files>>) {
+async function startSecured(files: Readonly<Record<Service, Files>>) {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const fileOf = (service: Service, name: string): string => join(folder, `${service}-${name}`)
@@ -63,7 +70,7 @@ async function ask(port: number, path: string, agent: Agent): Promise<{ status: 
   return { status: response.statusCode, body: await text(response) }
 }
 
-async function payOneOrder(stack: Stack): Promise<void> {
+async function payOneOrder(): Promise<void> {
   const order = await stack.orders.create()
   expect((await stack.deliver(paymentOf(order))).status).toBe(200)
   await stack.orders.untilStatus(order.id, 'paid')
@@ -71,13 +78,8 @@ async function payOneOrder(stack: Stack): Promise<void> {
 
 describe('fulfilment with TLS', () => {
   it('requires a client certificate of its authority for calls, not for probes, and the gateway sends one', async () => {
-    await using resources = new AsyncDisposableStack()
-    const { stack, port } = await startSecured(resources, {
-      fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
-      gateway: { CA: authority.ca, ...(await ofClient()) },
-    })
     await stack.untilReady()
-    await payOneOrder(stack)
+    await payOneOrder()
 
     const agentOf = (options: object) =>
       resources.adopt(new Agent({ ca: authority.ca, ...options }), (one) => one.destroy())
@@ -99,20 +101,14 @@ describe('fulfilment with TLS', () => {
   })
 
   it('changes certificates and authorities without a restart and without a refused call', async () => {
-    await using resources = new AsyncDisposableStack()
-    const { stack, port, write } = await startSecured(resources, {
-      fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
-      gateway: { CA: authority.ca, ...(await ofClient()) },
-    })
     await stack.untilReady()
     const { id } = await stack.orders.create()
     const statuses = new Set<number>()
     let changing = true
-    const callers = Promise.all(
-      Array.from({ length: 2 }, async () => {
-        while (changing) statuses.add((await stack.orders.send(`/${id}`)).status)
-      }),
-    )
+    const callOn = async (): Promise<void> => {
+      while (changing) statuses.add((await stack.orders.send(`/${id}`)).status)
+    }
+    const caller = callOn()
     const change = async (service: Service, files: Files): Promise<void> => {
       const before = stack[service].countOf('tls.changed')
       await write(service, files)
@@ -136,13 +132,13 @@ describe('fulfilment with TLS', () => {
     // The connection was opened before. It ends with this answer.
     await reasonOf()
     expect(await reasonOf()).toBe(NO_CERTIFICATE)
-    await payOneOrder(stack)
+    await payOneOrder()
     changing = false
-    await callers
+    await caller
     expect([...statuses]).toEqual([200])
 
     await write('fulfilment', { CERT: 'canary' })
     await expect.poll(() => stack.fulfilment.countOf('tls.refused')).toBeGreaterThan(0)
-    await payOneOrder(stack)
+    await payOneOrder()
   })
 })

@@ -6,8 +6,8 @@ import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 const PACE = { perSecond: 200, parallel: 100 }
-const ORDERS = 250
-const MIN_ACCEPTED = 1_000
+const ORDERS = 150
+const MIN_ACCEPTED = 600
 
 const SENDING = { state: 'sending', sentAt: null, dueAt: '$$NOW' }
 

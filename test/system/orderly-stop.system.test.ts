@@ -10,7 +10,7 @@ import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack
 import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
 
-const ORDERS = 250
+const ORDERS = 120
 
 /** How long a service took to stop, by the times in its log, in milliseconds. */
 function stopTookMs({ lines }: ServiceUnderTest): number {
