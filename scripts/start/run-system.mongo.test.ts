@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { born } from '../processes/process-lock.mjs'
 
 // The starter and MongoDB are real. Small programs replace the services, so that they can misbehave.
@@ -27,6 +27,8 @@ const GOOD = `
   const stop = () => { console.log('{"level":"warn","msg":"stopped"}'); process.exit(0) }
 `
 const ORDERLY = `${GOOD} process.on('SIGTERM', stop)`
+// None is started then, and the programs need none.
+const OTHER_MONGODB = { MONGODB_URI: 'mongodb://user:hidden-word@127.0.0.1:1/' }
 const STUBBORN = `${GOOD} process.on('SIGTERM', () => {})`
 
 async function clone(programs: { gateway?: string; fulfilment?: string } = {}) {
@@ -76,11 +78,21 @@ async function servicePid(folder: string, name: string): Promise<number> {
   return JSON.parse(line).pid
 }
 
-describe('npm start', () => {
-  it('prints the addresses, one line to paste, then Ready, and no secret', async () => {
-    await using folder = await clone()
-    await using system = start(folder.path)
+// One system for all of these: the last one stops it.
+describe('npm start, once it is ready', () => {
+  let folder: Awaited<ReturnType<typeof clone>>
+  let system: ReturnType<typeof start>
+  beforeAll(async () => {
+    folder = await clone()
+    system = start(folder.path)
     await system.ready
+  })
+  afterAll(async () => {
+    await system[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  it('prints the addresses, one line to paste, then Ready, and no secret', async () => {
     const paste = system.lines.findIndex((line) => line.startsWith('npm run oncehook -- send '))
     expect(paste).toBeGreaterThan(0)
     expect(system.lines.slice(paste + 1).filter((line) => line !== '')).toEqual([expect.stringMatching(/^Ready /)])
@@ -96,19 +108,7 @@ describe('npm start', () => {
     for (const value of values) expect(system.lines.join('\n')).not.toContain(value)
   })
 
-  it('prints the address of the page without a link for operators of other settings', async () => {
-    await using folder = await clone()
-    await using system = start(folder.path, { OPERATOR_TOKENS: '{"alice":"a-token-of-somebody-else-0123456789"}' })
-    await system.ready
-    expect(system.lines.find((line) => line.startsWith('  Console '))).toMatch(
-      /^ {2}Console {7}http:\/\/127\.0\.0\.1:\d+ \(npm run oncehook -- sign-in prints a link, with one of your OPERATOR_TOKENS in ONCEHOOK_OPERATOR_TOKEN\)$/,
-    )
-  })
-
   it('writes its URLs for the command line, in files that only this user can read', async () => {
-    await using folder = await clone()
-    const system = start(folder.path)
-    await system.ready
     const data = join(folder.path, '.data')
     const running = JSON.parse(await readFile(join(data, 'running.json'), 'utf8'))
     expect(running).toMatchObject({ pid: system.child.pid, secretsFile: join(data, 'secrets.json') })
@@ -117,16 +117,20 @@ describe('npm start', () => {
     for (const name of ['running.json', 'secrets.json', 'providers.json', 'logs/gateway.log']) {
       expect((await stat(join(data, name))).mode & 0o077, name).toBe(0)
     }
-    await stop(system.child, system.exit)
-    expect(await readdir(data)).not.toContain('running.json')
+  })
+
+  it('refuses to run twice on the same data', async () => {
+    const second = start(folder.path)
+    expect(await second.exit).toBe(1)
+    expect(second.lines[0]).toContain(
+      `Oncehook is already running in ${join(folder.path, '.data')} (process ${system.child.pid})`,
+    )
   })
 
   it('stops the gateway, then fulfilment, then MongoDB, and exits with 0', async () => {
-    await using folder = await clone()
-    const system = start(folder.path)
-    await system.ready
     system.child.kill('SIGINT')
     expect(await system.exit).toBe(0)
+    expect(await readdir(join(folder.path, '.data'))).not.toContain('running.json')
     const [begin, ...rest] = system.lines.slice(system.lines.findIndex((line) => line.startsWith('Stopping')))
     // Steps that take over a second are announced. On a busy machine, that may be any step.
     const end = rest.filter((line) => !/ …( \d+ s)?$/.test(line))
@@ -137,27 +141,30 @@ describe('npm start', () => {
       'Stopped',
     ])
   })
+})
+
+describe('npm start', () => {
+  it('prints the address of the page without a link for operators of other settings', async () => {
+    await using folder = await clone()
+    await using system = start(folder.path, {
+      ...OTHER_MONGODB,
+      OPERATOR_TOKENS: '{"alice":"a-token-of-somebody-else-0123456789"}',
+    })
+    await system.ready
+    expect(system.lines.find((line) => line.startsWith('  Console '))).toMatch(
+      /^ {2}Console {7}http:\/\/127\.0\.0\.1:\d+ \(npm run oncehook -- sign-in prints a link, with one of your OPERATOR_TOKENS in ONCEHOOK_OPERATOR_TOKEN\)$/,
+    )
+  })
 
   it('does not wait for a stubborn service when it is asked a second time', async () => {
     await using folder = await clone({ gateway: STUBBORN })
-    const system = start(folder.path)
+    const system = start(folder.path, OTHER_MONGODB)
     await system.ready
     system.child.kill('SIGINT')
     const again = setInterval(() => system.child.kill('SIGINT'), 100)
     expect(await system.exit).toBe(1)
     clearInterval(again)
     expect(system.lines).toContain('Killed the gateway, which had not finished')
-  })
-
-  it('refuses to run twice on the same data', async () => {
-    await using folder = await clone()
-    await using first = start(folder.path)
-    await first.ready
-    const second = start(folder.path)
-    expect(await second.exit).toBe(1)
-    expect(second.lines[0]).toContain(
-      `Oncehook is already running in ${join(folder.path, '.data')} (process ${first.child.pid})`,
-    )
   })
 
   it('says which port is taken and how to choose another', async () => {
@@ -174,7 +181,7 @@ describe('npm start', () => {
 
   it('says which part ended, and stops the others', async () => {
     await using folder = await clone()
-    const system = start(folder.path)
+    const system = start(folder.path, OTHER_MONGODB)
     await system.ready
     const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
     await fetch(`${running.fulfilmentUrl}/crash`).catch(() => undefined)
@@ -186,7 +193,7 @@ describe('npm start', () => {
 
   it('says so when a service refuses its settings', async () => {
     await using folder = await clone({ gateway: 'console.error("oncehook: PROVIDERS is not JSON"); process.exit(78)' })
-    const system = start(folder.path)
+    const system = start(folder.path, OTHER_MONGODB)
     expect(await system.exit).toBe(1)
     expect(system.lines).toContain('[gateway] oncehook: PROVIDERS is not JSON')
     expect(system.lines.join('\n')).toContain('the gateway ended (its settings are wrong)')
@@ -225,7 +232,7 @@ describe('npm start', () => {
 
   it('starts no MongoDB if MONGODB_URI is set', async () => {
     await using folder = await clone()
-    await using system = start(folder.path, { MONGODB_URI: 'mongodb://user:hidden-word@127.0.0.1:1/' })
+    await using system = start(folder.path, OTHER_MONGODB)
     await system.ready
     expect(await readdir(join(folder.path, '.data'))).not.toContain('mongo')
     expect(system.lines.join('\n')).not.toContain('hidden-word')
