@@ -115,7 +115,7 @@ describe('a gateway of several processes', () => {
     60_000,
   )
 
-  it('replaces a worker that was killed, and the other continues meanwhile', async () => {
+  it('replaces a worker that was killed, while the other continues, and leaves none behind when it is killed itself', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database)
     await gateway.bothServe()
@@ -129,6 +129,10 @@ describe('a gateway of several processes', () => {
     expect([killed, other, next].map(isAlive)).toEqual([false, true, true])
     process.kill(other, 'SIGKILL')
     await expect.poll(() => deliver(gateway.url)).toBe(200)
+
+    gateway.child.kill('SIGKILL')
+    await gateway.exited
+    await expect.poll(() => gateway.workers().filter(isAlive)).toEqual([])
   })
 
   it('names once what a person must fix, and exits with 78', async () => {
@@ -168,14 +172,5 @@ describe('a gateway of several processes', () => {
       because: expect.stringMatching(/^(cores|cpu-limit)$/),
     })
     if (cores > 1) await expect.poll(() => gateway.workers().length).toBe(chosen?.workers)
-  })
-
-  it('leaves no worker behind when it is killed itself', async () => {
-    await using database = await testDatabase(process.env)
-    await using gateway = await run(database)
-    await gateway.bothServe()
-    gateway.child.kill('SIGKILL')
-    await gateway.exited
-    await expect.poll(() => gateway.workers().filter(isAlive)).toEqual([])
   })
 })
