@@ -161,10 +161,10 @@ describe('parseStrictJson', () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 8 }), fc.constantFrom(...readings), (tokens, options) => {
         for (const text of [tokens.join(''), `[${tokens.join('')}]`, `{"b":${tokens.join('')}}`]) {
-          expect(isRefused(text, options), text).toBe(!isJson(text))
+          if (isRefused(text, options) === isJson(text)) expect.fail(text)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 1_000 },
     )
   })
 

@@ -8,7 +8,7 @@ import { createFuzzer, type FuzzedDelivery } from '@oncehook/webhooks/testing/fu
 import { afterAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-const DELIVERIES = Number(process.env.FUZZ_DELIVERIES ?? 2_000)
+const DELIVERIES = Number(process.env.FUZZ_DELIVERIES ?? 1_000)
 /** Names the run: the same seed makes the same deliveries. */
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 /** How many deliveries go over the wire as well. */

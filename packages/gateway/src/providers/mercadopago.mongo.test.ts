@@ -186,7 +186,7 @@ describe('the signature of Mercado Pago', () => {
         fc.pre(!rawHeaders.includes(delivery.rawHeaders[1] ?? '') || query !== 'data.id=123456')
         expect(await accepts({ rawHeaders, query })).toBe(false)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 })

@@ -168,7 +168,7 @@ describe('a call with any one bit changed', () => {
         if ('refused' in verdict) return
         expect(provider.readEvents(verdict)[0]?.objectId).toMatch(/^(?:tr|ord)_[A-Za-z0-9.]+$/)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     )
   })
 })
