@@ -68,13 +68,13 @@ describe('If-Match', () => {
     expect((await call({ target })).json.note).toBe('one')
   })
 
-  it('D04 of twenty at once one wins, and its state stays', { repeats: 9 }, async () => {
+  it('D04 of twenty at once one wins, and its state stays', { repeats: 2 }, async () => {
     const { statuses, winner, left } = await race(20, (note) => ({ method: 'PUT', body: orderContent({ note }) }))
     expect(statuses).toEqual({ 200: 1, 412: 19 })
     expect(left.text).toBe(winner?.text)
   })
 
-  it('D04 fifty PATCHes with one tag: one 200, 49 times 412', { repeats: 2 }, async () => {
+  it('D04 fifty PATCHes with one tag: one 200, 49 times 412', async () => {
     const { statuses, winner, left } = await race(50, (note) => ({ method: 'PATCH', body: { note } }))
     expect(statuses).toEqual({ 200: 1, 412: 49 })
     expect(left).toMatchObject({ text: winner?.text, json: { version: 2 } })
@@ -192,7 +192,7 @@ describe('If-None-Match', () => {
     expect((await call({ target })).text).toBe(first.text)
   })
 
-  it('D18 of twenty at once one makes it', { repeats: 9 }, async () => {
+  it('D18 of twenty at once one makes it', { repeats: 2 }, async () => {
     const target = unusedPath()
     const answers = await callTogether(system, 20, (n) => ({
       method: 'PUT',

@@ -81,12 +81,12 @@ describe('Idempotency-Key', () => {
     expect(await post(other)).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
-  it('E04 twenty at once make one', { repeats: 9 }, async () => {
+  it('E04 twenty at once make one', { repeats: 2 }, async () => {
     const [key, customerId] = [newKey(), newCustomer()]
     await expectOneOrder(20, key, customerId)
   })
 
-  it('E04 fifty at once make one', { repeats: 2 }, async () => {
+  it('E04 fifty at once make one', async () => {
     await expectOneOrder(50, newKey(), newCustomer())
   })
 

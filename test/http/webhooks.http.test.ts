@@ -137,7 +137,7 @@ describe('the webhook receiver', () => {
     expect(await events.countDocuments({ eventId: event.id })).toBe(1)
   })
 
-  it('F09 accepts the same event twenty times at once, with one effect', { repeats: 9 }, async () => {
+  it('F09 accepts the same event twenty times at once, with one effect', { repeats: 2 }, async () => {
     const { id, target } = await makeOrder(system)
     const object = { id: `pay_${id}`, orderId: id, amount: 300, currency: 'EUR' }
     const event = anEvent({ type: 'payment.succeeded', data: { object } })
