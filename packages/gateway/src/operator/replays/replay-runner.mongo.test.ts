@@ -179,13 +179,13 @@ it('makes no event due twice if a process died before it recorded its progress',
 })
 
 it('stops after the current slice, and another process continues at once', async () => {
-  const id = await startReplay(3_000)
+  const id = await startReplay(1_500)
   const first = makeRunner()
   first.start()
   await expect.poll(() => events.countDocuments({ state: 'pending' }), { interval: 1 }).toBeGreaterThan(0)
   await first.stop()
   expect(await stateOf(id)).toBe('running')
-  expect(await events.countDocuments({ state: 'pending' })).toBeLessThan(3_000)
+  expect(await events.countDocuments({ state: 'pending' })).toBeLessThan(1_500)
   await makeRunner().tick()
   expect(await stateOf(id)).toBe('finished')
   expect(await handedOn()).toEqual([1])
@@ -268,13 +268,13 @@ async function insertOthers(count: number): Promise<void> {
 it('gets through records that match nothing in parts, each behind the one before, and ends', async () => {
   const wanted = (): EventDocument => sampleRecord({ type: 'wanted', state: 'dead', reason: 'some' })
   await events.insertOne(wanted())
-  await insertOthers(30_000)
+  await insertOthers(12_000)
   await events.insertMany([wanted(), wanted()])
   const target = { filter: { type: { $eq: 'wanted' } } }
   const id = new ObjectId()
   await replays.start(id, { by: 'alice', reason: 'a test', target, ratePerSecond: null, includeDone: true }, 3)
   // Too short for a search of all records at once.
-  const runner = makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 5_000 })
+  const runner = makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 2_000 })
   await using changes = jobs.watch([{ $match: { 'documentKey._id': id } }])
   // This opens the stream: it sees all later changes.
   await changes.tryNext()
@@ -288,7 +288,7 @@ it('gets through records that match nothing in parts, each behind the one before
     if (cursor) cursors.push(String(cursor))
     if (state === 'finished') break
   }
-  // 30,003 records in parts of at most 5,000.
+  // 12,003 records in parts of at most 2,000.
   expect(cursors.length).toBeGreaterThanOrEqual(6)
   expect(cursors).toEqual(cursors.toSorted())
 })
