@@ -109,7 +109,7 @@ export default defineConfig({
           name: 'container',
           globalSetup: ['test/support/containers/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
-          fileParallelism: false,
+          ...TWO_SYSTEMS_AT_ONCE,
           sequence: { groupOrder: 10 },
         },
       },

@@ -131,7 +131,7 @@ export class ComposeProject implements AsyncDisposable {
     for (const [path, content] of Object.entries(own)) await writeFile(join(this.#folder, 'own', path), content)
   }
 
-  /** Adds labels, so that the remains of a killed run are found. */
+  /** Adds labels, so that the remains of a killed run are found, and frequent looks at the health. */
   async #label(): Promise<void> {
     const services = [
       'certificate',
@@ -150,8 +150,11 @@ export class ComposeProject implements AsyncDisposable {
     const secrets = ['setup', 'gateway', 'fulfilment', 'mongo', 'database', 'proxy', 'simulator'].map(
       (name) => `${name}-secrets`,
     )
+    // Nobody waits here for a look at the health that comes every five or ten seconds.
+    const mongo = { labels: TEST_LABEL, healthcheck: { interval: '1s', retries: 60 } }
+    const gateway = { labels: TEST_LABEL, healthcheck: { interval: '2s' } }
     const labelled = {
-      services: label(services),
+      services: { ...label(services), mongo1: mongo, mongo2: mongo, mongo3: mongo, gateway },
       networks: label(networks),
       volumes: label(['mongo1', 'mongo2', 'mongo3', ...secrets]),
     }

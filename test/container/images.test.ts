@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getContainerRuntimeClient, Wait } from 'testcontainers'
-import { describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, describe, expect, it, type TestContext } from 'vitest'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
 import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
 import { LoopbackContainer } from '../support/containers/loopback-container.ts'
@@ -29,12 +29,28 @@ async function inspect(image: string): Promise<Inspected> {
   return inspected
 }
 
+/** A folder with the layers of all images. They have most of their layers in common, so they are saved together. */
+let saved: Promise<string> | undefined
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+
+async function saveAll(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-images-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const images = await Promise.all(KINDS.map((kind) => containerImage(kind, context)))
+  const archive = join(folder, 'images.tar')
+  await runDocker('save', '--output', archive, ...images)
+  await runProgram(['tar', '-xf', archive, '-C', folder])
+  return folder
+}
+
 /** The files and links of every layer above the base, one list per layer, including those that a later layer hides. */
 async function listLayers(folder: string, image: string): Promise<string[][]> {
-  const archive = join(folder, 'image.tar')
-  await runDocker('save', '--output', archive, image)
-  await runProgram(['tar', '-xf', archive, '-C', folder])
-  const [manifest] = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as { Layers: string[] }[]
+  const manifests = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as {
+    readonly RepoTags: readonly string[]
+    readonly Layers: readonly string[]
+  }[]
+  const manifest = manifests.find(({ RepoTags }) => RepoTags.includes(image))
   const layers: string[][] = []
   for (const layer of manifest?.Layers.slice(1) ?? []) {
     const { stdout } = await runProgram(['tar', '-tf', join(folder, layer)])
@@ -83,9 +99,8 @@ describe.for(KINDS)('the image of %s', (kind) => {
 
   it('contains its sources and production dependencies, and no secret, cache or test', async (context) => {
     const name = await image(context)
-    const folder = await mkdtemp(join(tmpdir(), 'oncehook-image-'))
-    await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
-    const paths = (await listLayers(folder, name)).flat()
+    saved ??= saveAll(context)
+    const paths = (await listLayers(await saved, name)).flat()
     expect(paths).toContain('usr/local/bin/node')
     expect(paths.filter((path) => path.endsWith('src/main.ts'))).toHaveLength(1 + Number(kind === 'simulator'))
     expect(paths.filter((path) => !BELONGS.some((belongs) => belongs.test(path)))).toEqual([])

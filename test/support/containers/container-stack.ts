@@ -182,8 +182,8 @@ type ServiceName = ContainerServiceOptions['name']
 
 const RECEIPTS_FILE = 'receipts.jsonl'
 
-/** The prefix of the folders for receipts, in the folder for temporary files. */
-export const RECEIPTS_PREFIX = 'oncehook-receipts-'
+/** The prefix of the folders for receipts of this process, in the folder for temporary files. */
+export const RECEIPTS_PREFIX = `oncehook-receipts-${process.pid}-`
 
 /** The service has a different user. Both users must be able to read and write the file. */
 async function makeReceiptsFolder(resources: AsyncDisposableStack): Promise<string> {
