@@ -2,6 +2,7 @@ import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findBarriers, type Looks } from '../support/console/find-barriers.ts'
+import { openHurried } from '../support/console/hurried-page.ts'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
 
 const ANSWERS = '**/operator/answers*'
@@ -83,13 +84,13 @@ it('the numbers are shown even if the file of the plots is missing', async () =>
 })
 
 it('a gateway that has just started says when its first numbers appear, and then shows them', async () => {
-  await using visit = await console.open()
+  await using visit = await openHurried(console)
   const { page, problems } = visit
   await page.route(ANSWERS, (route) => route.fulfill({ json: { result: { data: { points: [] } } } }))
   await visit.signIn('/health')
   await page.getByText('The first numbers appear').waitFor()
   await page.unroute(ANSWERS)
   await console.system.deliver(paymentEvent('evt_plotted'))
-  await page.getByRole('img', { name: 'Deliveries per second' }).waitFor()
+  await visit.soon(page.getByRole('img', { name: 'Deliveries per second' }))
   expect(problems).toEqual([])
 })

@@ -35,9 +35,10 @@ async function openLive(page: Page): Promise<void> {
 it('a tab is live however many others are open behind it', async () => {
   await using visit = await console.open()
   const { page } = visit
+  await page.goto(console.url)
   for (let tabs = 0; tabs < CONNECTIONS; tabs += 1) {
     // A tab that the page itself opens shares its process, so that it starts quickly.
-    const [other] = await Promise.all([page.waitForEvent('popup'), page.evaluate('void open("about:blank")')])
+    const [other] = await Promise.all([page.waitForEvent('popup'), page.evaluate('void open("/livez")')])
     await openLive(other)
     await other.evaluate(HIDE)
     await status(other, 'Connecting…').waitFor()

@@ -35,6 +35,8 @@ export interface Limits {
   readonly answerWithinMs: number
   /** The events of a call to fulfilment. */
   readonly dispatchBatch: number
+  /** The length of a span in the history of answers. */
+  readonly answerSpanMs: number
 }
 
 export const LIMITS: Limits = {
@@ -45,6 +47,7 @@ export const LIMITS: Limits = {
   // Half a second of 10 s is left for the answer itself.
   answerWithinMs: 9_500,
   dispatchBatch: 500,
+  answerSpanMs: 10_000,
 }
 
 /** The settings of a gateway, and the dependencies that tests can replace. */

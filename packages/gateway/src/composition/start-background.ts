@@ -15,7 +15,7 @@ import { addInboxGauges } from '../metrics.ts'
 import type { AnswerOperators } from '../operator/answer-operators.ts'
 import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
-import { createAnswerHistory, SPAN_MS } from '../operator/health/answer-history.ts'
+import { createAnswerHistory } from '../operator/health/answer-history.ts'
 import { REPLAY_INDEXES } from '../operator/replays/replay-document.ts'
 import { ReplayRunner } from '../operator/replays/replay-runner.ts'
 import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
@@ -93,7 +93,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })
   const sampling = runPeriodically({
-    ...{ task: answers.sample, everyMs: SPAN_MS, random: context.random },
+    ...{ task: answers.sample, everyMs: context.limits.answerSpanMs, random: context.random },
     onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
   })
   replays.start()

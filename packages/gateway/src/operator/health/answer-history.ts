@@ -24,8 +24,6 @@ export interface AnswerHistory {
   sample(): Promise<void>
 }
 
-/** The length of a span. */
-export const SPAN_MS = 10_000
 const MOST_POINTS = 360
 
 /**
