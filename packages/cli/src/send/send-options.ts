@@ -26,7 +26,6 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly parallel?: number | true
   readonly rate?: number
   readonly tamper?: TamperedPart
-  /** The old name of `tamper`. */
   readonly skew: number
   readonly timeout: number
   readonly json?: boolean

@@ -52,7 +52,6 @@ export interface InboxDeps extends Retention {
   readonly db: Db
   /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
-  /** The length of its lease, in milliseconds. */
   readonly now: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter
