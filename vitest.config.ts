@@ -20,7 +20,7 @@ export default defineConfig({
           name: 'unit',
           ...LOADED_ONCE,
           // Many wait, for MongoDB, time-outs and processes: more than cores.
-          maxWorkers: Math.max(4, availableParallelism()),
+          maxWorkers: Math.max(5, availableParallelism()),
           include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
         },
