@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { createVitest, parseCLI, type TestSpecification, type Vitest } from 'vitest/node'
+import { createVitest, parseCLI, type TestRunResult, type TestSpecification, type Vitest } from 'vitest/node'
 import { type CheckResult, checks, runChecks } from './check/run-checks.ts'
 import { findMongod } from './mongod/find-mongod.ts'
 import { describeFailure, type Failure, type FailureFormat, findFailures } from './test/failures.ts'
@@ -73,10 +73,7 @@ async function test(vitest: Vitest): Promise<Tally> {
   for (const line of describeTally(left).slice(0, -1)) say(`  ${line}`)
   const checking = isWhole ? runChecks(root, checks({ fix: false }), say) : []
   const running = specifications.filter((one) => chosen.has(fileOf(one)))
-  const { testModules: modules, unhandledErrors: stray } = await vitest
-    .runTestSpecifications(running, true)
-    // What prepares all tests failed.
-    .catch((error: unknown) => ({ testModules: vitest.state.getTestModules(), unhandledErrors: [error] }))
+  const { testModules: modules, unhandledErrors: stray } = await runFiles(vitest, running)
   const checked = await checking
   const failedChecks = checked.filter(({ passed }) => !passed)
   describeFailures(vitest, failedChecks, findFailures(modules, stray))
@@ -89,6 +86,19 @@ async function test(vitest: Vitest): Promise<Tally> {
   const isBroken = specifications.length === 0 || (process.exitCode && tested.failed === 0)
   if (specifications.length === 0) say(`No test file matches ${filter.join(' ')}`)
   return isBroken ? { ...tested, failed: tested.failed + 1 } : tested
+}
+
+async function runFiles(
+  vitest: Vitest,
+  chosen: TestSpecification[],
+): Promise<Pick<TestRunResult, 'testModules' | 'unhandledErrors'>> {
+  if (chosen.length === 0) return { testModules: [], unhandledErrors: [] } // to Vitest this is an error
+  try {
+    return await vitest.runTestSpecifications(chosen, true)
+  } catch (error) {
+    // What prepares all tests failed.
+    return { testModules: vitest.state.getTestModules(), unhandledErrors: [error] }
+  }
 }
 
 async function choose(files: readonly string[]): Promise<ChosenFiles> {
