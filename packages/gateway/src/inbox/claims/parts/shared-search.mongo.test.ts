@@ -230,10 +230,11 @@ describe('a process that lost records of a full search', () => {
     await storeBacklog(open, 20)
     const a = searcher(open, 'a', { living: ['a', 'b'] })
     await contend(a)
-    const data = { failCommands: ['find'], errorCode: 50, appName: open.appName }
-    const failPoint = { configureFailPoint: 'failCommand', mode: { times: 1 }, data }
-    await open.database.client.db('admin').command(failPoint)
-    await expect(a.search.find(2, 0)).rejects.toMatchObject({ code: 50 })
+    {
+      const spec = { commands: ['find'], appName: open.appName, how: { errorCode: 50 } }
+      await using _failing = await armFailPoint(open.database.uri, spec)
+      await expect(a.search.find(2, 0)).rejects.toMatchObject({ code: 50 })
+    }
     expect(await a.search.find(20, 0)).toHaveLength(20)
     expect(a.search.wasWhole).toBe(true)
   })
