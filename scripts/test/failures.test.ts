@@ -10,7 +10,7 @@ const entity = (type: string, errors: readonly string[], more: object = {}) => (
 
 function moduleOf(errors: readonly string[], suites: readonly object[], tests: readonly object[]): TestModule {
   const children = { allSuites: () => suites, allTests: () => tests }
-  return entity('module', errors, { moduleId: '/root/a.test.ts', children }) as unknown as TestModule
+  return entity('module', errors, { moduleId: '/project/a.test.ts', children }) as unknown as TestModule
 }
 
 it('says of each failure where it is, why it failed, and how to run it alone', () => {
@@ -18,9 +18,9 @@ it('says of each failure where it is, why it failed, and how to run it alone', (
   const suite = entity('suite', ['its hook failed'], { module })
   const test = entity('test', ['1 is not 2'], { module })
   const failures = findFailures([module, moduleOf([], [suite], [test, entity('test', [])])], ['stray'])
-  const format = (error: unknown) => ({ output: `\n${error}`, nearest: { file: '/root/b.ts', line: 7 } })
+  const format = (error: unknown) => ({ output: `\n${error}`, nearest: { file: '/project/b.ts', line: 7 } })
   const printedBy = (id: string): string => (id === 'test' ? 'printed\n' : '')
-  expect(failures.flatMap((failure) => describeFailure(failure, { root: '/root', format, printedBy }))).toEqual([
+  expect(failures.flatMap((failure) => describeFailure(failure, { root: '/project', format, printedBy }))).toEqual([
     ...['✗ a.test.ts (b.ts:7)', 'cannot be loaded', 'Alone: npm test -- a.test.ts', ''],
     ...['✗ a.test.ts > the suite (b.ts:7)', 'its hook failed', "Alone: npm test -- a.test.ts -t 'the suite'", ''],
     ...['✗ a.test.ts > the test (b.ts:7)', '1 is not 2', 'It printed:\nprinted'],

@@ -28,7 +28,7 @@ describe('the progress of a run', () => {
   const all: TestCase[] = []
   const module = {
     project,
-    moduleId: '/root/a.test.ts',
+    moduleId: '/project/a.test.ts',
     errors: () => [],
     children: { allSuites: () => [], allTests: () => all },
   } as unknown as TestModule
@@ -44,7 +44,7 @@ describe('the progress of a run', () => {
     const written: string[] = []
     all.splice(0, all.length, test('one', 'passed'), test('two', 'failed', 12_000))
     const screen = {
-      root: '/root',
+      root: '/project',
       write: (text: string) => written.push(text),
       columns: undefined,
       pattern: undefined,
