@@ -86,6 +86,7 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     const refusals = source.log.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)
     expect(refusals, 'answers that tell of the outage').toEqual([])
     expect(await unsettledByMetric(stack)).toBe(BACKLOG)
+    // How long it is away: retries and the breaker count real time.
     await sleep(AWAY_MS)
     const waited = await stack.events.countDocuments({ 'attempts.0': { $exists: false } })
 

@@ -29,6 +29,7 @@ function backlogLike(sample: ApiOrder): PaymentEvent[] {
 
 /** Waits until every event that its holder has forgotten is taken over, while nothing can be settled. */
 async function untilTakenOver(stack: Stack): Promise<void> {
+  // Before this time no lease has ended, and the count below would be 0.
   await sleep(STACK_LEASE_MS + 1_000)
   const aLeaseAgo = { $subtract: ['$$NOW', STACK_LEASE_MS] }
   const forgotten = { state: 'processing', $expr: { $lt: ['$claimedAt', aLeaseAgo] } } as const

@@ -66,6 +66,7 @@ describe('the gateway', () => {
       const [beset, control] = await Promise.all(gateways.map((gateway) => gateway.deliver(message)))
       expect([beset?.status, control?.status]).toEqual([200, 200])
       later.push((beset?.ms ?? Number.NaN) - (control?.ms ?? Number.NaN))
+      // The rate of the pairs.
       await sleep(10)
     }
     await finished
@@ -106,6 +107,7 @@ describe('the gateway', () => {
     }
     const strange = { type: 'invoice.created', id: 'evt_strange', paymentId: 'p', orderId: 'o' }
     const event = { ...strange, amount: 1, currency: 'EUR', occurredAt: Date.now() }
+    // The gateway accepts connections until it runs out of descriptors, which it does not tell.
     await sleep(500)
     const starved = await Promise.race([stack.deliver(event), sleep(1_000).then(() => null)])
     expect(starved?.status === 200 && closed === 0, 'the descriptors were enough').toBe(false)

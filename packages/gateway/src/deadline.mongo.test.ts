@@ -50,7 +50,7 @@ interface Sent {
   readonly bodyAt: number
 }
 
-/** Sends a request slowly. Resolves to the status of the answer, and the milliseconds from the first octet until then. */
+/** Sends a request as slowly as it says: the deadline is one of real time. Resolves to the status of the answer, and the milliseconds from the first octet until then. */
 async function send(socket: Socket, sent: Sent): Promise<{ status: number; ms: number }> {
   const { requestLine, lines, body: content, headAt = 0, bodyAt } = sent
   const host = ['Host: 127.0.0.1', `Content-Length: ${Buffer.byteLength(content)}`]
@@ -100,6 +100,7 @@ describe('a request', () => {
     const reused = await opened()
     expect(await send(reused, { ...delivery, bodyAt: 0 })).toMatchObject({ status: 200 })
     mongo.freeze()
+    // The connection is idle for a time that would show in the answer if its deadline counted from there.
     await sleep(1_500)
     using loop = monitorEventLoopDelay()
     loop.enable()

@@ -93,6 +93,7 @@ describe('callers that share calls', () => {
     const second = share([2])
     await expect.poll(itemsOf).toEqual([[1], [2]])
     const others = [share([3])]
+    // Five times the patience: a third call would have begun, and nothing shows that none does.
     await sleep(100)
     others.push(share([4]))
     expect(itemsOf()).toEqual([[1], [2]])

@@ -32,6 +32,7 @@ async function supervise(options: MortalOptions, isOver: () => Promise<boolean>)
   }
 }
 
+/** Looks at the database again and again: what it waits for happens in processes that die. */
 async function untilTrue(look: () => Promise<boolean>, signal: AbortSignal): Promise<'over'> {
   while (!signal.aborted && !(await look())) await new Promise((resolve) => setTimeout(resolve, 100))
   return 'over'

@@ -110,6 +110,7 @@ it('closes after the deliveries that it has begun', async () => {
     on: {
       async 'invoice.paid'({ key }, tx) {
         begun.resolve()
+        // How long the function takes: the end of the handler falls into this time.
         await sleep(300)
         await under.apply(tx, key)
       },

@@ -80,6 +80,7 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     await deliver(start(store, vi.fn()), 'stale_1')
     const claim = { handler: name, names: ['mail'], most: 1, leaseMs: 1 }
     const [stale] = await outbox.claim({ ...claim, most: 2 })
+    // The lease of 1 ms ends, by the clock of the database.
     await sleep(20)
     const current = await outbox.claim({ ...claim, most: 2, leaseMs: 60_000 })
     expect(current.map(({ attempt }) => attempt)).toEqual([2, 2])
@@ -100,6 +101,7 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     await deliver(handler, 'poison_1')
     for (const _ of [1, 2]) {
       await store.store.outbox.claim({ handler: name, names: ['mail'], most: 2, leaseMs: 1 })
+      // The lease ends, by the clock of the database.
       await sleep(20)
     }
     handler.work()
@@ -222,6 +224,7 @@ describe('messages on PostgreSQL', () => {
     try {
       const handler = start({ store }, vi.fn())
       handler.work()
+      // The worker meets the lock. Nothing shows that it waits there.
       await sleep(200)
       const closed = handler.close(300).then(() => 'closed')
       expect(await Promise.race([closed, sleep(2_500, 'not closed', { ref: false })])).toBe('closed')

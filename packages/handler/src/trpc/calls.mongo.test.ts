@@ -151,6 +151,7 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     const { call, handler } = await start(store, {
       async on({ key }, tx) {
         begun.resolve()
+        // How long the function takes: the end of the handler falls into this time.
         await sleep(200)
         await store.apply(tx, key)
       },
@@ -176,6 +177,7 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
       async on() {
         running += 1
         most = Math.max(most, running)
+        // How long the function takes: more at a time than allowed would meet here.
         await sleep(50)
         running -= 1
       },

@@ -22,11 +22,13 @@ it('an event that may kill the process is sent while no dispatcher of the proces
   await one.open.events.updateOne({ eventId: 'suspect' }, { $set: { lost: 2 } })
   one.dispatcher.start()
   await untilState(one, 'processing', 1)
+  // Nothing should happen in this time, so there is no event to wait for.
   await sleep(1_000)
   expect(fake.calls, 'waits for the other').toEqual([])
   otherCall.resolve()
   await until(() => expect(fake.calls).toEqual([['suspect']]))
   await other.record('next')
+  // As above.
   await sleep(1_000)
   expect(otherFake.calls, 'waits for the suspect').toEqual([['slow']])
   call.resolve()

@@ -189,6 +189,7 @@ describe('close', () => {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
     await expect.poll(() => accepted[0]?.bytesRead).toBeGreaterThan(0)
     const closed = listener.close(10_000)
+    // Nothing shows that the listener waits for the rest.
     await sleep(150)
     socket.write('\r\n')
     const [answer] = (await once(socket, 'data')) as [Buffer]

@@ -268,6 +268,7 @@ describe.concurrent('open', () => {
   it('ends when it is closed while it tries', async ({ expect }) => {
     const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))
     const opening = made.open()
+    // Nothing shows that it tries: nobody listens there.
     await sleep(50)
     await made.close()
     await opening
