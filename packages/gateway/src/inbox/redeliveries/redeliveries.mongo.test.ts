@@ -5,7 +5,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Registry } from 'prom-client'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { EventDocument } from '../event-document.ts'
 import { createRedeliveryCounter, type Requeued } from './redeliveries.ts'
@@ -14,6 +14,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const open = stack.use(await openInbox(database))
+beforeEach(() => open.events.deleteMany())
 
 const HOUR_MS = 3_600_000
 const deps = {
@@ -92,7 +93,6 @@ describe('add', () => {
     counts.add(delivery)
     await counts.stop()
     expect(await open.record(id)).toMatchObject({ state: 'pending', deliveries: 3 })
-    await open.events.deleteOne({ eventId: id })
   })
 
   it('counts all others if a record has no time of receipt', async () => {
@@ -108,7 +108,6 @@ describe('add', () => {
     expect(lines.map(({ msg }) => msg)).not.toContain('inbox.counts-deferred')
     expect(await open.record(odd)).toMatchObject({ deliveries: 2 })
     expect(await open.record(dead)).toMatchObject({ deliveries: 2, state: 'pending' })
-    await open.events.deleteMany({ eventId: { $in: [odd, dead] } })
   })
 
   it('skips one that the server refuses, says so, and reports nothing that did not happen', async () => {
@@ -132,7 +131,6 @@ describe('add', () => {
     open.commands.length = 0
     await counts.stop()
     expect(open.commands).toEqual([])
-    await open.events.deleteOne({ eventId: dead })
   })
 
   it('keeps at most ten thousand different events in memory', async () => {
@@ -187,7 +185,6 @@ describe('a delivery of a dead event', () => {
     expect(told).toMatchObject([revival, 'dead', revival, 'dead'])
     // The same entry again, not a second one.
     expect(told[0]).toEqual(told[2])
-    await open.events.deleteOne({ eventId: id })
   })
 
   it('leaves it dead if the redelivery comes after the horizon of its provider, and says so', async () => {
@@ -205,7 +202,6 @@ describe('a delivery of a dead event', () => {
     expect(await open.record(late)).toMatchObject({ state: 'dead', reason: 'amount_mismatch', deliveries: 2 })
     expect(await open.record(timely)).toMatchObject({ state: 'pending' })
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'event.not-revived', eventId: late, why: 'too_late' }))
-    await open.events.deleteOne({ eventId: timely })
   })
 
   it('revives it only up to the limit, however often it fails again', async () => {
