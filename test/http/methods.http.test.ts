@@ -18,13 +18,14 @@ describe('methods, targets, Allow', () => {
     ['A02', 'PATCH'],
     ['A02', 'DELETE'],
   ])('%s %s is not allowed for the webhook URL', async (_, method) => {
+    const before = await system.events.countDocuments()
     const { status, headers, json } = await call({ method, target: WEBHOOK, body: '{}' })
     expect({ status, code: json.code, allow: setOf(headers.allow) }).toEqual({
       status: 405,
       code: 'method_not_allowed',
       allow: WEBHOOK_METHODS,
     })
-    expect(await system.events.countDocuments()).toBe(0)
+    expect(await system.events.countDocuments()).toBe(before)
   })
 
   it('A03 BP-51 HEAD is refused there like GET, without the body', async () => {
@@ -56,6 +57,7 @@ describe('methods, targets, Allow', () => {
   })
 
   it('A05 an unknown provider is 404 for any request', async () => {
+    const before = await system.events.countDocuments()
     for (const target of [
       '/api/webhooks/unknown-provider',
       '/api/webhooks/',
@@ -67,7 +69,7 @@ describe('methods, targets, Allow', () => {
       }
     }
     expect((await call({ method: 'OPTIONS', target: '/api/webhooks/unknown-provider' })).status).toBe(404)
-    expect(await system.events.countDocuments()).toBe(0)
+    expect(await system.events.countDocuments()).toBe(before)
   })
 
   it.each(['PROPFIND', 'QUERY', 'TRACE', 'MKCOL', 'LOCK', 'SEARCH', 'LINK'])(

@@ -13,13 +13,15 @@ const server = resources.use(await startHandlerServer())
 const { folder, path: HANDLERS_FILE, write } = resources.use(await openHandlersFile())
 const secrets = [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }]
 
-/** Writes the setting: these handlers, each of which wants every payment. */
-function configure(...names: string[]): Promise<void> {
+const names = new Set(['billing', 'search', 'stock'])
+
+/** Writes the setting: each handler wants every payment. */
+function configure(): Promise<void> {
   const handler = (name: string) => ({ https: `${server.url}/${name}`, secrets, events: [{ types: ['payment.*'] }] })
-  return write(Object.fromEntries(names.map((name) => [name, handler(name)])))
+  return write(Object.fromEntries([...names].map((name) => [name, handler(name)])))
 }
 
-await configure('billing', 'search')
+await configure()
 const system = resources.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE } }))
 
 /** Runs the command line. */
@@ -46,15 +48,18 @@ async function deliver(): Promise<string> {
   return eventId
 }
 
-async function states(eventId: string): Promise<Record<string, string>> {
+/** The state of the event for each of these handlers. */
+async function states(eventId: string, ...handlers: string[]): Promise<Record<string, string>> {
   const records = await system.events.find({ eventId }).toArray()
-  return Object.fromEntries(records.map(({ handler = 'fulfilment', state }) => [handler, state]))
+  const all = records.map(({ handler = 'fulfilment', state }) => [handler, state] as const)
+  return Object.fromEntries(all.filter(([handler]) => handlers.includes(handler)))
 }
 
 const callsOf = (handler: string, eventId: string) =>
   server.received.filter(({ headers }) => headers['webhook-id'] === `acme:${eventId}:${handler}`).length
 
 const reason = ['--reason', 'for the test']
+const ALL = ['fulfilment', 'billing', 'search']
 const ALL_DONE = { fulfilment: 'done', billing: 'done', search: 'done' }
 
 describe('the command line', () => {
@@ -66,33 +71,34 @@ describe('the command line', () => {
     expect(shown).toMatch(/search .*paused/)
     expect(shown).toMatch(/search .*alice .*for the test/)
     // The dispatcher learns of the pause within two seconds.
-    const waits = async () => states(await deliver())
-    await expect.poll(waits, { interval: 1_000 }).toMatchObject({ search: 'pending' })
+    const waits = async () => states(await deliver(), 'search')
+    await expect.poll(waits, { interval: 1_000 }).toEqual({ search: 'pending' })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, search: 'pending' })
+    await expect.poll(() => states(eventId, ...ALL)).toEqual({ ...ALL_DONE, search: 'pending' })
     expect((await oncehook('handlers', 'pause', 'search', ...reason)).code).toBe(1)
     expect(await said('handlers', 'resume', 'search', ...reason)).toContain('Resumed')
-    await expect.poll(() => states(eventId)).toEqual(ALL_DONE)
+    await expect.poll(() => states(eventId, ...ALL)).toEqual(ALL_DONE)
     expect(callsOf('search', eventId)).toBe(1)
   })
 
   it('finds the dead tasks of one handler, and replays only these', async () => {
     server.answer = ({ path }) => ({ status: path === '/billing' ? 422 : 204 })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, billing: 'dead' })
+    await expect.poll(() => states(eventId, ...ALL)).toEqual({ ...ALL_DONE, billing: 'dead' })
     server.answer = () => ({ status: 204 })
     const dead = ['--handler', 'billing', '--state', 'dead']
     const { items } = JSON.parse(await said('events', 'list', ...dead, '--json'))
     expect(items).toMatchObject([{ eventId, handler: 'billing', reason: 'handler_refused' }])
     expect(await said('events', 'replay', ...dead, ...reason)).toContain('1 settled, 0 dead again')
-    expect(await states(eventId)).toEqual(ALL_DONE)
+    expect(await states(eventId, ...ALL)).toEqual(ALL_DONE)
     expect(['billing', 'search'].map((handler) => callsOf(handler, eventId))).toEqual([2, 1])
   })
 
   it('gives a handler that was added later the past, once, after a count that changes nothing', async () => {
     const eventIds = [await deliver(), await deliver()]
-    for (const eventId of eventIds) await expect.poll(() => states(eventId)).toEqual(ALL_DONE)
-    await configure('billing', 'search', 'late')
+    for (const eventId of eventIds) await expect.poll(() => states(eventId, ...ALL)).toEqual(ALL_DONE)
+    names.add('late')
+    await configure()
     await expect.poll(() => find('late')).toMatchObject({ by: 'https', pending: 0 })
     const backfill = ['handlers', 'backfill', 'late', '--from', '1d']
     expect(await said(...backfill, '--dry-run')).toMatch(
@@ -105,26 +111,27 @@ describe('the command line', () => {
       await expect.poll(progress).toMatchObject({ state: 'finished' })
     }
     for (const eventId of eventIds) {
-      await expect.poll(() => states(eventId)).toEqual({ ...ALL_DONE, late: 'done' })
+      await expect.poll(() => states(eventId, ...ALL, 'late')).toEqual({ ...ALL_DONE, late: 'done' })
       expect(callsOf('late', eventId)).toBe(1)
     }
   })
 
   it('discards the tasks of a handler only after it was removed from the setting', async () => {
-    server.answer = ({ path }) => ({ status: path === '/search' ? 422 : 204 })
+    server.answer = ({ path }) => ({ status: path === '/stock' ? 422 : 204 })
     const eventId = await deliver()
-    await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done', search: 'dead' })
+    await expect.poll(() => states(eventId, 'billing', 'stock')).toEqual({ billing: 'done', stock: 'dead' })
     server.answer = () => ({ status: 204 })
-    const discard = () => oncehook('handlers', 'discard', 'search', ...reason)
+    const discard = () => oncehook('handlers', 'discard', 'stock', ...reason)
     expect(await discard()).toMatchObject({ code: 1, stderr: expect.stringContaining('The handler is configured') })
-    expect(await states(eventId)).toMatchObject({ search: 'dead' })
-    await configure('billing')
-    await expect.poll(() => find('search')).toMatchObject({ by: 'removed', dead: 1 })
-    expect(await said('handlers', 'list')).toMatch(/search .*not sent: removed/)
-    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 1 tasks of search\n' })
-    expect(await states(eventId)).toMatchObject({ search: 'unhandled' })
-    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 0 tasks of search\n' })
-    expect(await find('search')).toBeUndefined()
+    expect(await states(eventId, 'stock')).toEqual({ stock: 'dead' })
+    names.delete('stock')
+    await configure()
+    await expect.poll(() => find('stock')).toMatchObject({ by: 'removed', dead: 1 })
+    expect(await said('handlers', 'list')).toMatch(/stock .*not sent: removed/)
+    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 1 tasks of stock\n' })
+    expect(await states(eventId, 'stock')).toEqual({ stock: 'unhandled' })
+    expect(await discard()).toMatchObject({ code: 0, stdout: 'Discarded 0 tasks of stock\n' })
+    expect(await find('stock')).toBeUndefined()
   })
 
   it('says that no handler has a name, and that a reason is needed', async () => {
@@ -132,9 +139,5 @@ describe('the command line', () => {
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('No handler has this name') })
     const silent = await oncehook('handlers', 'backfill', 'billing')
     expect(silent).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') })
-    const { items } = await operator.audit.list.query({ limit: 100 })
-    const told = items.map(({ action }) => action)
-    const actions = ['pause', 'resume', 'backfill', 'discard'].map((action) => `handlers.${action}`)
-    expect(told).toEqual(expect.arrayContaining(actions))
   })
 })
