@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { createTestAuthority } from '@oncehook/kernel/testing/certificates/issue-certificate'
 import { afterAll, describe, expect, it } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
-import { paymentOf, startStack } from '../support/stack/stack.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 
 const HOSTS = ['127.0.0.1', 'localhost']
 const CALL = '/trpc/orders.list?input=%7B%7D'
@@ -33,13 +33,13 @@ const authority = await createTestAuthority('the first authority')
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
-const { stack, port, write } = await startSecured({
-  fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
-  gateway: { CA: authority.ca, ...(await ofClient()) },
-})
 
 /** A stack whose services use https with files that can be replaced. */
-async function startSecured(files: Readonly<Record<Service, Files>>) {
+async function startSecured() {
+  const files: Readonly<Record<Service, Files>> = {
+    fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
+    gateway: { CA: authority.ca, ...(await ofClient()) },
+  }
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const fileOf = (service: Service, name: string): string => join(folder, `${service}-${name}`)
@@ -70,7 +70,7 @@ async function ask(port: number, path: string, agent: Agent): Promise<{ status: 
   return { status: response.statusCode, body: await text(response) }
 }
 
-async function payOneOrder(): Promise<void> {
+async function payOneOrder(stack: Stack): Promise<void> {
   const order = await stack.orders.create()
   expect((await stack.deliver(paymentOf(order))).status).toBe(200)
   await stack.orders.untilStatus(order.id, 'paid')
@@ -78,8 +78,9 @@ async function payOneOrder(): Promise<void> {
 
 describe('fulfilment with TLS', () => {
   it('requires a client certificate of its authority for calls, not for probes, and the gateway sends one', async () => {
+    const { stack, port } = await startSecured()
     await stack.untilReady()
-    await payOneOrder()
+    await payOneOrder(stack)
 
     const agentOf = (options: object) =>
       resources.adopt(new Agent({ ca: authority.ca, ...options }), (one) => one.destroy())
@@ -101,6 +102,7 @@ describe('fulfilment with TLS', () => {
   })
 
   it('changes certificates and authorities without a restart and without a refused call', async () => {
+    const { stack, port, write } = await startSecured()
     await stack.untilReady()
     const { id } = await stack.orders.create()
     const statuses = new Set<number>()
@@ -132,13 +134,13 @@ describe('fulfilment with TLS', () => {
     // The connection was opened before. It ends with this answer.
     await reasonOf()
     expect(await reasonOf()).toBe(NO_CERTIFICATE)
-    await payOneOrder()
+    await payOneOrder(stack)
     changing = false
     await caller
     expect([...statuses]).toEqual([200])
 
     await write('fulfilment', { CERT: 'canary' })
     await expect.poll(() => stack.fulfilment.countOf('tls.refused')).toBeGreaterThan(0)
-    await payOneOrder()
+    await payOneOrder(stack)
   })
 })
