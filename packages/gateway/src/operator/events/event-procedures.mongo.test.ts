@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary, ObjectId } from 'mongodb'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -47,8 +47,11 @@ describe('events.list', () => {
     sampleRecord({ provider: 'other-listed', receivedAt: hour(3) }),
   ]
 
-  it('shows what it promises, and nothing of the body', async () => {
+  beforeAll(async () => {
     await system.events.insertMany(records)
+  })
+
+  it('shows what it promises, and nothing of the body', async () => {
     const { items } = await operator.events.list.query({ provider, state: 'dead', reason: 'amount_mismatch' })
     expect(items).toEqual([
       {

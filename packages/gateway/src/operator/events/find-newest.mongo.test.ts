@@ -2,7 +2,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient, type ObjectId } from 'mongodb'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { type FoundEvents, findNewest, type PageOfEvents, type SearchBudget } from './find-newest.ts'
@@ -11,6 +11,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { db, uri, name } = stack.use(await testDatabase(process.env))
 const events = db.collection<EventDocument>(EVENTS)
+await ensureIndexes(db, [EVENT_INDEXES])
 
 const NO_END: SearchBudget = { ms: Number.POSITIVE_INFINITY, now: () => 0 }
 /** A time that is over after this number of steps. */
@@ -21,26 +22,39 @@ function stepsOf(count: number): SearchBudget {
 
 const idsOf = (found: readonly { readonly _id: ObjectId }[]): string[] => found.map(({ _id }) => String(_id))
 
+/** How many records each query of a search for this member examines. */
+async function examinedBy(member: keyof EventDocument, value: string): Promise<number[]> {
+  await db.command({ profile: 2 })
+  await findNewest(db, { filter: { [member]: value }, after: undefined, limit: 10 }, NO_END)
+  await db.command({ profile: 0 })
+  const ns = `${db.databaseName}.${EVENTS}`
+  const finds = await db
+    .collection('system.profile')
+    .find({ ns, [`command.filter.$and.0.${member}`]: { $exists: true } })
+    .toArray()
+  return finds.map(({ docsExamined }) => docsExamined)
+}
+
 describe('the events of one order among those of many', () => {
   const minute = (at: number): Date => new Date(Date.UTC(2026, 0, 1, 0, at))
   const records = EVENT_STATES.map((state, at) => sampleRecord({ state, orderId: 'ord_x', receivedAt: minute(at) }))
   const newest = idsOf(records).toReversed()
 
-  it('are found in every state, newest first, without reading the others', async () => {
-    await ensureIndexes(db, [EVENT_INDEXES])
+  beforeAll(async () => {
     await events.insertMany(records)
     await events.insertMany(Array.from({ length: 3_000 }, (_, at) => sampleRecord({ orderId: `ord_${at}` })))
-    await db.command({ profile: 2 })
+  })
+
+  it('are found in every state, newest first', async () => {
     const found = await findNewest(db, { filter: { orderId: 'ord_x' }, after: undefined, limit: 10 }, NO_END)
-    await db.command({ profile: 0 })
     expect(idsOf(found.records)).toEqual(newest)
-    const finds = await db
-      .collection('system.profile')
-      .find({ ns: `${db.databaseName}.${EVENTS}` })
-      .toArray()
-    expect(finds.length).toBeGreaterThan(0)
+  })
+
+  it('are found without reading the others', async () => {
+    const examined = await examinedBy('orderId', 'ord_x')
+    expect(examined.length).toBeGreaterThan(0)
     // While the server compares plans, it may examine a few other records.
-    for (const { docsExamined, planSummary } of finds) expect(docsExamined, planSummary).toBeLessThan(100)
+    expect(Math.max(...examined)).toBeLessThan(100)
   })
 
   it('are paged without gaps across the states', async () => {
@@ -72,8 +86,11 @@ describe('the few events of a provider behind those of another one', () => {
   )
   const newest = idsOf(ofSilent).toReversed()
 
-  it('are found at once, newest first, and paged', async () => {
+  beforeAll(async () => {
     await events.insertMany([...ofSilent, ...Array.from({ length: 3_000 }, (_, age) => ofBusy(age))])
+  })
+
+  it('are found at once, newest first, and paged', async () => {
     const filter = { provider: 'silent' }
     const first = await findNewest(db, { filter, after: undefined, limit: 4 }, stepsOf(0))
     const rest = await findNewest(db, { filter, after: first.next ?? undefined, limit: 4 }, stepsOf(0))
@@ -103,6 +120,11 @@ describe('a few events among 20,000, without an index that finds them', () => {
   const matching = (isWanted: (record: EventDocument) => boolean): string[] => idsOf(records.filter(isWanted)).reverse()
   const isWanted = ({ objectId }: EventDocument): boolean => objectId === 'pay_wanted'
 
+  beforeAll(async () => {
+    const foreign = [7, 'evt', new Date()].map((_id) => ({ ...sampleRecord({ provider }), _id }) as never)
+    await events.insertMany([...records, ...foreign])
+  })
+
   /** All pages of a search, each with a new budget. */
   async function readPages(page: Omit<PageOfEvents, 'after'>, budget: () => SearchBudget): Promise<FoundEvents[]> {
     const pages: FoundEvents[] = []
@@ -115,8 +137,6 @@ describe('a few events among 20,000, without an index that finds them', () => {
   }
 
   it('are found with one page', async () => {
-    const foreign = [7, 'evt', new Date()].map((_id) => ({ ...sampleRecord({ provider }), _id }) as never)
-    await events.insertMany([...records, ...foreign])
     const paid = await findNewest(
       db,
       { filter: { provider, paymentId: 'pay_wanted' }, after: undefined, limit: 100 },
@@ -162,12 +182,11 @@ describe('a few events among 20,000, without an index that finds them', () => {
   })
 
   it('fill a page, which ends the search before its time', async () => {
-    const wanted = matching(isWanted)
-    const page = await findNewest(
-      db,
-      { filter: { provider, paymentId: 'pay_wanted' }, after: undefined, limit: 2 },
-      NO_END,
-    )
+    // The first slices, of 500 and 5,000 records, have two of these.
+    const to = at(19_990)
+    const wanted = matching((record) => isWanted(record) && record.receivedAt < to)
+    const filter = { provider, paymentId: 'pay_wanted', to }
+    const page = await findNewest(db, { filter, after: undefined, limit: 2 }, NO_END)
     expect(idsOf(page.records)).toEqual(wanted.slice(0, 2))
     expect(page.cut).toBeNull()
     expect(page.next).not.toBe(wanted[1])
@@ -175,15 +194,9 @@ describe('a few events among 20,000, without an index that finds them', () => {
   })
 
   it('are read in slices, never all together', async () => {
-    await db.command({ profile: 2 })
-    await findNewest(db, { filter: { provider, secretId: 'of_nobody' }, after: undefined, limit: 10 }, NO_END)
-    await db.command({ profile: 0 })
-    const finds = await db
-      .collection('system.profile')
-      .find({ ns: `${db.databaseName}.${EVENTS}`, 'command.filter.$and.0.secretId': { $exists: true } })
-      .toArray()
-    expect(finds.length).toBeGreaterThan(3)
-    for (const { docsExamined } of finds) expect(docsExamined).toBeLessThanOrEqual(5_001)
+    const examined = await examinedBy('secretId', 'of_nobody')
+    expect(examined.length).toBeGreaterThan(3)
+    expect(Math.max(...examined)).toBeLessThanOrEqual(5_001)
   })
 })
 
@@ -192,13 +205,17 @@ describe('a search that the database ends', () => {
   const expired = { commands: ['find'], appName, how: { errorCode: 50 } }
   const members = { provider: 'expired', type: 'of.expired', state: 'pending' } as const
 
+  // Every search for the open events of an order reads all that are pending.
+  afterEach(async () => {
+    await events.deleteMany({ provider: 'expired' })
+  })
+
   it.each([
     ['that has an index, continues in slices', { provider: 'expired', state: 'pending' as const }, 1],
     ['of the few events of a provider, continues in slices', { provider: 'expired' }, 1],
     ['in slices, continues in smaller ones', { type: 'of.expired' }, 1],
   ])('%s', async (_, filter, times) => {
     const due = Array.from({ length: 700 }, () => sampleRecord(members))
-    await events.deleteMany({ provider: 'expired' })
     await events.insertMany(due)
     await using client = await new MongoClient(uri.reveal(), { appName }).connect()
     await using _armed = await armFailPoint(uri, { ...expired, times })
