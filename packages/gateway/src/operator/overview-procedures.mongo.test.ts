@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { allPages } from '../testing/all-pages.ts'
 import { keepOwnerAlive, sampleRecord } from '../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
@@ -11,6 +11,10 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const system = stack.use(await startOperatedSystem(database))
 const operator = system.operator()
+
+beforeEach(async () => {
+  await Promise.all([system.events.deleteMany(), system.db.collection('audit').deleteMany()])
+})
 
 describe('overview', () => {
   it('counts the events by state, the dead by reason, and shows the age of the oldest unsettled one', async () => {
@@ -51,15 +55,13 @@ describe('overview', () => {
   })
 
   it('lists the 20 most frequent reasons, however many handlers choose', async () => {
-    const before = await system.events.countDocuments({ state: 'dead' })
     const dead = (reason: string) => sampleRecord({ state: 'dead', reason })
     const rare = Array.from({ length: 200 }, (_, index) => dead(`rare_${index}`))
     const frequent = Array.from({ length: 20 }, (_, index) => `frequent_${index}`)
     await system.events.insertMany([...rare, ...Array.from({ length: 4 }, () => frequent.map(dead)).flat()])
     const { deadByReason, deadOfOtherReasons, states } = await operator.overview.query()
     expect(deadByReason).toEqual(Object.fromEntries(frequent.map((reason) => [reason, 4])))
-    expect([states.dead, deadOfOtherReasons]).toEqual([before + 280, before + 200])
-    await system.events.deleteMany({ reason: /^(rare|frequent)_/ })
+    expect([states.dead, deadOfOtherReasons]).toEqual([280, 200])
   })
 })
 
@@ -113,12 +115,13 @@ describe('providers.list', () => {
 
 describe('audit.list', () => {
   it('lists all actions in pages, newest first, and changes nothing', async () => {
-    const ids = (await system.events.find({ state: 'dead' }).toArray()).map(({ _id }) => String(_id))
+    const dead = sampleRecord({ state: 'dead', reason: 'order_unknown' })
+    await system.events.insertOne(dead)
     const people = ['alice', 'bob', 'alice', 'bob', 'alice'] as const
     for (const [index, name] of people.entries()) {
       await system
         .operator(name)
-        .events.replay.mutate({ ids, reason: `press ${index}` })
+        .events.replay.mutate({ ids: [String(dead._id)], reason: `press ${index}` })
         .catch(() => undefined)
     }
     const all = (await operator.audit.list.query()).items

@@ -142,13 +142,16 @@ describe('receipts.release', () => {
   })
 
   it('says that fulfilment is unavailable, and that it was called', async () => {
-    const { key } = await parkedReceipt()
-    await system.fulfilment.close()
-    expect(await refusalOf(operator.receipts.release.mutate({ key, reason }))).toMatchObject({
+    await using own = await testDatabase(process.env)
+    await using cut = await startOperatedSystem(own)
+    await cut.fulfilment.close()
+    const { receipts } = cut.operator()
+    const key = 'a-key-of-nothing'
+    expect(await refusalOf(receipts.release.mutate({ key, reason }))).toMatchObject({
       ...{ code: 'SERVICE_UNAVAILABLE', reason: 'unavailable' },
     })
-    expect(await refusalOf(operator.receipts.list.query())).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
-    const entries = await audit.find().sort({ _id: 1 }).toArray()
+    expect(await refusalOf(receipts.list.query())).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    const entries = await cut.db.collection('audit').find().sort({ _id: 1 }).toArray()
     expect(entries).toMatchObject([{ details: { key } }, { details: { key, unanswered: 'unavailable' } }])
   })
 })

@@ -37,25 +37,25 @@ describe('providers.health', () => {
   })
 
   it('names a provider that is silent for longer than usual', async () => {
+    await system.writeProviders({ ...PROVIDERS, quiet: PROVIDERS.shop })
     const lastAt = new Date(Date.now() - 3 * 3_600_000)
-    const _id = { provider: 'shop', kind: 'delivery', name: 'recorded' } as const
+    const _id = { provider: 'quiet', kind: 'delivery', name: 'recorded' } as const
     const gaps = { longestGapMs: 3_600_000, gapsSince: new Date(Date.now() - 8 * DAY_MS) }
     await stats.insertOne({ _id, count: 9, lastAt, ...gaps })
     const silence = { lastDeliveryAt: lastAt.toISOString(), silentSince: lastAt.toISOString(), usualGapSeconds: 3_600 }
-    await expect.poll(() => healthOf('shop')).toMatchObject(silence)
+    await expect.poll(() => healthOf('quiet')).toMatchObject(silence)
   })
 
   it('names the secrets that end within 14 days', async () => {
-    const { acme, shop } = PROVIDERS
-    const [newer, older] = acme.secrets
+    const [newer, older] = PROVIDERS.acme.secrets
     const ending = inDays(13)
     const secrets = [
       { ...newer, notAfter: inDays(15) },
       { ...older, notAfter: ending },
     ]
-    await system.writeProviders({ shop, acme: { ...acme, secrets } })
+    await system.writeProviders({ ...PROVIDERS, ending: { ...PROVIDERS.acme, secrets } })
     await expect
-      .poll(async () => (await healthOf('acme')).secretsEnding)
+      .poll(async () => (await healthOf('ending')).secretsEnding)
       .toEqual([{ id: 'older', notAfter: ending, lastMatchedAt: null }])
   })
 })
