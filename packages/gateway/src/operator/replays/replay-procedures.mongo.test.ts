@@ -244,9 +244,9 @@ describe('events.replay', () => {
   it('reads the body again, so that a corrected mapping takes effect', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
-    await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } })
+    await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } }, { provider: 'shop' })
     const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
-    await system.writeProviders({ ...PROVIDERS, acme: { ...PROVIDERS.acme, orderReference: '/shop/reference' } })
+    await system.writeProviders({ ...PROVIDERS, shop: { ...PROVIDERS.shop, orderReference: '/shop/reference' } })
     await expect.poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed')).toBe(true)
     await alice.events.replay.mutate({ ids: [String(_id)], reason })
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })

@@ -5,7 +5,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
-import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { BODIES, type BodyDocument } from '../../inbox/bodies.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
@@ -327,7 +327,7 @@ it('looks rarely while no replay runs, and at once when one is started in its pr
   const runner = makeRunner(memoryLogger().logger, LATE)
   const started = createReplays(db, () => runner.wake())
   runner.start()
-  stack.defer(() => runner.stop())
+  onTestFinished(() => runner.stop())
   for (let round = 0; round < 2; round += 1) {
     await events.insertOne(sampleRecord({ state: 'dead', reason: 'some' }))
     const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond: null, includeDone: false }
@@ -343,7 +343,7 @@ it('looks often while a replay runs in another process', async () => {
   const runner = makeRunner(memoryLogger().logger, { random: () => -3 }) // An eighth of each wait.
   const looks = vi.spyOn(runner, 'tick')
   runner.start()
-  stack.defer(() => runner.stop())
+  onTestFinished(() => runner.stop())
   await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(2)
   await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(Date.now() - 10_000) } })
   await expect.poll(() => stateOf(id)).toBe('finished')
