@@ -4,7 +4,7 @@ import { openHandlersFile } from '@oncehook/gateway/testing/handlers/handlers-fi
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { Finding } from '../doctor/finding.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
 
@@ -23,7 +23,8 @@ function handler(notAfter?: number): object {
   return { https: `${server.url}/hook`, secrets: [{ id: '1', value, ...ends }], events: [{ types: ['payment.*'] }] }
 }
 
-await write({ billing: handler() })
+const BILLING = { billing: handler() }
+await write(BILLING)
 const system = stack.use(await startOperatedSystem(database, { settings: { HANDLERS_FILE } }))
 const { url, adminUrl } = system.gateway
 const { alice: operatorToken } = system.tokens.operators
@@ -38,6 +39,12 @@ async function examine() {
 
 const handlersFound = async () => (await examine()).handlers
 const messages = async () => (await handlersFound()).map(({ message }) => message)
+
+afterEach(async () => {
+  server.answer = () => ({ status: 204 })
+  await write(BILLING)
+  await expect.poll(messages).toEqual(['No problem of billing (0 pending)'])
+})
 
 describe('doctor, about handlers', () => {
   it('names them if all is well', async () => {
@@ -91,8 +98,6 @@ describe('doctor, about handlers', () => {
     const { host } = new URL(server.url)
     await expect.poll(messages).toEqual([expect.stringContaining(`billing at ${host} does not answer the gateway`)])
     expect(await examine()).toMatchObject({ exitCode: 1, handlers: [{ level: 'failure' }] })
-    server.answer = () => ({ status: 204 })
-    await expect.poll(messages).toEqual(['No problem of billing (0 pending)'])
   })
 
   it('warns if a handler answers, but refuses everything', async () => {
@@ -105,8 +110,6 @@ describe('doctor, about handlers', () => {
     expect(await examine()).toMatchObject({
       ...{ exitCode: 0, handlers: [{ level: 'warning', todo: expect.stringContaining('docs/operations.md') }] },
     })
-    server.answer = () => ({ status: 204 })
-    await expect.poll(messages).toEqual(['No problem of billing (0 pending)'])
   })
 
   it('fails if no call can be signed, and warns before', async () => {

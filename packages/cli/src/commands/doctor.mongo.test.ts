@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CliContext } from '../cli-context.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
@@ -15,6 +15,12 @@ const { url, adminUrl } = system.gateway
 const { alice: operatorToken } = system.tokens.operators
 const { api: apiToken } = system.tokens
 const folder = stack.use(await makeDataFolder(url, { adminUrl, apiToken, operatorToken }))
+const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+
+beforeEach(async () => {
+  await system.events.deleteMany()
+  await orders.deleteMany()
+})
 
 async function examine(overrides: Partial<CliContext> = {}, args: readonly string[] = []) {
   const { exitCode, stdout } = await runCommand(['doctor', ...args, '--json'], { ...folder, ...overrides })
@@ -48,7 +54,6 @@ describe('doctor', () => {
     const orderId = await system.order()
     await system.deliver(paymentEvent(id, { orderId }))
     await system.until(id, ({ state }) => state === 'done')
-    const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
     await expect.poll(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(1)
     await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
     // Later than any delay that is ever set would count as passed.
@@ -71,10 +76,10 @@ describe('doctor', () => {
     const { stdout } = await runCommand(['doctor'], folder)
     expect(stdout).toMatch(/^WARN +dead events +1 dead: 1 amount_mismatch\n +-> Run oncehook events list/m)
     await system.writeProviders(PROVIDERS)
+    await expect.poll(async () => (await examine()).of('secrets')?.level).toBe('ok')
   })
 
   it('shows a paused provider, and does not count its waiting events as a backlog', async () => {
-    await system.events.deleteMany()
     const { pause, resume } = system.operator().providers
     await pause.mutate({ provider: 'shop', reason: 'a wrong mapping' })
     const receivedAt = new Date(Date.now() - 7_200_000)
@@ -139,8 +144,12 @@ describe('doctor', () => {
   })
 
   it('names a dependency that is unavailable, and continues', async () => {
-    await system.fulfilment.close()
-    const { exitCode, of } = await examine()
+    await using own = await testDatabase(process.env)
+    await using without = await startOperatedSystem(own)
+    const { gateway, fulfilment } = without
+    await using data = await makeDataFolder(gateway.url, { adminUrl: gateway.adminUrl, apiToken, operatorToken })
+    await fulfilment.close()
+    const { exitCode, of } = await examine(data)
     expect(of('fulfilment')).toMatchObject({ level: 'failure', message: 'The gateway cannot reach fulfilment' })
     expect(of('mongodb')).toMatchObject({ level: 'ok' })
     expect(of('api token')).toMatchObject({ level: 'warning' })
