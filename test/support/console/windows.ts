@@ -30,6 +30,8 @@ export async function newWindow(): Promise<Page> {
   connecting ??= connect()
   const browser = await connecting
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Asia/Tokyo', viewport: USUAL })
+  // It only ends what hangs.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   await page.addInitScript(CLICK_COUNTER)
   return page
