@@ -99,7 +99,8 @@ describe('an operator with a token of the issuer', () => {
 })
 
 it('with a sign-in that is too weak, an operator is asked to sign in again', async () => {
-  await using strict = await startOperatedSystem(database, {
+  await using own = await testDatabase(process.env)
+  await using strict = await startOperatedSystem(own, {
     settings: {
       OPERATOR_ISSUER: issuer.issuer,
       OPERATOR_AUDIENCE: AUDIENCE,
@@ -122,11 +123,13 @@ it('with a sign-in that is too weak, an operator is asked to sign in again', asy
 })
 
 it('without its issuer, a gateway starts, accepts the tokens of its settings, and answers 503 to others', async () => {
-  const token = await issuer.token('alice')
-  await issuer.stop()
-  await using other = await startOperatedSystem(database, {
+  await using ended = await startOidcIssuer({ alice: ['hook-operators'] })
+  const token = await ended.token('alice')
+  await ended.stop()
+  await using own = await testDatabase(process.env)
+  await using other = await startOperatedSystem(own, {
     settings: {
-      OPERATOR_ISSUER: issuer.issuer,
+      OPERATOR_ISSUER: ended.issuer,
       OPERATOR_AUDIENCE: AUDIENCE,
       OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'] }),
     },
@@ -136,5 +139,5 @@ it('without its issuer, a gateway starts, accepts the tokens of its settings, an
   expect((await other.call('/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
   await other.operator().overview.query()
   const failures = other.gateway.logs.filter(({ msg }) => msg === 'operator.issuer-failed')
-  expect(failures).toMatchObject([{ issuer: issuer.issuer }])
+  expect(failures).toMatchObject([{ issuer: ended.issuer }])
 })

@@ -158,6 +158,7 @@ describe('TEST_EVENTS=apply', async () => {
     own.until(eventId, ({ state }) => state !== 'pending' && state !== 'processing')
 
   it('does not let a test event wait for an order while there is none to pay', async () => {
+    await own.fulfilment.db.collection('orders').deleteMany({})
     const sent = await client.events.sendTest.mutate({ provider: 'shop', reason })
     expect(sent).toMatchObject(IS_TEST)
   })
