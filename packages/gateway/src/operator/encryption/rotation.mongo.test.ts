@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile, endLeaving } from '@oncehook/kernel/testing/test-encryption'
@@ -9,9 +8,10 @@ import { startOperatedSystem } from '../../testing/start-operated-system.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const here = stack.use(await createTestKeysFile('old'))
-const there = stack.use(await createTestKeysFile())
-await there.write(await readFile(here.path, 'utf8'))
+// All ids so far. The first one is that of both services between the tests.
+const keys = ['key_0']
+const here = stack.use(await createTestKeysFile(...keys))
+const there = stack.use(await createTestKeysFile(...keys))
 const system = stack.use(
   await startOperatedSystem(database, {
     settings: { ENCRYPTION_KEYS_FILE: here.path },
@@ -32,6 +32,20 @@ async function untilFirst(first: readonly [gateway: string, fulfilment: string])
   await endLeaving(system.fulfilment.db)
 }
 
+/** Both services have the latest key as their first one. Resolves to its id. */
+async function settle(): Promise<string> {
+  const [key = ''] = keys
+  for (const file of [here, there]) await file.write(keys)
+  await untilFirst([key, key])
+  return key
+}
+
+function addKey(): string {
+  const key = `key_${keys.length}`
+  keys.unshift(key)
+  return key
+}
+
 async function rotateAll(): Promise<void> {
   for (let next: string | null = ''; next !== null; ) ({ next } = await encryption.rotate.mutate({ reason }))
 }
@@ -43,57 +57,68 @@ async function rotatedEntries() {
 
 it('is refused, and no key is retired, while fulfilment encrypts with another key than the gateway', async () => {
   await system.order()
-  await expect.poll(() => system.fulfilment.db.collection('encryption_keys').countDocuments()).toBe(1)
-  await here.write(['new', 'old'])
-  await untilFirst(['new', 'old'])
+  const former = await settle()
+  const key = addKey()
+  await here.write(keys)
+  await untilFirst([key, former])
+  const registered = () => system.fulfilment.db.collection('encryption_keys').distinct('_id')
+  const [before, entries] = [await registered(), await rotatedEntries()]
+  expect(before).toContain(former)
   for (const dryRun of [true, false]) {
     const position = dryRun ? { position: 'orders:' } : {}
     const refusal = await refusalOf(encryption.rotate.mutate({ reason, dryRun, ...position }))
     expect(refusal).toMatchObject({ reason: 'encryption_key_differs', retry: 'later' })
   }
-  expect(await system.fulfilment.db.collection('encryption_keys').distinct('_id')).toEqual(['old'])
-  expect((await audit.list.query({ limit: 10 })).items.map(({ action }) => action)).not.toContain('encryption.rotated')
+  expect(await registered()).toEqual(before)
+  expect(await rotatedEntries()).toEqual(entries)
 })
 
 it('is refused if fulfilment gets another first key during the rotation', async () => {
-  await there.write(await readFile(here.path, 'utf8'))
-  await untilFirst(['new', 'new'])
-  const begun = await encryption.rotate.mutate({ reason })
-  expect(begun).toMatchObject({ key: 'new', next: 'bodies:' })
-  const { new: newest, old } = JSON.parse(await readFile(here.path, 'utf8'))
-  await there.write(JSON.stringify({ old, new: newest }))
-  await untilFirst(['new', 'old'])
+  const former = keys[0] ?? ''
+  const key = addKey()
+  await settle()
+  expect(await encryption.rotate.mutate({ reason })).toMatchObject({ key, next: 'bodies:' })
+  await there.write([former, ...keys.filter((id) => id !== former)])
+  await untilFirst([key, former])
   expect(await encryption.rotate.mutate({ reason })).toMatchObject({ next: 'orders:' })
   expect(await refusalOf(encryption.rotate.mutate({ reason }))).toMatchObject({ reason: 'encryption_key_differs' })
-  await there.write(await readFile(here.path, 'utf8'))
-  await untilFirst(['new', 'new'])
+  await settle()
   await rotateAll()
 })
 
 it('begins half a minute after the last process has replaced the former key, and examines nothing before', async () => {
-  for (const file of [here, there]) await file.write(['newer', 'new'])
-  const changed = { firstKey: 'newer', leaving: ['new'] }
+  const former = await settle()
+  const key = addKey()
+  for (const file of [here, there]) await file.write(keys)
+  const changed = { firstKey: key, leaving: [former] }
   await expect.poll(() => encryption.status.query()).toMatchObject({ gateway: changed, fulfilment: changed })
-  expect(await encryption.rotate.mutate({ reason })).toMatchObject({ key: 'newer', examined: 0, next: 'events:' })
-  await untilFirst(['newer', 'newer'])
+  expect(await encryption.rotate.mutate({ reason })).toMatchObject({ key, examined: 0, next: 'events:' })
+  await settle()
   expect(await encryption.rotate.mutate({ reason })).toMatchObject({ next: 'bodies:' })
   await rotateAll()
 })
 
 it('is one, however many ask for it at the same time', async () => {
-  for (const file of [here, there]) await file.write(['newest', 'newer'])
-  await untilFirst(['newest', 'newest'])
+  await system.order()
+  const former = await settle()
+  const key = addKey()
+  await settle()
+  const databases = [database.db, system.fulfilment.db]
+  const registered = await Promise.all(databases.map((db) => db.collection('encryption_keys').distinct('_id')))
+  const others = new Set<unknown>(registered.flat().filter((id) => String(id) !== key))
+  expect(others).toContain(former)
   const before = (await rotatedEntries()).length
   await Promise.all(Array.from({ length: 4 }, rotateAll))
-  const entries = (await rotatedEntries()).slice(0, -before)
+  const all = await rotatedEntries()
+  const entries = all.slice(0, all.length - before)
   const owned = (db: Db, names: readonly string[]) => names.map((name) => db.collection(name).countDocuments())
   const counts = await Promise.all([
     ...owned(database.db, ['events', 'bodies']),
     ...owned(system.fulfilment.db, ['orders', 'idempotency_keys']),
   ])
   const examined = counts.reduce((sum, count) => sum + count, 0)
-  for (const { details } of entries) expect(details).toMatchObject({ key: 'newest', examined, unknown: 0, inUse: [] })
-  expect(new Set(entries.flatMap(({ details }) => details?.retired))).toEqual(new Set(['newer']))
+  for (const { details } of entries) expect(details).toMatchObject({ key, examined, unknown: 0, inUse: [] })
+  expect(new Set(entries.flatMap(({ details }) => details?.retired))).toEqual(others)
 
   // Several run the last part at the same time.
   const rotations = database.db.collection<{ _id: string }>('rotations')

@@ -4,7 +4,8 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
-import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
+import { createOperatorClient, paymentEvent, startOperatedSystem, TOKENS } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -22,18 +23,19 @@ async function change(content: readonly string[] | string, line: 'changed' | 're
   await expect.poll(seen).toBe(before + 1)
 }
 
-/** Stores a dead event whose body is encrypted with the first key. Resolves to its ids. */
-async function storeDead(): Promise<{ eventId: string; id: string }> {
+/** Stores an encrypted event. A payment of a wrong amount is dead at once. */
+async function store(state: 'done' | 'dead'): Promise<{ eventId: string; id: string; key: string | undefined }> {
   const eventId = randomUUID()
-  expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))).toBe(200)
-  const { _id, sealed } = await system.until(eventId, ({ state }) => state === 'dead')
-  expect(sealed?.key).toBe('first')
-  return { eventId, id: String(_id) }
+  const payment = { orderId: await system.order(), amount: state === 'done' ? 300 : 1 }
+  expect(await system.deliver(paymentEvent(eventId, payment))).toBe(200)
+  const { _id, sealed } = await system.until(eventId, (record) => record.state === state)
+  expect(sealed).toBeDefined()
+  return { eventId, id: String(_id), key: sealed?.key }
 }
 
 describe('an operator', () => {
   it('reads, checks and replays an encrypted event like any other', async () => {
-    const { eventId, id } = await storeDead()
+    const { eventId, id } = await store('dead')
     const shown = await events.get.query({ id, body: true })
     expect(JSON.parse(Buffer.from(String(shown.raw), 'base64').toString())).toMatchObject({ id: eventId })
     expect(shown).toMatchObject({ notReadable: null, headers: { 'stripe-signature': expect.any(String) } })
@@ -44,8 +46,8 @@ describe('an operator', () => {
   })
 
   it('sees the rest of an event whose body was altered', async () => {
-    const { eventId, id } = await storeDead()
-    const other = await storeDead()
+    const { eventId, id } = await store('dead')
+    const other = await store('dead')
     const records = database.db.collection<EventDocument>(EVENTS)
     const stranger = await records.findOne({ eventId: other.eventId })
     if (stranger?.sealed === undefined) throw new Error('No encrypted event')
@@ -56,7 +58,7 @@ describe('an operator', () => {
   })
 
   it('gets the error that the key is unknown, and the event keeps its state until the key is back', async () => {
-    const { eventId, id } = await storeDead()
+    const { eventId, id } = await store('dead')
     await change(['second'])
     expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({
       reason: 'key_unknown',
@@ -73,13 +75,11 @@ describe('an operator', () => {
     expect(replayed.replays?.[0]).toMatchObject({ notRead: 'key_unknown' })
     await change(['second', 'first'])
     expect((await events.get.query({ id, body: true })).bytes).toBeGreaterThan(0)
+    expect((await store('done')).key).toBe('second')
   })
 
   it('reads on by the keys from before where the file is wrong', async () => {
-    const eventId = randomUUID()
-    await system.deliver(paymentEvent(eventId, { orderId: await system.order() }))
-    const { _id, sealed } = await system.until(eventId, ({ state }) => state === 'done')
-    expect(sealed?.key).toBe('second')
+    const { id } = await store('done')
     await change('{"second":"canary"}', 'refused')
     const refused = system.gateway.logs.find(({ msg }) => msg === 'encryption-keys.refused')
     expect(refused).toMatchObject({
@@ -87,15 +87,20 @@ describe('an operator', () => {
       problems: [expect.stringMatching(/^ENCRYPTION_KEYS.second is not/)],
     })
     expect(JSON.stringify(refused)).not.toContain('canary')
-    expect((await events.get.query({ id: String(_id), body: true })).notReadable).toBeNull()
+    expect((await events.get.query({ id, body: true })).notReadable).toBeNull()
   })
 
   it('also reads records in plaintext, and without keys stores new events in plaintext', async () => {
-    await using clear = await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } })
+    await using own = await testDatabase(process.env)
+    await using clear = await startOperatedSystem(own)
     const eventId = randomUUID()
     await clear.deliver(paymentEvent(eventId, { orderId: await clear.order() }))
     const { _id, sealed } = await clear.until(eventId, ({ state }) => state === 'done')
     expect(sealed).toBeUndefined()
-    expect((await events.get.query({ id: String(_id), body: true })).bytes).toBeGreaterThan(0)
+    await using other = await createTestKeysFile('first')
+    const keyed = { ENCRYPTION_KEYS_FILE: other.path, OPERATOR_TOKENS: JSON.stringify(TOKENS.operators) }
+    await using gateway = await startGateway({ database: own, settings: keyed })
+    const reader = createOperatorClient(gateway.adminUrl, TOKENS.operators.alice)
+    expect((await reader.events.get.query({ id: String(_id), body: true })).bytes).toBeGreaterThan(0)
   })
 })
