@@ -78,7 +78,7 @@ async function servicePid(folder: string, name: string): Promise<number> {
   return JSON.parse(line).pid
 }
 
-// One system for all of these: the last one stops it.
+// One system for all of these, which none of them stops.
 describe('npm start, once it is ready', () => {
   let folder: Awaited<ReturnType<typeof clone>>
   let system: ReturnType<typeof start>
@@ -125,21 +125,6 @@ describe('npm start, once it is ready', () => {
     expect(second.lines[0]).toContain(
       `Oncehook is already running in ${join(folder.path, '.data')} (process ${system.child.pid})`,
     )
-  })
-
-  it('stops the gateway, then fulfilment, then MongoDB, and exits with 0', async () => {
-    system.child.kill('SIGINT')
-    expect(await system.exit).toBe(0)
-    expect(await readdir(join(folder.path, '.data'))).not.toContain('running.json')
-    const [begin, ...rest] = system.lines.slice(system.lines.findIndex((line) => line.startsWith('Stopping')))
-    // Steps that take over a second are announced. On a busy machine, that may be any step.
-    const end = rest.filter((line) => !/ …( \d+ s)?$/.test(line))
-    expect([begin, ...end]).toEqual([
-      expect.stringContaining('Stopping the gateway, then fulfilment, then MongoDB'),
-      '[gateway] warn stopped',
-      '[fulfilment] warn stopped',
-      'Stopped',
-    ])
   })
 })
 
@@ -213,7 +198,7 @@ describe('npm start', () => {
     expect([...services, mongod].map(born)).toEqual([undefined, undefined, undefined])
   })
 
-  it('keeps the data of its MongoDB from one start to the next', async () => {
+  it('stops the gateway, then fulfilment, then MongoDB, exits with 0, and keeps the data for the next start', async () => {
     await using folder = await clone()
     const collect = async (lines: readonly string[], add: number): Promise<unknown[]> => {
       await using client = new MongoClient(/mongodb:\/\/\S+/.exec(lines.join('\n'))?.[0] ?? '')
@@ -224,7 +209,18 @@ describe('npm start', () => {
     const first = start(folder.path)
     await first.ready
     expect(await collect(first.lines, 1)).toEqual([1])
-    await stop(first.child, first.exit)
+    first.child.kill('SIGINT')
+    expect(await first.exit).toBe(0)
+    expect(await readdir(join(folder.path, '.data'))).not.toContain('running.json')
+    const [begin, ...rest] = first.lines.slice(first.lines.findIndex((line) => line.startsWith('Stopping')))
+    // Steps that take over a second are announced. On a busy machine, that may be any step.
+    const end = rest.filter((line) => !/ …( \d+ s)?$/.test(line))
+    expect([begin, ...end]).toEqual([
+      expect.stringContaining('Stopping the gateway, then fulfilment, then MongoDB'),
+      '[gateway] warn stopped',
+      '[fulfilment] warn stopped',
+      'Stopped',
+    ])
     await using second = start(folder.path)
     await second.ready
     expect(await collect(second.lines, 2)).toEqual([1, 2])
