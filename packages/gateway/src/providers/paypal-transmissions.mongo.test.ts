@@ -67,7 +67,7 @@ describe('a transmission of PayPal', () => {
     expect(await events.countDocuments({ eventId: 'WH-forged' })).toBe(0)
     const alarm = { level: 'error', msg: 'webhook.transmission-reused', provider: 'pal' }
     for (const { logs } of [one, other, third]) expect(logs).toContainEqual(expect.objectContaining(alarm))
-    const metrics = await (await fetch(`${one.adminUrl}/metrics`)).text()
+    const metrics = await (await fetch(`${third.adminUrl}/metrics`)).text()
     expect(metrics).toContain('oncehook_transmissions_reused_total{provider="pal"} 1')
   })
 
