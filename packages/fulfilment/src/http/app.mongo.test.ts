@@ -318,6 +318,7 @@ describe('the listener', () => {
   it('shows its probes and metrics, and nothing else', async () => {
     expect((await send('/livez')).body).toEqual({ status: 'ok' })
     expect((await send('/readyz')).body).toEqual({ status: 'ok', checks: { mongodb: 'ok' } })
+    await newOrder()
     const metrics = await (await fetch(`${fulfilment.url}/metrics`)).text()
     expect(metrics).toMatch(/^oncehook_call_seconds_count\{procedure="orders\.put",status="200"\} \d+$/m)
     expect(metrics).toMatch(/^oncehook_receipts_unsettled 0$/m)
