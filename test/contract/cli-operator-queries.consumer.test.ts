@@ -4,6 +4,7 @@ import { checkEncryption } from '../../packages/cli/src/doctor/check-encryption.
 import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
 import { calledProcedures, promisedProcedures } from './called-procedures.ts'
 import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
+import { compareAtTheEnd } from './consumer-contract.ts'
 import { data, refusal, TIME, time } from './gateway-contract.ts'
 import {
   authentic,
@@ -20,6 +21,7 @@ import {
 const { boolean, eachLike, integer, regex, string } = MatchersV3
 
 const contract = openCliContract('queries')
+compareAtTheEnd(contract)
 const ID = '6920000000000000000000a1'
 const OTHER = '6920000000000000000000a2'
 const AUTHENTIC = '6920000000000000000000a3'
@@ -257,12 +259,11 @@ describe('the command line', () => {
     })
   })
 
-  it('sends what the committed contract says', async () => {
-    await using written = await contract
-    await written.compareWithCommitted(process.env)
-  })
-
-  it('has an interaction that succeeds for every procedure that it calls', async () => {
-    expect(await promisedProcedures('cli-operator-api.json')).toEqual(calledProcedures('cli'))
-  })
+  // A run that updates the contract would read the former one.
+  it.skipIf(process.env.UPDATE_CONTRACTS === '1')(
+    'has an interaction that succeeds for every procedure that it calls',
+    async () => {
+      expect(await promisedProcedures('cli-operator-api.json')).toEqual(calledProcedures('cli'))
+    },
+  )
 })

@@ -5,7 +5,7 @@ import { toEventQuery } from '../../packages/console/src/events/event-search.ts'
 import { readInParts } from '../../packages/console/src/events/read-in-parts.ts'
 import { calledProcedures, promisedProcedures } from './called-procedures.ts'
 import * as answers from './console-answers.ts'
-import { openConsumerContract } from './consumer-contract.ts'
+import { compareAtTheEnd, openConsumerContract } from './consumer-contract.ts'
 import { data, state, time } from './gateway-contract.ts'
 import {
   authentic,
@@ -25,6 +25,7 @@ import {
 const { eachLike, integer, regex, string } = MatchersV3
 
 const contract = openConsumerContract('console', 'operator-api')
+compareAtTheEnd(contract)
 afterEach(() => void vi.unstubAllGlobals())
 
 type Client = ReturnType<typeof createOperatorClient>
@@ -314,13 +315,12 @@ describe("the operator's page", () => {
     })
   })
 
-  it('sends what the committed contract says', async () => {
-    await using written = await contract
-    await written.compareWithCommitted(process.env)
-  })
-
-  it('has an interaction that succeeds for every procedure that it calls', async () => {
-    const promised = await promisedProcedures('console-operator-api.json')
-    expect([...promised, ...Object.keys(WITHOUT_CONTRACT)].toSorted()).toEqual(calledProcedures('console'))
-  })
+  // A run that updates the contract would read the former one.
+  it.skipIf(process.env.UPDATE_CONTRACTS === '1')(
+    'has an interaction that succeeds for every procedure that it calls',
+    async () => {
+      const promised = await promisedProcedures('console-operator-api.json')
+      expect([...promised, ...Object.keys(WITHOUT_CONTRACT)].toSorted()).toEqual(calledProcedures('console'))
+    },
+  )
 })

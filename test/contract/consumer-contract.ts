@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PactV3, SpecificationVersion, type V3Interaction } from '@pact-foundation/pact'
-import { expect } from 'vitest'
+import { afterAll, expect, type RunnerTestSuite } from 'vitest'
 import { CONTRACTS, commitPact, readPact } from './pact-files.ts'
 
 type Body = V3Interaction['withRequest']['body']
@@ -52,6 +52,26 @@ export function openConsumerContract(
   isOfPart: (path: string) => boolean = () => true,
 ): Promise<ConsumerContract> {
   return openContract({ consumer, provider, isOfPart, spec: SpecificationVersion.SPECIFICATION_VERSION_V3 })
+}
+
+/**
+ * Compares a contract with the committed one after the tests of this place, each of which writes its part in any order, and
+ * closes it. A run of some of them compares nothing.
+ */
+export function compareAtTheEnd(contract: Compared | Promise<Compared>): void {
+  // biome-ignore lint/correctness/noEmptyPattern: vitest demands an object pattern here.
+  afterAll(async ({}, suite) => {
+    await using written = await contract
+    if (hasRun(suite)) await written.compareWithCommitted(process.env)
+  })
+}
+
+type Compared = Pick<ConsumerContract, 'compareWithCommitted'> & AsyncDisposable
+
+function hasRun({ tasks }: Pick<RunnerTestSuite, 'tasks'>): boolean {
+  return tasks.every((task) =>
+    task.type === 'suite' ? hasRun(task) : ['pass', 'fail'].includes(task.result?.state ?? ''),
+  )
 }
 
 /** Opens a contract in which an answer can have any status of a class. It is a Pact of version 4. */

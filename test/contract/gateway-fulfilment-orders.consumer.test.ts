@@ -1,6 +1,6 @@
 import { MatchersV3 } from '@pact-foundation/pact'
-import { afterAll, describe, expect, it } from 'vitest'
-import type { Exchange, NeededState } from './consumer-contract.ts'
+import { describe, expect, it } from 'vitest'
+import { compareAtTheEnd, type Exchange, type NeededState } from './consumer-contract.ts'
 import {
   absent,
   type Call,
@@ -18,9 +18,8 @@ import {
 
 const { regex, reify, string } = MatchersV3
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const gateway = stack.use(await openGatewayContract(process.env, (router) => router === 'orders'))
+const gateway = await openGatewayContract(process.env, (router) => router === 'orders')
+compareAtTheEnd(gateway)
 const { expectCall, callApi } = gateway
 
 const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
@@ -410,5 +409,3 @@ describe('the gateway as a client of orders', () => {
     return 'deleted' in answered ? {} : (answered.order ?? answered)
   }
 })
-
-it('sends what the committed contract says about orders', () => gateway.compareWithCommitted(process.env))

@@ -9,8 +9,8 @@ import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
-import { afterAll, describe, expect, it } from 'vitest'
-import type { NeededState } from './consumer-contract.ts'
+import { describe, expect, it } from 'vitest'
+import { compareAtTheEnd, type NeededState } from './consumer-contract.ts'
 import {
   absent,
   data,
@@ -26,9 +26,8 @@ import {
 
 const { integer, regex, reify } = MatchersV3
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const gateway = stack.use(await openGatewayContract(process.env, (router) => router !== 'orders'))
+const gateway = await openGatewayContract(process.env, (router) => router !== 'orders')
+compareAtTheEnd(gateway)
 const { expectCall, callOperator } = gateway
 
 function clientOf(url: string, clock: Clock = systemClock) {
@@ -419,5 +418,3 @@ describe('the gateway as a reader of receipts', () => {
     })
   })
 })
-
-it('sends what the committed contract says', () => gateway.compareWithCommitted(process.env))

@@ -3,21 +3,20 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { Secret } from '@oncehook/kernel/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CallHandler } from '../../packages/gateway/src/handlers/calls/call-handler.ts'
 import { createGuardedFetch } from '../../packages/gateway/src/handlers/calls/guarded-fetch.ts'
 import { createTrpcCall } from '../../packages/gateway/src/handlers/calls/trpc-call.ts'
 import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
-import { type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
+import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
 import { HANDLER, sampleTask } from './sample-task.ts'
 
 const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
 const JSON_TYPE = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') }
 const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const contract = stack.use(await openContractOfClasses('gateway', 'trpc-handler'))
+const contract = await openContractOfClasses('gateway', 'trpc-handler')
+compareAtTheEnd(contract)
 
 /** What calls a handler as the gateway does. */
 function callerOf(url: string): CallHandler {
@@ -163,6 +162,4 @@ describe('the gateway as a caller of handlers by tRPC', () => {
       else expect(await answered).toMatchObject(means)
     })
   })
-
-  it('sends what the committed contract says', () => contract.compareWithCommitted(process.env))
 })

@@ -83,12 +83,16 @@ const CALLS: readonly { does: string; by: SentBy; call: TokenCall }[] = [
   },
 ]
 
-describe('the tokens of the gateway', () => {
-  const taken: RecordedToken[] = []
+/** What each call sends, sent once. */
+const taken = await Promise.all(
+  CALLS.map(
+    async ({ does, by }): Promise<RecordedToken> => ({ does, ...(await sendFrom({ secret: new Secret(SECRET) }, by)) }),
+  ),
+)
 
+describe('the tokens of the gateway', () => {
   it.each(CALLS)('name the caller, the called and the call, end after a minute and are signed: $does', async (its) => {
-    const sent = await sendFrom({ secret: new Secret(SECRET) }, its.by)
-    taken.push({ does: its.does, ...sent })
+    const sent = taken.find(({ does }) => does === its.does) ?? expect.unreachable()
     const { header, claims, text, signature } = readToken(sent.token)
     // Further claims do no harm.
     const promised = promisedParts({ ...its.call, input: sent.input }, ISSUED_AT / 1_000)
