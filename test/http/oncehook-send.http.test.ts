@@ -125,8 +125,7 @@ describe.each(batching)('oncehook send --batch by %s', (scheme) => {
 
 describe('oncehook send by a scheme that has to be asked about', () => {
   it('says that it cannot simulate the provider’s API if the port is taken', async () => {
-    const taken = createServer().listen(apiPort, '127.0.0.1')
-    stack.defer(() => void taken.close())
+    await using taken = createServer().listen(apiPort, '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const { exitCode, stderr } = await send('flutterwave')
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('the port is in use') })
