@@ -47,18 +47,31 @@ describe('docs/errors.md', () => {
 })
 
 describe('docs/failure-modes.md', () => {
-  it('names for each fault, in order, the test files that contain its id', () => {
-    const text = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
-    const rows = Array.from(text.matchAll(/^\| (FP-\d\d) \| .+ \| (`.+`) \|$/gm), ([, id = '', files = '']) => ({
-      id,
-      files: Array.from(files.matchAll(/`([^`]+)`/g), ([, file = '']) => file),
-    }))
-    expect(rows.length).toBeGreaterThanOrEqual(30)
-    const ids = rows.map(({ id }) => id)
+  const page = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
+  const tables = Array.from(page.matchAll(/(?:^\|.+\n)+/gm), ([table]) => table.trimEnd().split('\n'))
+  const cellsOf = (row: string) => row.slice(2, -2).split(' | ')
+  const proofsOf = (row: string) => cellsOf(row).at(-1)?.split(', ') ?? []
+  const faults = tables.flat().filter((row) => row.startsWith('| FP-'))
+  const ids = faults.map((row) => cellsOf(row)[0] ?? '')
+
+  it('names for each row an id of a fault or a test file', () => {
+    expect(tables.length).toBeGreaterThan(5)
+    expect(tables.filter(([header = '']) => !header.endsWith(' | test |'))).toEqual([])
+    const isProof = (name: string) =>
+      ids.includes(name) || (/^`.+\.test\.ts`$/.test(name) && existsSync(join(repository, name.slice(1, -1))))
+    const unproved = tables.flatMap((rows) => rows.slice(2)).filter((row) => !proofsOf(row).every(isProof))
+    expect(unproved.map((row) => [cellsOf(row)[0], ...proofsOf(row)])).toEqual([
+      ['TLS files of `MONGODB_URI` are rotated', 'none'],
+    ])
+  })
+
+  it('names for each fault, in order, the test files with its id in a title, and no others', () => {
+    expect(ids.length).toBeGreaterThanOrEqual(30)
     expect(ids).toEqual([...new Set(ids)].toSorted())
-    const isIn = (id: string, file: string) => readFileSync(join(repository, file), 'utf8').includes(id)
-    const missing = rows.flatMap(({ id, files }) => files.filter((file) => !isIn(id, file)).map((file) => [id, file]))
-    expect(missing).toEqual([])
+    const listed = faults.flatMap((row) => proofsOf(row).map((file) => `${cellsOf(row)[0]} ${file}`))
+    const files = globSync('{test,packages}/**/*.test.ts', { cwd: repository, exclude: ['**/node_modules'] })
+    const titled = files.flatMap((file) => idsInTitles(file).map((id) => `${id} \`${file}\``))
+    expect([...new Set(titled)].toSorted()).toEqual(listed.toSorted())
   })
 })
 
@@ -137,6 +150,14 @@ describe('docs/images/console', () => {
     expect(pictures.filter((name) => statSync(join(repository, FOLDER, name)).size > MAX_BYTES)).toEqual([])
   })
 })
+
+/** The ids of faults in the titles of tests and groups. A title may follow a table of cases, or have placeholders. */
+function idsInTitles(file: string): string[] {
+  const titles = readFileSync(join(repository, file), 'utf8').matchAll(
+    /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*(['"`])(.+?)\1/g,
+  )
+  return Array.from(titles, ([, , title = '']) => title.match(/FP-\d\d/g) ?? []).flat()
+}
 
 /** The ids from `10.4 to 10.7`, or the id itself. */
 function expandRange(range: string): string[] {

@@ -65,7 +65,7 @@ async function untilPaid(stack: Stack): Promise<void> {
   await stack.orders.untilStatus(order.id, 'paid')
 }
 
-it('a database that refuses the credentials of the services ends both after ten seconds with 75, and again at each start, until they are started with valid ones; a stop keeps its own exit code', async () => {
+it('FP-46: a database that refuses the credentials of the services ends both after ten seconds with 75, and again at each start, until they are started with valid ones; a stop keeps its own exit code', async () => {
   await using resources = new AsyncDisposableStack()
   const { stack, makeUsers, writeFiles, dropUsers, settingsOf } = await startSignedIn(resources)
   const services = [stack.gateway, stack.fulfilment]
