@@ -74,6 +74,7 @@ it('FP-46: a database that refuses the credentials of the services ends both aft
   await dropUsers()
   const ended = services.map((service) => service.untilEnded())
   const starts = (['gateway', 'fulfilment'] as const).map((name) => runToEnd(name, settingsOf(name)))
+  const ofWorkers = runToEnd('gateway', { ...settingsOf('gateway'), WORKERS: '2' })
   expect(await Promise.all(ended)).toEqual([
     { code: 75, signal: null },
     { code: 75, signal: null },
@@ -86,6 +87,8 @@ it('FP-46: a database that refuses the credentials of the services ends both aft
     expect([code, stderr]).toEqual([75, ''])
     expect(stdout.trim().split('\n').at(-1)).toMatch(/"level":"fatal".*"code":18.*"msg":"mongodb\.refused"/)
   }
+
+  expect((await ofWorkers).code, 'of the process that replaces workers').toBe(75)
 
   await makeUsers('second-canary-of-a-password')
   writeFiles('second-canary-of-a-password')

@@ -4,6 +4,8 @@ import { Secret, secretProblem } from './secret.ts'
 
 /** Exit status for errors that an operator must fix (EX_CONFIG in sysexits.h). */
 export const EXIT_CONFIG = 78
+/** EX_TEMPFAIL of sysexits.h: another start may succeed. */
+export const EXIT_RESTART = 75
 
 /** The reasons why a service does not start: one line per problem, without secrets. */
 export class SettingsError extends Error {

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Logger } from '@oncehook/kernel/logger'
-import { EXIT_CONFIG, SettingsError } from '@oncehook/kernel/settings'
+import { EXIT_CONFIG, EXIT_RESTART, SettingsError } from '@oncehook/kernel/settings'
 import { STOP_SIGNALS } from '@oncehook/kernel/stop-signals'
 import { AggregatorRegistry } from 'prom-client'
 import { answerMetrics } from './metrics-of-workers.ts'
@@ -83,6 +83,7 @@ export class Workers {
     worker.once('exit', (code, signal) => {
       this.#living.delete(worker)
       if (this.#stopping) this.#endedBadly ||= code !== 0 && !TOLD_TO_STOP.has(signal)
+      else if (code === EXIT_RESTART) void this.#end()
       else if (code !== EXIT_CONFIG || this.#started) {
         this.#deps.logger.error({ worker: worker.process.pid, code, signal }, 'worker.died')
         this.#replace(performance.now() - bornAt > LONG_LIFE_MS ? 0 : deaths)
@@ -90,6 +91,12 @@ export class Workers {
     })
     this.#deps.logger.info({ worker: worker.process.pid }, 'worker.started')
     return worker
+  }
+
+  /** Ends as a worker has that another start may help: it reads settings that only this process can read again. */
+  async #end(): Promise<void> {
+    await this.stop().catch(() => undefined)
+    process.exit(EXIT_RESTART)
   }
 
   #replace(deaths: number): void {

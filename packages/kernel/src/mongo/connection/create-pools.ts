@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '../../lifecycle.ts'
+import { EXIT_RESTART } from '../../settings.ts'
 import type { DatabaseErrors } from '../database-errors.ts'
 import { touch } from './majority-probe.ts'
 import { createMongoConnection, type MongoConnection, type MongoOptions } from './mongo-connection.ts'
 import { watchCredentials } from './refused-credentials.ts'
-
-// EX_TEMPFAIL of sysexits.h: another start may succeed.
-const EXIT_RESTART = 75
 
 /** What all pools of a service share. */
 interface PoolsDeps extends Omit<MongoOptions, 'appName' | 'maxPoolSize' | 'onRefused'> {
