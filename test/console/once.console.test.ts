@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
 import { pay } from '../support/console/pay.ts'
 
@@ -10,6 +10,12 @@ beforeAll(async () => {
   console = await startConsole()
 })
 afterAll(() => console[Symbol.asyncDispose]())
+// Refused unless the test has paused it.
+afterEach(() => change('resume').catch(() => undefined))
+
+function change(what: 'pause' | 'resume') {
+  return console.system.operator().providers[what].mutate({ provider: 'shop', reason: 'for a test' })
+}
 
 // Within one task: the page has no time to render in between.
 const SUBMIT_TWICE = `(() => {
@@ -55,6 +61,7 @@ it.each([
   ['providers.resume', 'Resume…', 'Pause…'],
   ['events.sendTest', 'Send a test event…', 'Send a test event…'],
 ])('one call of %s is made by two submissions right after each other', async (procedure, button, next) => {
+  if (procedure === 'providers.resume') await change('pause')
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/providers')

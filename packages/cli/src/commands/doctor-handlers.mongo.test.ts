@@ -96,8 +96,8 @@ describe('doctor, about handlers', () => {
       expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }))).toBe(200)
     }
     const { host } = new URL(server.url)
-    await expect.poll(messages).toEqual([expect.stringContaining(`billing at ${host} does not answer the gateway`)])
-    expect(await examine()).toMatchObject({ exitCode: 1, handlers: [{ level: 'failure' }] })
+    const message = expect.stringContaining(`billing at ${host} does not answer the gateway`)
+    await expect.poll(examine).toMatchObject({ exitCode: 1, handlers: [{ level: 'failure', message }] })
   })
 
   it('warns if a handler answers, but refuses everything', async () => {
@@ -106,9 +106,10 @@ describe('doctor, about handlers', () => {
       expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }))).toBe(200)
     }
     const refused = 'pending tasks of billing have failed three times or more. Last error: The handler answered 401'
-    await expect.poll(messages).toEqual([`2 of 2 ${refused} (handler_failed)`])
-    expect(await examine()).toMatchObject({
-      ...{ exitCode: 0, handlers: [{ level: 'warning', todo: expect.stringContaining('docs/operations.md') }] },
+    const todo = expect.stringContaining('docs/operations.md')
+    // In one look: a task that is being tried at that moment does not count.
+    await expect.poll(examine).toMatchObject({
+      ...{ exitCode: 0, handlers: [{ level: 'warning', message: `2 of 2 ${refused} (handler_failed)`, todo }] },
     })
   })
 
