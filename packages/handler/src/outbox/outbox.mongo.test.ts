@@ -60,9 +60,7 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     expect(first.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
     expect(lines.filter(({ message }) => message === 'A message is dead')).toHaveLength(2)
     // Counts are kept for a moment.
-    await expect
-      .poll(() => handler.metrics())
-      .toContain(`oncehook_handler_messages_dead{handler="${name}"} 2\n`)
+    await expect.poll(() => handler.metrics()).toContain(`oncehook_handler_messages_dead{handler="${name}"} 2\n`)
   })
 
   it('are sent again with the same key after the lease of a worker that died', async (context) => {
