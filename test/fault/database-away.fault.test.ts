@@ -119,6 +119,7 @@ describe('the database', () => {
     })
     let broken = 0
     while (!isOver) {
+      // How often connections break.
       await sleep(100)
       broken += proxy.breakSome(10)
     }

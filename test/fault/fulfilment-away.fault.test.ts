@@ -70,6 +70,7 @@ async function deliverUntilDone(stack: Stack, count: number): Promise<DeliveryRe
     const id = `evt_meanwhile_${reports.length}`
     const strange = { type: 'invoice.created', id, paymentId: 'p', orderId: 'o', amount: 1, currency: 'EUR' } as const
     reports.push(await stack.deliver({ ...strange, occurredAt: Date.now() }))
+    // The rate of the deliveries.
     await sleep(50)
   }
   return reports

@@ -135,6 +135,7 @@ function startLoad(kind: string): Load {
       if (await isAcknowledged(load, key)) load.acknowledged.push(key)
       else {
         failed.push(key)
+        // As a provider does, it waits before it delivers again.
         await sleep(25)
       }
     }

@@ -59,6 +59,7 @@ it(`FP-25: ${FAULTS} faults at random in ${SECONDS} s with the seed ${SEED}: not
   }
   const freeze = async (service: ServiceUnderTest): Promise<void> => {
     service.pause()
+    // How long it is frozen.
     await sleep(FROZEN_MS)
     service.resume()
   }

@@ -47,6 +47,7 @@ async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
     const told = await request().catch(() => null)
     if (told !== null && ![409, 500, 503].includes(told.status)) return told
     if (told !== null) expect(told.headers.get('retry-after')).toBe('1')
+    // A client that repeats a request waits.
     await sleep(100)
   }
   throw new Error('It never got through')

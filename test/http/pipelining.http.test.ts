@@ -48,6 +48,7 @@ describe('several requests on one connection', () => {
       async (socket) => {
         socket.write(good)
         socket.write(Buffer.from('\0\0'))
+        // The garbage comes in two pieces, usually.
         await sleep(1)
         socket.write(Buffer.from('more garbage\r\n\r\n'))
       },
@@ -84,6 +85,7 @@ describe('several requests on one connection', () => {
     const answers = await answersTo(
       async (socket) => {
         socket.write(get('Host: a\r\n'))
+        // How long the client is idle.
         await sleep(1_500)
         socket.write(get('Host: a\r\nConnection: close\r\n'))
       },
@@ -97,10 +99,12 @@ describe('several requests on one connection', () => {
     socket.write('nonsense\r\n\r\n')
     socket.resume()
     await once(socket, 'end')
+    // The server closes what a client leaves half open, which nothing shows here.
     await sleep(1_500)
     // A half-open connection would accept this. A closed one answers with a reset.
     const reset = once(socket, 'error', { signal: AbortSignal.timeout(10_000) })
     socket.write('x')
+    // The reset arrives, so that this write fails at once.
     await sleep(50)
     socket.write('x')
     expect(await reset).toMatchObject([{ code: expect.stringMatching(/ECONNRESET|EPIPE/) }])

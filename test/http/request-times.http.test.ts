@@ -101,11 +101,13 @@ describe('time', () => {
       system.send(async (socket) => {
         socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
         while (socket.writable) {
+          // How slow they are.
           await sleep(300)
           if (socket.writable) socket.write('X-A: b\r\n')
         }
       }, 5_000),
     )
+    // The connections reach the server. If some do not, the test is easier.
     await sleep(200)
     const startedAt = performance.now()
     const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
@@ -123,6 +125,7 @@ describe('time', () => {
       if (n % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
       if (n % 3 === 0) socket.write('X: y\r\n\r\nGET')
     }
+    // As above.
     await sleep(200)
     for (let n = 0; n < 20; n += 1) {
       const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
@@ -144,6 +147,7 @@ describe('time', () => {
       return promise
     })
     await Promise.all(begun)
+    // As above.
     await sleep(100)
   }
 
@@ -157,6 +161,7 @@ describe('time', () => {
 
   it('H22 nor do bodies that fill the memory and never end: those older than a second are dropped', async () => {
     for (const octets of [1_000_000, 40_000, 5_000, 10]) await holdBodies(55, octets, octets - 1)
+    // They get older than a second. A busy machine makes them older still.
     await sleep(1_000)
     for (let n = 0; n < 10; n += 1) {
       const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
@@ -191,6 +196,7 @@ describe('time', () => {
       socket.write(head)
       while (socket.writable) {
         socket.write(' ')
+        // How slow the body is.
         await sleep(100)
       }
     }
@@ -203,6 +209,7 @@ describe('time', () => {
     for (const share of [0.3, 0.8, 0.99]) {
       const { octets } = await system.send(async (socket) => {
         socket.write(whole.subarray(0, Math.floor(whole.length * share)))
+        // The octets reach the server. If they do not, the test is easier.
         await sleep(20)
         socket.resetAndDestroy()
       }, 200)

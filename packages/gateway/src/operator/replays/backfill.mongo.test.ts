@@ -259,19 +259,24 @@ it('waits two minutes unless it is given another margin', async () => {
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'running', finishedAt: null })
 })
 
-/** Takes a backfill through its first look. From then on, it may look again. */
+/** Takes a backfill through its first look. */
 async function lookOnce(records: readonly EventDocument[]): Promise<ObjectId> {
   const id = await startBackfill(records)
   await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
+  return id
+}
+
+/** The margin of a backfill is over now. What it looks at again ends a second later, so its late events are stored before. */
+async function endMargin(id: ObjectId): Promise<void> {
   const moved = { startedAt: new Date(Date.now() - MARGIN_MS), leaseUntil: new Date(0) }
   await jobs.updateOne({ _id: id }, { $set: moved })
-  return id
 }
 
 it('gives the handler no late event that it no longer wants', async () => {
   const id = await lookOnce([sampleRecord({ type: 'of.another' })])
   const [wanted, unwanted] = [sampleRecord(), sampleRecord({ type: 'of.another' })]
   await events.insertMany([wanted, unwanted])
+  await endMargin(id)
   await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
   const tasks = await events.find({ handler: 'search', type: { $ne: 'of.another' } }).toArray()
@@ -289,6 +294,7 @@ it('spends its rate and its time on events without a task when it looks again', 
   const copyOf = (one: EventDocument) => ({ ...one, _id: new ObjectId(), handler: 'other', state: 'pending' as const })
   const late = sampleRecord()
   await events.insertMany([...[old, ...before, recordAt(now, -7_200)].map(copyOf), late])
+  await endMargin(id)
   sent.length = 0
   const providers = vi.fn(() => new Map())
   await makeRunner(['search'], { marginMs: MARGIN_MS, providers }).tick()
@@ -303,6 +309,7 @@ it('keeps to its rate when it looks again, and continues where it was', async ()
   const id = await lookOnce([sampleRecord()])
   await jobs.updateOne({ _id: id }, { $set: { ratePerSecond: 5 } })
   await events.insertMany(Array.from({ length: 12 }, () => sampleRecord()))
+  await endMargin(id)
   for (const tasks of [6, 11, 13]) {
     await makeRunner(['search'], { marginMs: MARGIN_MS }).tick()
     expect(await events.countDocuments({ handler: 'search' })).toBe(tasks)
