@@ -2,7 +2,6 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { checkEncryption } from '../../packages/cli/src/doctor/check-encryption.ts'
 import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
-import { calledProcedures, promisedProcedures } from './called-procedures.ts'
 import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
 import { data, refusal, TIME, time } from './gateway-contract.ts'
@@ -258,12 +257,4 @@ describe('the command line', () => {
       expect({ level, message }).toEqual({ level: 'ok', message: expect.stringMatching(says) })
     })
   })
-
-  // A run that updates the contract would read the former one.
-  it.skipIf(process.env.UPDATE_CONTRACTS === '1')(
-    'has an interaction that succeeds for every procedure that it calls',
-    async () => {
-      expect(await promisedProcedures('cli-operator-api.json')).toEqual(calledProcedures('cli'))
-    },
-  )
 })

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createOperatorClient } from '../../packages/console/src/api/operator-client.ts'
 import { toEventQuery } from '../../packages/console/src/events/event-search.ts'
 import { readInParts } from '../../packages/console/src/events/read-in-parts.ts'
-import { calledProcedures, promisedProcedures } from './called-procedures.ts'
 import * as answers from './console-answers.ts'
 import { compareAtTheEnd, openConsumerContract } from './consumer-contract.ts'
 import { data, state, time } from './gateway-contract.ts'
@@ -299,9 +298,6 @@ const CALLS: readonly PageCall[] = [
   ...CHANGES.map((change) => ({ ...change, kind: 'mutation' as const })),
 ]
 
-/** The procedures that the page calls without a contract, and why. `console-tail.provider.test.ts` is about them. */
-const WITHOUT_CONTRACT = { 'events.tail': 'a stream has no end, and Pact waits for the end of an answer' }
-
 describe("the operator's page", () => {
   it.each(CALLS)('$does', async ({ act, refused, ...call }) => {
     const real = globalThis.fetch
@@ -314,13 +310,4 @@ describe("the operator's page", () => {
       else await expect(acted).rejects.toMatchObject({ data: refused })
     })
   })
-
-  // A run that updates the contract would read the former one.
-  it.skipIf(process.env.UPDATE_CONTRACTS === '1')(
-    'has an interaction that succeeds for every procedure that it calls',
-    async () => {
-      const promised = await promisedProcedures('console-operator-api.json')
-      expect([...promised, ...Object.keys(WITHOUT_CONTRACT)].toSorted()).toEqual(calledProcedures('console'))
-    },
-  )
 })

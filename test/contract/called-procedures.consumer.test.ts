@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { operatorRouter } from '@oncehook/gateway/operator/operator-router'
+import { describe, expect, it } from 'vitest'
 import { CONTRACTS, readPact } from './pact-files.ts'
 
 const PACKAGES = join(import.meta.dirname, '..', '..', 'packages')
@@ -11,7 +12,7 @@ const LAST_NAMES = new Set(Object.keys(operatorRouter._def.procedures).map(lastN
  * The procedures of the operator API that the sources of a client call, in alphabetical order. A call by a part of the
  * client is among them without the name of its router, so that it is not overlooked.
  */
-export function calledProcedures(client: 'cli' | 'console'): string[] {
+function calledProcedures(client: 'cli' | 'console'): string[] {
   const sources = join(PACKAGES, client, 'src')
   const files = globSync('**/*.{ts,tsx}', { cwd: sources }).filter((file) => !file.includes('.test.'))
   const calls = files.flatMap((file) => {
@@ -24,7 +25,7 @@ export function calledProcedures(client: 'cli' | 'console'): string[] {
 }
 
 /** The procedures of the operator API that a contract has with an answer that succeeds, in alphabetical order. */
-export async function promisedProcedures(contract: string): Promise<string[]> {
+async function promisedProcedures(contract: string): Promise<string[]> {
   const { interactions } = await readPact(join(CONTRACTS, contract))
   const answered = interactions.filter(({ response }) => response?.status === 200)
   return [...new Set(answered.map(({ request }) => request.path.replace('/operator/', '')))].toSorted()
@@ -33,3 +34,16 @@ export async function promisedProcedures(contract: string): Promise<string[]> {
 function lastNameOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1)
 }
+
+// A run that updates contracts would read the former ones.
+describe.skipIf(process.env.UPDATE_CONTRACTS === '1')('a contract has an interaction that succeeds', () => {
+  it('for every procedure that the command line calls', async () => {
+    expect(await promisedProcedures('cli-operator-api.json')).toEqual(calledProcedures('cli'))
+  })
+
+  it('for every procedure that the page calls, but for its stream', async () => {
+    // A stream has no end, and Pact waits for the end of an answer: console-tail.provider.test.ts is about it.
+    const promised = [...(await promisedProcedures('console-operator-api.json')), 'events.tail']
+    expect(promised.toSorted()).toEqual(calledProcedures('console'))
+  })
+})
