@@ -93,7 +93,7 @@ export class Workers {
     return worker
   }
 
-  /** Ends as a worker has that another start may help: it reads settings that only this process can read again. */
+  /** Ends this process with 75, as a worker has. A new worker would inherit the same environment, so only a new start helps. */
   async #end(): Promise<void> {
     await this.stop().catch(() => undefined)
     process.exit(EXIT_RESTART)
