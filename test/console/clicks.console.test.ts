@@ -210,7 +210,11 @@ describe('clicks for each task', () => {
     const text = String(await page.textContent('body'))
     for (const secret of Object.values(system.secrets)) expect(text).not.toContain(secret)
     expect([await count.take(), visit.problems]).toEqual([1, []])
+    // The next test has the usual secrets again.
+    const changes = () => system.gateway.logs.filter(({ msg }) => msg === 'providers.changed').length
+    const before = changes()
     await system.writeProviders(PROVIDERS)
+    await expect.poll(changes).toBe(before + 1)
   })
 
   it('2: close a dead event with a reason', async () => {
