@@ -115,6 +115,14 @@ describe('the closing check', () => {
     ['a payment without effect', (run) => paid(run, { $set: { status: 'pending' } }), `I3 ${PAID} is pending`],
     ['no receipt', (run) => run.lines.splice(0), `I4 ${PAID} is paid, owes 1 receipts, 0 were sent`],
     ['two receipts', (run) => run.lines.push({ ...(run.lines[0] as ReceiptLine), key: 'key_2' }), `I4 ${PAID} is paid`],
+    [
+      'one receipt, sent twice',
+      (run) => {
+        run.evidence = { ...run.evidence, receiptsOnce: true }
+        run.lines.push(...run.lines)
+      },
+      `I4 ${PAID} is paid, owes 1 receipts, 2 were sent`,
+    ],
     ['another key', (run) => paid(run, { $set: { 'receipts.0.key': 'key_2' } }), `I4 ${PAID} is paid, owes 1`],
     [
       'a receipt for nothing',

@@ -1,24 +1,33 @@
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { freePort } from './port.ts'
 
 const FIRST = 10_000
-const PARTS = 11
-const PORTS_A_PART = 2_000
+const COUNT = 22_000
 
 /**
  * A free port for a service that is started on it later, and that may be killed and started again. The port is below
  * the range that the system uses for outgoing connections. Otherwise, while the service is down, a reconnecting client
- * could get the same port that it is calling, and would connect to itself. Each worker of a test run has a separate
- * part of the range, because another worker could take the port before the service listens on it. For the same reason,
- * a process gets no port twice until it has had all of them.
+ * could get the same port that it is calling, and would connect to itself. No process gets it until this one ends:
+ * another one could take it before the service listens on it, and would be mistaken for the service.
  */
-export async function stablePort(env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  const first = FIRST + (Number(env.VITEST_POOL_ID ?? 0) % PARTS) * PORTS_A_PART
+export async function stablePort(): Promise<number> {
   for (;;) {
-    next = (next + 1) % PORTS_A_PART
-    const port = await freePort(first + next)
-    if (port !== undefined) return port
+    const port = FIRST + randomInt(COUNT)
+    if ((await freePort(port)) !== undefined && (await reserve(port))) return port
   }
 }
 
-let next = randomInt(PORTS_A_PART)
+/** Binds the port of UDP, which nobody here uses: the system refuses it to every other process until this one ends. */
+async function reserve(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref()
+  socket.bind({ port, address: '127.0.0.1', exclusive: true })
+  try {
+    await once(socket, 'listening')
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+    throw error
+  }
+}

@@ -53,7 +53,8 @@ describe('a rolling restart of both services under load', { timeout: limitOf(PHA
     await phases.run('everything is settled', () => stack.untilSettled())
 
     expect(codes).toEqual([0, 0, 0, 0])
-    const row = { struck: { 'an orderly stop': codes.length }, volume: services.length * ORDERS_A_STEP * 4 }
+    const volume = services.length * ORDERS_A_STEP * 4
+    const row = { struck: { 'an orderly stop': codes.length }, volume, receiptsOnce: true as const }
     expect(await closingCheck(stack, source.log, row)).toEqual([])
     const logs = await Promise.all(services.map(({ container }) => container.written()))
     expect(

@@ -81,7 +81,11 @@ async function startHandler(port: number, { cwd, env }: { cwd: string; env: Node
     await exit
   })
   const isReady = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok)
-  await expect.poll(() => isReady().catch(() => false)).toBe(true)
+  await Promise.race([
+    expect.poll(() => isReady().catch(() => false)).toBe(true),
+    exit.then(([code]) => Promise.reject(new Error(`The handler ended with ${code}`))),
+  ])
+  expect(child.exitCode).toBeNull()
   const owned = resources.move()
   return { said: () => said.join(''), [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -87,5 +87,7 @@ describe('FP-35: a service whose log nobody reads', () => {
     expect(await stack.receipts()).toHaveLength(orders.length)
     expect(await droppedLines(stack.place.fulfilmentPort)).toBe(0)
     await stopInOrder(fulfilment)
+    pipe.read()
+    await expect.poll(() => pipe.lines.join('\n').length).toBeGreaterThan(LEAST_WHEN_FULL)
   })
 })
