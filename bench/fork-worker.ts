@@ -1,3 +1,4 @@
+// Forks a process of the benchmark, and speaks with it in orders and answers.
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -30,7 +30,7 @@ export class PlanError extends Error {
 
 const USAGE =
   'Usage: npm run bench -- [--full] [--rows <names, separated by commas>] [--rounds <quiet rounds>] ' +
-  '[--seconds <of each load>] [--publish]'
+  '[--seconds <of each load>] [--publish]; or: npm run bench -- scale'
 
 /** In the order in which they are measured. The short form leaves out those with 0 rounds. */
 const PHASES = [

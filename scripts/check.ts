@@ -7,5 +7,4 @@ import { writeGeneratedFiles } from './generate/generated-files.ts'
 const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } })
 const repository = resolve(import.meta.dirname, '..')
 if (values.fix) await writeGeneratedFiles(repository, console.log) // first, because the formatter must run last
-const results = await runChecks(repository, checks(values), console.log)
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
+process.exitCode = (await runChecks(repository, checks(values), console.log)) === 0 ? 0 : 1

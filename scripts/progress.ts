@@ -1,3 +1,4 @@
+// Says every few seconds that something which takes long is still going on.
 const AFTER_MS = 1_000
 const EVERY_MS = 10_000
 

@@ -1,13 +1,12 @@
+// Runs the commands of the README as a stranger would: clones this repository on a Debian machine that has npm, git and
+// Node.js 20, starts the system, pays an order, stops it, and runs the tests. Options: `--only start` or `--only test`,
+// `--keep` to keep the files of that machine, `--as-root`; everything else is passed to `npm test`.
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bareMachineFault, openBareMachine } from './bare/bare-machine.ts'
 import { copyClientConfiguration } from './bare/client-configuration.ts'
 import { installNode20 } from './bare/install-node.ts'
-
-// Runs the commands of the README as a stranger would: clones this repository on a Debian machine that has npm, git and
-// Node.js 20, starts the system, pays an order, stops it, and runs the tests. Options: `--only start` or `--only test`,
-// `--keep` to keep the files of that machine, `--as-root`; everything else is passed to `npm test`.
 
 const repository = resolve(import.meta.dirname, '..')
 const { values: options, positionals: filters } = parseArgs({
@@ -32,7 +31,10 @@ try {
   await timed('git clone', cloneRepository)
   if (options.only !== 'test') await timed('npm start, the printed line, Ctrl-C', startAndPay)
   if (options.only !== 'start') await timed('npm test', test)
-  say(`All of it took ${Math.round(performance.now() / 1_000)} s`)
+  const minutes = performance.now() / 60_000
+  say(
+    `All of it took ${Math.round(minutes * 60)} s${minutes > 12 ? ': more than the 12 minutes that it should take' : ''}`,
+  )
   await end(0)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)

@@ -1,13 +1,12 @@
+// Runs tests several times in a random order while the processors and the disk are busy, and keeps a table of what
+// failed how often. Options: `--times N` (3), `--table` prints the table, `--forget` clears it; everything else goes to
+// `npm test`. A later call adds to the table.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { startLoad } from './busy/load.ts'
 import { addRun, describeTable, readTable, writeTable } from './busy/table.ts'
-
-// Runs tests several times in a random order while the processors and the disk are busy, and keeps a table of what
-// failed how often. Options: `--times N` (3), `--table` prints the table, `--forget` clears it; everything else goes to
-// `npm test`. A later call adds to the table.
 
 const repository = resolve(import.meta.dirname, '..')
 const folder = join(repository, '.data')

@@ -1,8 +1,8 @@
+// Runs tests. Arguments are vitest's, and two of our own: --verbose names each test, --json FILE writes all results.
 import { writeFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { createVitest, parseCLI, type TestRunResult, type TestSpecification, type Vitest } from 'vitest/node'
-import { type CheckResult, checks, runChecks } from './check/run-checks.ts'
 import { findMongod } from './mongod/find-mongod.ts'
 import { describeFailure, type Failure, type FailureFormat, findFailures } from './test/failures.ts'
 import { type ChosenFiles, toolsOf, withoutLong, withTools } from './test/needs.ts'
@@ -11,7 +11,6 @@ import { resultRows } from './test/result-rows.ts'
 import { addTallies, countFiles, countTests, describeTally, refuseSkipped, type Tally } from './test/tally.ts'
 import { findTools } from './tools/find-tool.ts'
 
-// Runs tests. Arguments are vitest's, and two of our own: --verbose names each test, --json FILE writes all results.
 const MOST_SLOW = 20
 const root = resolve(import.meta.dirname, '..')
 const args = process.argv.slice(2)
@@ -61,7 +60,7 @@ async function prepareMongod(): Promise<void> {
   }
 }
 
-/** Runs the chosen tests, and beside the first of them the checks, and says what failed. */
+/** Runs the chosen tests, and says what failed. */
 async function test(vitest: Vitest): Promise<Tally> {
   await vitest.standalone()
   const specifications = await vitest.getRelevantTestSpecifications(filter)
@@ -71,17 +70,12 @@ async function test(vitest: Vitest): Promise<Tally> {
   say(`${plural(run.length, 'file')} to test${skipped.size === 0 ? '' : ', and to skip:'}`)
   const left = countFiles(skipped)
   for (const line of describeTally(left).slice(0, -1)) say(`  ${line}`)
-  const checking = isWhole ? runChecks(root, checks({ fix: false }), say) : []
   const running = specifications.filter((one) => chosen.has(fileOf(one)))
   const { testModules: modules, unhandledErrors: stray } = await runFiles(vitest, running)
-  const checked = await checking
-  const failedChecks = checked.filter(({ passed }) => !passed)
-  describeFailures(vitest, failedChecks, findFailures(modules, stray))
+  describeFailures(vitest, findFailures(modules, stray))
   describeTimes()
   if (jsonFile !== undefined) writeFileSync(jsonFile, JSON.stringify(resultRows(root, modules, skipped), null, 1))
-  const failed = failedChecks.length
-  const ofChecks = { passed: checked.length - failed, failed, skipped: new Map() }
-  const tested = addTallies(countTests(modules, stray.length, pattern), left, ofChecks)
+  const tested = addTallies(countTests(modules, stray.length, pattern), left)
   // Vitest itself says what failed: no file matches.
   const isBroken = specifications.length === 0 || (process.exitCode && tested.failed === 0)
   if (specifications.length === 0) say(`No test file matches ${filter.join(' ')}`)
@@ -108,9 +102,8 @@ async function choose(files: readonly string[]): Promise<ChosenFiles> {
 }
 
 /** What failed, and how it is run alone. */
-function describeFailures({ logger }: Vitest, checks: readonly CheckResult[], failures: readonly Failure[]): void {
-  if (checks.length + failures.length > 0) say('\nFailures:')
-  for (const { name, output } of checks) say(`✗ ${name}\n${output}\nAlone: npm run check\n`)
+function describeFailures({ logger }: Vitest, failures: readonly Failure[]): void {
+  if (failures.length > 0) say('\nFailures:')
   const format: FailureFormat = {
     root,
     format: (error, project) => logger.formatError(error, project ? { project } : {}),

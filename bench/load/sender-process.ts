@@ -1,9 +1,8 @@
+// A separate process, so that the cost of sending never counts against the side that is measured.
 import { forgeDeliveries } from './forged-deliveries.ts'
 import { type LoadReport, sendClosed, sendOpen } from './load.ts'
 import type { SenderOrder } from './sender.ts'
 import { type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
-
-// A separate process, so that the cost of sending never counts against the side that is measured.
 
 let url = ''
 let deliveries: SignedDelivery[] = []

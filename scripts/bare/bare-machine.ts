@@ -9,6 +9,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -18,6 +19,8 @@ import { cacheFolder } from '../mongod/provision-mongod.mjs'
 const RELEASE = 'bookworm'
 /** Besides Node.js: what the README asks for, and what the download of MongoDB needs. */
 const PACKAGES = ['git', 'ca-certificates', 'python3-pip', 'libcurl4']
+
+const KEPT_MS = 30 * 86_400_000
 
 /** Mounts what every machine has, then waits as its first process: it reaps orphans, and its end ends all the others. */
 const BOOT = `
@@ -60,14 +63,14 @@ export function bareMachineFault(): string | undefined {
   return missing && `${missing} is missing (Debian's packages debootstrap and util-linux have what is needed)`
 }
 
-/** Makes a Debian with a user `stranger`. The first call on a machine takes a minute, later ones unpack a kept copy. */
+/** Makes a Debian with a user `stranger`. The first call of a month takes a minute, later ones unpack a kept copy. */
 export async function openBareMachine(say: (line: string) => void): Promise<BareMachine> {
   const cache = cacheFolder(process.env)
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'bare-')) // not /tmp, which may not allow devices
   const tarball = join(cache, `debian-${RELEASE}-${process.arch}-${PACKAGES.join('-')}.tgz`)
-  if (!existsSync(tarball)) {
-    say(`Making ${tarball} with debootstrap (once) …`)
+  if (!isNew(tarball)) {
+    say(`Making ${tarball} with debootstrap (once a month) …`)
     makeTarball(folder, tarball)
   } else execFileSync('tar', ['-xzf', tarball, '-C', folder])
   execFileSync('chroot', [folder, 'useradd', '--create-home', '--shell', '/bin/bash', 'stranger'])
@@ -105,6 +108,12 @@ export async function openBareMachine(say: (line: string) => void): Promise<Bare
       else rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Younger than a month: Debian's updates are what a stranger's machine has, too. */
+function isNew(tarball: string): boolean {
+  const made = statSync(tarball, { throwIfNoEntry: false })
+  return made !== undefined && Date.now() - made.mtimeMs < KEPT_MS
 }
 
 function makeTarball(folder: string, tarball: string): void {

@@ -9,13 +9,6 @@ export interface Check {
   readonly command: readonly string[]
 }
 
-/** The result of a check. */
-export interface CheckResult {
-  readonly name: string
-  readonly passed: boolean
-  readonly output: string
-}
-
 /**
  * Checks lint rules, format, types, dead code and commit messages. With `fix`, lint and format problems are fixed where
  * that is safe.
@@ -47,9 +40,9 @@ function typesOf(project: string, name: string): readonly string[] {
   ]
 }
 
-/** Runs all checks in parallel and reports the result of each, with the output of those that failed. */
-export function runChecks(repository: string, list: readonly Check[], say: Say): Promise<CheckResult[]> {
-  return Promise.all(
+/** Runs all checks in parallel and reports the result of each, with the output of those that failed. Returns how many failed. */
+export async function runChecks(repository: string, list: readonly Check[], say: Say): Promise<number> {
+  const passed = await Promise.all(
     list.map(async ({ name, command: [tool = '', ...args] }) => {
       const started = performance.now()
       const child = spawn(process.execPath, [join(repository, tool), ...args], {
@@ -60,9 +53,9 @@ export function runChecks(repository: string, list: readonly Check[], say: Say):
       const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit])
       const seconds = ((performance.now() - started) / 1_000).toFixed(1)
       say(`${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)`)
-      const output = `${stdout}${stderr}`.trimEnd()
-      if (code !== 0) say(output)
-      return { name, passed: code === 0, output }
+      if (code !== 0) say(`${stdout}${stderr}`.trimEnd())
+      return code === 0
     }),
   )
+  return passed.filter((one) => !one).length
 }

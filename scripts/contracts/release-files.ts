@@ -1,12 +1,12 @@
 import { existsSync, globSync } from 'node:fs'
-import { cp, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
 import { describeHandler } from './describe-handler.ts'
 
 /**
  * The providers of internal procedures, each with what describes it. `npm run fix` writes each description to
- * `contracts/<provider>.json`, and a release has it under the same name.
+ * `contracts/<provider>.json`.
  */
 export const DESCRIPTIONS: Readonly<Record<string, () => FulfilmentDescription>> = {
   fulfilment: describeFulfilment,
@@ -36,15 +36,12 @@ export function describedText(description: FulfilmentDescription): string {
 }
 
 /**
- * Records what consumers rely on in a release: the contracts, and the descriptions of the internal procedures.
+ * Records what consumers rely on in a release: the contracts.
  * @throws if the release was recorded before, because its callers no longer change
  */
 export async function recordRelease(contracts: string, version: string): Promise<void> {
   const folder = join(contracts, 'releases', version)
   await mkdir(join(contracts, 'releases'), { recursive: true })
   await mkdir(folder)
-  for (const [provider, describe] of Object.entries(DESCRIPTIONS)) {
-    await writeFile(join(folder, `${provider}.json`), describedText(describe()))
-  }
   for (const name of contractNames(contracts)) await cp(join(contracts, name), join(folder, name))
 }

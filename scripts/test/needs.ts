@@ -18,15 +18,21 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/contract/java-consumer.provider.test.ts', tools: ['maven'] },
   { files: 'test/contract/python-consumer.provider.test.ts', tools: ['pact-python'] },
   { files: 'test/fault/clocks.fault.test.ts', tools: ['faketime'] },
+  { files: 'test/fault/{overload,partition,soak}.fault.test.ts', tools: ['proc'] },
+  { files: 'test/fault/scarcity.fault.test.ts', tools: ['prlimit'] },
   { files: 'test/fault/handler-{behind-gateways,kill}.fault.test.ts', tools: ['postgresql'], partly: true },
   { files: 'test/kubernetes.test.ts', tools: ['kubernetes-validate'], partly: true },
   { files: 'test/system/python-library.system.test.ts', tools: ['fastapi'] },
   { files: 'test/system/examples.system.test.ts', tools: ['fastapi', 'postgresql'], partly: true },
+  { files: 'test/system/examples.system.test.ts', tools: ['proc'] },
   { files: 'test/system/first-handler.system.test.ts', tools: ['curl'] },
   { files: 'test/system/packed-*.system.test.ts', tools: ['node20', 'node22'], partly: true },
   { files: 'test/system/packed-handler.system.test.ts', tools: ['postgresql'], partly: true },
-  { files: 'packages/handler/src/init/*.mongo.test.ts', tools: ['postgresql'] },
-  { files: 'packages/handler/src/{*,http/*,outbox/*,trpc/*}.mongo.test.ts', tools: ['postgresql'], partly: true },
+  { files: 'packages/handler/src/init/new-indexes.mongo.test.ts', tools: ['postgresql'] },
+  {
+    files: 'packages/handler/src/{*,http/*,init/run-init,outbox/*,trpc/*}.mongo.test.ts',
+    ...{ tools: ['postgresql'], partly: true },
+  },
 ]
 
 /** What takes minutes. Whole runs leave it out, but in CI. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestContext } from 'vitest'
@@ -19,6 +19,8 @@ interface Tool {
   readonly optional?: true
 }
 
+// No npm package is asked for a browser: those that carry one serve Lambda's Linux, without macOS or Debian's libraries, and
+// the others download one from a host that is no package registry.
 const BROWSERS = [
   ...['/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/chromium-browser'],
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
@@ -61,12 +63,23 @@ const TOOLS = {
     find: findPostgres,
     cure: 'Debian: apt-get install postgresql; macOS: brew install postgresql',
   },
+  proc: {
+    title: "Linux's /proc",
+    find: async () => (existsSync('/proc/self/fd') ? '/proc' : null),
+    cure: 'run it on Linux',
+  },
+  prlimit: {
+    title: 'prlimit',
+    find: async () => ((await answers('prlimit', ['--version'])) ? 'prlimit' : null),
+    cure: 'Debian: apt-get install util-linux',
+  },
   faketime: { title: 'libfaketime', find: findFaketime, cure: 'Debian: apt-get install faketime' },
   tlc: {
     title: 'TLC, which Java runs and Maven fetches,',
     find: async (env) => {
       const found = await provideTlc(env)
-      return 'jar' in found ? found.jar : null
+      if ('missing' in found) throw new Error(found.missing)
+      return found.jar
     },
     cure: 'Debian: apt-get install maven; macOS: brew install maven',
   },
@@ -102,10 +115,14 @@ export async function findTools(names: readonly ToolName[]): Promise<ReadonlyMap
   return new Map(found)
 }
 
-/** What the users of a tool need to run it, such as its path. Null if it does not answer. */
+/** What the users of a tool need to run it, such as its path. Null if it does not answer; prints why a download failed. */
 export async function findTool(name: ToolName): Promise<string | null> {
   const known = alreadyFound()[name]
-  return known === undefined ? TOOLS[name].find(process.env).catch(() => null) : known
+  if (known !== undefined) return known
+  return TOOLS[name].find(process.env).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') console.error(`${TOOLS[name].title}: ${error.message}`)
+    return null
+  })
 }
 
 /**

@@ -47,7 +47,6 @@ async function refusal(service: Service, changed: Readonly<Record<string, string
 const SAMPLE = 'CHANGEME-changeme-CHANGEME-changeme'
 const WRONG = {
   both: {
-    MAX_STARTS: ['8', 'no longer exists: set MAX_CRASHES instead'],
     MONGODB_URI: [null, 'is not set'],
     SERVICE_TOKEN_SECRET: [SAMPLE, 'is a sample placeholder'],
     ENCRYPTION_KEYS_FILE: ['/nowhere/canary-of-keys', 'cannot be read (ENOENT)'],

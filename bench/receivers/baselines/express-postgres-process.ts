@@ -1,9 +1,8 @@
+// A simple receiver that stores each payment once in PostgreSQL: verify, and then the key and the payment in one
+// transaction. Express, the driver and the library have their default settings.
 import express from 'express'
 import pg from 'pg'
 import Stripe from 'stripe'
-
-// A simple receiver that stores each payment once in PostgreSQL: verify, and then the key and the payment in one
-// transaction. Express, the driver and the library have their default settings.
 
 const { NAIVE_DATABASE_URL, NAIVE_SECRET = '' } = process.env
 

@@ -1,12 +1,11 @@
+// A simple receiver that does the whole way before it answers: verify, store the event, pay the order, write the receipt,
+// mark the event as done. A repeated delivery of an event that is not done does it again; a crash before the receipt loses the
+// receipt. Express, the driver and the library have their default settings, except for the write concern.
 import { appendFile } from 'node:fs/promises'
 import express from 'express'
 import { MongoClient, MongoServerError } from 'mongodb'
 import Stripe from 'stripe'
 import { DURABLE } from '../receiver.ts'
-
-// A simple receiver that does the whole way before it answers: verify, store the event, pay the order, write the receipt,
-// mark the event as done. A repeated delivery of an event that is not done does it again; a crash before the receipt loses the
-// receipt. Express, the driver and the library have their default settings, except for the write concern.
 
 const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '', NAIVE_RECEIPTS = '' } = process.env
 const DUPLICATE_KEY = 11_000

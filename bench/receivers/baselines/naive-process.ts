@@ -1,10 +1,9 @@
+// A simple receiver with the provider's own library: verify, insert, answer. Express, the driver and the library have
+// their default settings, except for the write concern.
 import express from 'express'
 import { MongoClient, MongoServerError } from 'mongodb'
 import Stripe from 'stripe'
 import { DURABLE } from '../receiver.ts'
-
-// A simple receiver with the provider's own library: verify, insert, answer. Express, the driver and the library have
-// their default settings, except for the write concern.
 
 const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '' } = process.env
 const DUPLICATE_KEY = 11_000

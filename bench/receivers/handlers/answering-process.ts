@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-
 // A handler that does nothing: it reads the call and answers 200, or not at all if it is called at /slow.
+import { createServer } from 'node:http'
 
 const server = createServer((request, response) => {
   request.resume().once('end', () => {

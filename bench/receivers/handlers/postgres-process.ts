@@ -1,8 +1,7 @@
+// A service with @oncehook/handler that stores each payment in PostgreSQL.
 import { createHandler } from '@oncehook/handler'
 import { type PostgresTransaction, postgres } from '@oncehook/handler/postgres'
 import pg from 'pg'
-
-// A service with @oncehook/handler that stores each payment in PostgreSQL.
 
 const { HANDLER_DATABASE_URL, HANDLER_SECRET = '' } = process.env
 

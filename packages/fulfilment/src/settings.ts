@@ -6,7 +6,6 @@ import {
 } from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
-import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
 import { secretProblem } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
@@ -79,7 +78,6 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
       return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
     }),
   )
-  attempt(() => refuseRemovedSettings(env))
   const serviceKeys = createServiceKeysSource(env, 'verify')
   const keys = attempt(() => serviceKeys.read()) ?? []
   const encryptionKeys = createEncryptionKeysSource(env)

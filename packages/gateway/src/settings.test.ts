@@ -53,14 +53,6 @@ describe('readGatewaySettings', () => {
     expect(problemsOf({ ...needed, ...env })).toEqual([])
   })
 
-  it('refuses settings that are gone, also from a file, and takes an empty one', () => {
-    const settings = { HEADERS_TIMEOUT_MS: '5000', MAX_STARTS_FILE: '/run/secrets/starts', SERVICE_TOKEN_BINDING: '' }
-    expect(problemsOf({ ...needed, ...settings })).toEqual([
-      'HEADERS_TIMEOUT_MS no longer exists: remove it. The head of a request always has 5 s',
-      'MAX_STARTS_FILE no longer exists: set MAX_CRASHES instead',
-    ])
-  })
-
   it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {
     expect(problemsOf({ ...needed, WORKERS })).toEqual(['WORKERS must be a whole number from 1 to 64, or auto'])
   })

@@ -7,7 +7,6 @@ import {
 import type { FileSource } from '@oncehook/kernel/file-source'
 import type { TlsPair } from '@oncehook/kernel/http/tls/tls-files'
 import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls/tls-sources'
-import { refuseRemovedSettings } from '@oncehook/kernel/removed-settings'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
   collectProblems,
@@ -129,7 +128,6 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
 export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
-  attempt(() => refuseRemovedSettings(env))
   if (settings) attempt(() => checkTestEvents(settings, env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
   attempt(() => serviceKeys.read())

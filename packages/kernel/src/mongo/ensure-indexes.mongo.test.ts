@@ -26,7 +26,7 @@ const ensure = (db: Db, ...indexes: NeededIndex[]): Promise<void> =>
 const problemsOf = (work: Promise<void>) => work.then(() => [], problemsIn)
 
 describe('buildsIn', () => {
-  it('names the indexes that any shard is building', () => {
+  it('names the indexes that are being built', () => {
     const stats = [
       { storageStats: {} },
       { storageStats: { indexBuilds: ['by_event'] } },

@@ -52,7 +52,7 @@ export async function insertOrder(
     if (!isLive(made)) throw new Error('The upsert returned no order')
     return made
   } catch (error) {
-    // mongos may hide that no majority confirmed it: the order with this id may still be rolled back.
+    // The order with this id may still be rolled back, if no majority has it.
     if (isDuplicateKey(error) && (await isStored(orders, order._id))) return null
     throw toUnavailable(error) ?? error
   }

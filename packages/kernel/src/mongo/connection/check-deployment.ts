@@ -1,21 +1,14 @@
 import type { Db, Document } from 'mongodb'
 import { SettingsError } from '../../settings.ts'
 
-// The wire version of MongoDB 8.0. The replies of an older mongos can hide that no majority has confirmed a write.
-const MIN_MONGOS_VERSION = 25
-
 /**
- * Checks that the server is the primary of a replica set, or a mongos.
- * @throws SettingsError for a standalone server, a mongos older than 8.0, and a direct connection to a node that knows
- * another primary
+ * Checks that the server is the primary of a replica set.
+ * @throws SettingsError for a standalone server, a mongos, and a direct connection to a node that knows another primary
  * @throws Error while the node is not a primary, because an election may change this
  */
 export async function checkDeployment(db: Db): Promise<void> {
   const hello = await askHello(db)
-  if (isMongos(hello)) {
-    if (hello.maxWireVersion >= MIN_MONGOS_VERSION) return
-    throw new SettingsError(['MONGODB_URI names a mongos older than MongoDB 8.0: name a replica set'])
-  }
+  if (hello.msg === 'isdbgrid') throw new SettingsError(['MONGODB_URI names a mongos: name a replica set'])
   if (typeof hello.setName !== 'string') {
     throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is required, one member is enough'])
   }
@@ -32,15 +25,11 @@ export async function checkDeployment(db: Db): Promise<void> {
 /** Throws unless the node accepts writes now. */
 export async function assertWritable(db: Db): Promise<void> {
   const hello = await askHello(db)
-  if (hello.isWritablePrimary !== true && !isMongos(hello)) throw notWritable()
+  if (hello.isWritablePrimary !== true) throw notWritable()
 }
 
 function askHello(db: Db): Promise<Document> {
   return db.command({ hello: 1 })
-}
-
-function isMongos(hello: Document): boolean {
-  return hello.msg === 'isdbgrid'
 }
 
 function notWritable(): Error {
