@@ -1,11 +1,13 @@
 import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
 import { CURRENCIES, decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/currencies'
-import { toAdyenUnits } from '@oncehook/webhooks/signing/adyen/adyen-units'
+import { toUnitsOf } from '@oncehook/webhooks/signing/provider-units'
 import { describe, expect, it } from 'vitest'
 import { minorUnits } from '../packages/webhooks/src/events/money.ts'
 import { minorUnitsOfAdyen } from '../packages/webhooks/src/schemes/adyen/adyen-money.ts'
+import { minorUnitsOfCheckout } from '../packages/webhooks/src/schemes/payments/checkout.ts'
+import { isoUnitsOfStripe } from '../packages/webhooks/src/schemes/payments/stripe.ts'
 
-// Its digits show every number of decimals from none to four, and Adyen can express it in each of its units.
+// Its digits show every number of decimals from none to four, and each provider can express it in its units.
 const UNITS = 1_234_500
 
 /** The amount as a decimal of ISO 4217, without the functions under test. */
@@ -33,8 +35,12 @@ describe('the minor unit of each currency of an order is that of ISO 4217', () =
     expect(wrong((currency) => toDecimal(UNITS, currency) === decimalOf(currency))).toEqual([])
   })
 
-  it('after the way through the units of Adyen', () => {
-    const back = (currency: string) => minorUnitsOfAdyen(toAdyenUnits(UNITS, currency), currency)
+  it.each([
+    ['Adyen', minorUnitsOfAdyen],
+    ['Checkout.com', minorUnitsOfCheckout],
+    ['Stripe', isoUnitsOfStripe],
+  ] as const)('after the way through the units of %s', (provider, read) => {
+    const back = (currency: string) => read(toUnitsOf(provider, UNITS, currency), currency)
     expect(wrong((currency) => back(currency) === UNITS)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { jsonReader } from '../../events/event-reader.ts'
-import { minorUnitsOfText } from '../../events/money.ts'
+import { isoUnits, minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { bodySignature } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
@@ -29,9 +29,21 @@ export const checkout = defineScheme(
       type: body.type,
       objectId: at('/data/id'),
       orderId: at('/data/reference'),
-      amount: minorUnitsOfText(at('/data/amount')),
+      amount: minorUnitsOfCheckout(at('/data/amount'), at('/data/currency')),
       currency: at('/data/currency'),
       occurredAt: body.created_on,
     })),
   },
 )
+
+/**
+ * Where Checkout.com's minor units differ from ISO 4217: decimals of both. Every currency that its page names neither as
+ * whole nor as thousandths counts in hundredths (checkout.com/docs/payments/accept-payments/format-the-amount-value).
+ */
+const DECIMALS = { CLF: [2, 4], CLP: [2, 0], UYI: [2, 0], UYW: [2, 4] } as const
+
+/** The minor units, by ISO 4217, of an amount from Checkout.com; null if it is invalid, undefined if there is none. */
+export function minorUnitsOfCheckout(value: unknown, currency: unknown): number | null | undefined {
+  const units = minorUnitsOfText(value)
+  return typeof units === 'number' ? isoUnits(units, { currency, decimals: DECIMALS }) : units
+}

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../payment-event.ts'
+import { toUnitsOf } from '../provider-units.ts'
 import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 import { readHexSecret } from '../secret-bytes.ts'
-import { toAdyenUnits } from './adyen-units.ts'
 
 const transfer = 'balancePlatform.transfer.updated'
 const types: PaymentTypes = { succeeded: `${transfer}.booked`, failed: `${transfer}.failed` }
@@ -23,7 +23,7 @@ function toBody(event: SchemeEvent): object {
   const isTransfer = event.type.startsWith(`${transfer}.`)
   const data = {
     accountHolder: { id: 'AH00000000000000000000001' },
-    amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
+    amount: { currency: event.currency, value: toUnitsOf('Adyen', event.amount, event.currency) },
     balancePlatform: 'Oncehook',
     category: 'bank',
     direction: 'incoming',

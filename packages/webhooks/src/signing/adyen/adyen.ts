@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { readJson, writeJson } from '../json-body.ts'
 import type { PaymentEvent, PaymentTypes } from '../payment-event.ts'
+import { toUnitsOf } from '../provider-units.ts'
 import { toSchemeEvent } from '../scheme-event.ts'
 import { readHexSecret } from '../secret-bytes.ts'
 import { type Seal, type Signer, SigningError, type SigningRequest } from '../signer.ts'
-import { toAdyenUnits } from './adyen-units.ts'
 
 const types: PaymentTypes = { succeeded: 'AUTHORISATION.true', failed: 'AUTHORISATION.false' }
 
@@ -38,7 +38,7 @@ function toItem(event: PaymentEvent): Item {
   const failed = success === 'false'
   return {
     additionalData: { authCode: '1234', cardSummary: '7777', expiryDate: '12/2030' },
-    amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
+    amount: { currency: event.currency, value: toUnitsOf('Adyen', event.amount, event.currency) },
     eventCode,
     eventDate: at,
     merchantAccountCode: 'OncehookECOM',

@@ -1,5 +1,6 @@
 import { bodyMac } from '../body-mac.ts'
 import type { PaymentTypes } from '../payment-event.ts'
+import { toUnitsOf } from '../provider-units.ts'
 import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'payment_captured', failed: 'payment_declined' }
@@ -14,7 +15,7 @@ function toBody({ id, type, failed, at, ...event }: SchemeEvent): object {
     id: event.paymentId,
     action_id: `act_${id}`,
     reference: event.orderId,
-    amount: event.amount,
+    amount: toUnitsOf('Checkout.com', event.amount, event.currency),
     currency: event.currency,
     response_code: failed ? '20005' : '10000',
     response_summary: failed ? 'Declined - Do Not Honour' : 'Approved',

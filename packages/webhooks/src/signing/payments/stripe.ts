@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../payment-event.ts'
+import { toUnitsOf } from '../provider-units.ts'
 import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 import { type HeaderLine, type SigningRequest, toSeconds } from '../signer.ts'
 
@@ -36,11 +37,12 @@ function toBody(event: SchemeEvent): object {
 
 function toPaymentIntent(event: SchemeEvent): object {
   const succeeded = event.type === types.succeeded
+  const amount = toUnitsOf('Stripe', event.amount, event.currency)
   return {
     id: event.paymentId,
     object: 'payment_intent',
-    amount: event.amount,
-    amount_received: succeeded ? event.amount : 0,
+    amount,
+    amount_received: succeeded ? amount : 0,
     created: event.seconds,
     currency: event.currency.toLowerCase(),
     last_payment_error: event.failed ? cardDeclined : null,
