@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -186,5 +187,35 @@ describe('an address that causes useless downloads of certificates', () => {
     for (const certificate of [1, 2, 3, 4]) outcomes.push(await outcomeOf('203.0.113.81', certificate))
     expect(outcomes).toEqual(['refused', 'refused', 'refused', 'undecided'])
     expect(await outcomeOf('203.0.113.82', 5)).toBe('refused')
+  })
+})
+
+describe('a raw body', () => {
+  const { secret, now, headers, body } = files.find(({ scheme }) => scheme === 'stripe')?.cases[0] ?? ({} as never)
+  const bytes = Uint8Array.from(Buffer.from(body, 'base64'))
+  const foreign = (code: string): never => runInNewContext(`(bytes) => ${code}`)([...bytes]) as never
+
+  it.each<[string, Uint8Array | ArrayBuffer | string]>([
+    ['text', new TextDecoder().decode(bytes)],
+    ['a Buffer', Buffer.from(bytes)],
+    ['a Uint8Array', bytes],
+    ['a part of a larger buffer', new Uint8Array([0, ...bytes, 0]).subarray(1, -1)],
+    ['an ArrayBuffer, as a request of the fetch standard has it', bytes.buffer],
+    ['a Uint8Array of another realm', foreign('Uint8Array.from(bytes)')],
+    ['an ArrayBuffer of another realm', foreign('Uint8Array.from(bytes).buffer')],
+    ['a DataView', new DataView(bytes.buffer) as never],
+  ])('may be %s', async (_, rawBody) => {
+    const verifier = createVerifier({ scheme: 'stripe', secrets: secret }, { now: () => now * 1_000 })
+    expect((await verifier.verify({ rawBody, headers: headers.flat() })).outcome).toBe('verified')
+  })
+
+  it.each([
+    ['a parsed object', JSON.parse(Buffer.from(bytes).toString())],
+    ['a list of numbers', [...bytes]],
+    ['a Buffer that was serialised', JSON.parse(JSON.stringify(Buffer.from(bytes)))],
+    ['nothing', undefined],
+  ])('that is %s is an error that says what it must be', async (_, rawBody) => {
+    const verifier = createVerifier({ scheme: 'stripe', secrets: secret })
+    await expect(verifier.verify({ rawBody, headers: [] })).rejects.toThrow('the bytes or the text of the body')
   })
 })

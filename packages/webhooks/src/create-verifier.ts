@@ -6,6 +6,7 @@ import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import { overloaded } from './errors.ts'
 import type { WebhookEvent } from './event.ts'
 import type { Provider } from './provider.ts'
+import { bytesOf } from './raw-bytes.ts'
 import { type DeliveryHeaders, rawHeadersOf } from './raw-headers.ts'
 import { type HandshakeAnswer, type ProviderSettings, UNSIGNED } from './schemes/scheme.ts'
 import { SCHEMES } from './schemes/schemes.ts'
@@ -43,7 +44,7 @@ export class VerifierSettingsError extends Error {
 /** A delivery as it was received. */
 export interface ReceivedDelivery {
   /** The exact body as bytes or text, never a parsed object. */
-  readonly rawBody: Uint8Array | string
+  readonly rawBody: Uint8Array | ArrayBuffer | string
   readonly headers: DeliveryHeaders
   /** The URL or the path of the request. Some schemes sign its query. Default: no query. */
   readonly url?: string
@@ -143,13 +144,10 @@ function makeProvider(
 }
 
 function toDelivery({ rawBody, headers, url = '', from }: ReceivedDelivery): Delivery {
-  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
+  const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody, 'utf8') : bytesOf(rawBody)
+  if (bytes === null) {
     throw new TypeError('rawBody must be the bytes or the text of the body as it was received, not what was parsed')
   }
-  const bytes =
-    typeof rawBody === 'string'
-      ? Buffer.from(rawBody, 'utf8')
-      : Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   const delivery = { rawBody: bytes, rawHeaders: rawHeadersOf(headers), query: queryOf(url) }
   return from === undefined ? delivery : { ...delivery, from }
 }

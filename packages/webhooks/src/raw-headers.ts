@@ -7,8 +7,9 @@ export type DeliveryHeaders =
 /** The headers as names and values alternately. Repeated lines stay separate if the source has them separate. */
 export function rawHeadersOf(headers: DeliveryHeaders): readonly string[] {
   if (isIterable(headers)) return Array.from<string | readonly string[]>(headers).flat()
-  return Object.entries(headers).flatMap(([name, value = []]) =>
-    typeof value === 'string' ? [name, value] : value.flatMap((line) => [name, line]),
+  return Object.entries<unknown>(headers).flatMap(([name, value]) =>
+    // Cloud functions have null for no value, and serverless-http has a number for the length.
+    [value ?? []].flat().flatMap((line) => [name, String(line)]),
   )
 }
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { runInNewContext } from 'node:vm'
 import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
@@ -162,7 +163,11 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     ['an error with the status 200', Object.assign(new Error('Not JSON'), { status: 200 })],
     ['an error with the status 410', Object.assign(new Error('Gone'), { statusCode: 410 })],
     ['nothing', undefined],
-  ])('answers 500 when a handler fails with %s', async (_, failure) => {
+    ['a frozen error', Object.freeze(new Error('The database is unavailable'))],
+    ['an error without new properties', Object.preventExtensions(new Error('The database is unavailable'))],
+    ['a sealed error', Object.seal(new TypeError('The database is unavailable'))],
+    ['an error of another realm', runInNewContext('new Error("The database is unavailable")')],
+  ])('answers 500, and lives, when a handler fails with %s', async (_, failure) => {
     await using server = await serve(await mount(stripe, () => Promise.reject(failure)))
     expect((await post(server.url, sentOf(genuine))).status).toBe(500)
   })
@@ -295,6 +300,52 @@ describe('a body parser before the adapter', () => {
     expect((await post(server.url, sentOf(genuine))).status).toBe(200)
     expect(onVerified).toHaveBeenCalledTimes(1)
   })
+
+  it('may keep the raw bytes beside the parsed body, as Google Cloud Functions and NestJS do', async () => {
+    const verify = (request: IncomingMessage, _response: unknown, rawBody: Buffer) =>
+      Object.assign(request, { rawBody })
+    const parser = express.json({ verify })
+    const app = express().post('/webhooks', parser, expressWebhook(stripe, vi.fn()))
+    await using server = await serve(createServer(app))
+    expect((await post(server.url, sentOf(genuine))).status).toBe(200)
+  })
+
+  it.each<[string, BufferEncoding | undefined]>([
+    ['utf8', 'utf8'],
+    ['latin1', 'latin1'],
+    ['no name', undefined],
+  ])(
+    'that has called setEncoding with %s is an error that says so, on Express, Koa and Fastify',
+    async (_, encoding) => {
+      const decoded = (request: IncomingMessage) => request.setEncoding(encoding as BufferEncoding)
+      const messages: unknown[] = []
+      const note = (error: Error) => messages.push(error.message)
+      const onExpress = express().set('env', 'test')
+      onExpress.post('/webhooks', (request, _response, next) => {
+        decoded(request)
+        next()
+      })
+      onExpress.post('/webhooks', (request, response, next) =>
+        expressWebhook(stripe, vi.fn())(request, response, (error) => {
+          note(error as Error)
+          next(error)
+        }),
+      )
+      const onKoa = new Koa().use((ctx, next) => {
+        decoded(ctx.req)
+        return next()
+      })
+      onKoa.use(koaWebhook(stripe, vi.fn())).on('error', note)
+      const onFastify = fastify().addHook('onRequest', async ({ raw }) => void decoded(raw))
+      onFastify.addHook('onError', async (_request, _reply, error) => void note(error))
+      await onFastify.register(fastifyWebhook(stripe, vi.fn()), { prefix: '/webhooks' }).ready()
+      for (const listener of [createServer(onExpress), createServer(onKoa.callback()), onFastify.server]) {
+        await using server = await serve(listener)
+        expect((await post(server.url, sentOf(genuine))).status).toBe(500)
+      }
+      expect(messages).toEqual(Array(3).fill(expect.stringContaining('setEncoding')))
+    },
+  )
 
   it('still parses the bodies of the other routes of Fastify', async () => {
     const app = fastify()

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import type { Verifier } from '../create-verifier.ts'
 import type { DeliveryHeaders } from '../raw-headers.ts'
 import type { Handshake, Refused, Undecided, Unreadable, Verified } from '../verification.ts'
@@ -99,17 +100,22 @@ export function createResponder(
 }
 
 /**
- * Frameworks answer with the status that an error carries, even with 200: the provider would not deliver again.
+ * Frameworks answer with the status that an error carries, even with 200: the provider would not deliver again. And they
+ * write to the error: Koa fails at one that is frozen, and the process ends.
  * @throws what `call` throws, or an error without a status instead
  */
 async function withoutStatus<Result>(call: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await call()
   } catch (error) {
-    if (error instanceof Error && !('status' in error) && !('statusCode' in error)) throw error
-    const reason = error instanceof Error ? error.message : 'it threw something that is not an error'
+    if (isPlainError(error)) throw error
+    const reason = types.isNativeError(error) ? error.message : 'it threw something that is not an error'
     throw new Error(`The webhook handler failed: ${reason}`, { cause: error })
   }
+}
+
+function isPlainError(error: unknown): boolean {
+  return error instanceof Error && Object.isExtensible(error) && !('status' in error) && !('statusCode' in error)
 }
 
 function addressOf(from: string | null | undefined): { readonly from?: string } {

@@ -5,6 +5,8 @@ import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 export interface ExpressRequest extends NodeRequest {
   /** Used if it holds bytes, from `express.raw()`. */
   readonly body?: unknown
+  /** Used if it holds bytes, from Google Cloud Functions, Firebase, or NestJS with `rawBody: true`. */
+  readonly rawBody?: unknown
   /** The address that Express finds, by its setting `trust proxy`. */
   readonly ip?: string | undefined
 }
@@ -30,7 +32,8 @@ export const expressWebhook: Adapter<ExpressRequest, ExpressHandler> = (verifier
   const respond = createResponder(verifier, onVerified, options)
   return async (request, response, next) => {
     try {
-      const known = { body: request.body, readFrom: () => options?.from?.(request) }
+      const parsed = [request.body, request.rawBody]
+      const known = { parsed, readFrom: () => options?.from?.(request) }
       const { status, headers, body } = await respond(fromNodeRequest(request, known))
       response.writeHead(status, { ...headers })
       response.end(body ?? undefined)
