@@ -19,7 +19,10 @@ describe('explain, of an address, a query or headers', () => {
       ['http://pay.example.com/api/webhooks/shop', 'http or https'],
       ['https://pay.example.com/api/webhooks/shop/', 'trailing slash'],
       ['https://www.pay.example.com/api/webhooks/shop', 'different host'],
-      ['https://pay.example.com:8080/api/webhooks/shop', 'different or omitted port'],
+      // Twilio itself signs some URLs without their port.
+      ...(scheme === 'twilio'
+        ? []
+        : [['https://pay.example.com:8080/api/webhooks/shop', 'different or omitted port'] as const]),
     ] as const) {
       const told = await expectProved({ ...one, settings: { ...one.settings, publicUrl } }, 'url')
       expect(told).toContain(message)

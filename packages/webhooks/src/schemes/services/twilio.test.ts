@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
+import twilioLibrary from 'twilio'
 import { describe, expect, it } from 'vitest'
 import type { Delivery, VerifiedDelivery } from '../../delivery.ts'
 import { makeProvider, onlyEvent } from '../../testing/make-provider.ts'
@@ -64,5 +65,99 @@ describe('twilio', () => {
       verdictOf(deliveryOf({ form: `a=${'x'.repeat(length)}`, signed: `a${'x'.repeat(length)}` }))
     expect(await long(65_534)).toHaveProperty('secretId')
     expect(await long(65_535)).toEqual({ refused: 'body_too_large' })
+  })
+})
+
+describe('a delivery of Twilio whose URL is spelled otherwise than in the settings', () => {
+  const host = 'https://pay.example.com'
+  const params = { CallSid: 'CA1', From: '+14158675309' }
+
+  interface Spelled {
+    readonly configured: string
+    readonly signed: string
+    /** As it was received. */
+    readonly query?: string
+    readonly signedQuery?: string
+  }
+
+  /** The verdict of Twilio's library, and ours with the id of the event. */
+  async function judge({ configured, signed: signedUrl, query = '', signedQuery = query }: Spelled) {
+    const at = (url: string, rest: string): string => (rest === '' ? url : `${url}?${rest}`)
+    const signature = twilioLibrary.getExpectedTwilioSignature(secret, at(signedUrl, signedQuery), params)
+    const own = makeProvider({ settings: { scheme: 'twilio', publicUrl: configured }, secrets: [{ value: secret }] })
+    const rawBody = Buffer.from(new URLSearchParams(params).toString())
+    const delivery = { rawBody, rawHeaders: ['x-twilio-signature', signature], query }
+    const verdict = await own.verify(delivery, Date.now(), fetch)
+    return {
+      library: twilioLibrary.validateRequest(secret, signature, at(configured, query), params),
+      ours: !('refused' in verdict),
+      id: 'refused' in verdict ? undefined : onlyEvent(own.readEvents(verdict)).id,
+    }
+  }
+
+  it.each<readonly [string, Spelled]>([
+    ['another port, signed without it', { configured: `${host}:8443/tw`, signed: `${host}/tw` }],
+    ['another port, signed with it', { configured: `${host}:8443/tw`, signed: `${host}:8443/tw` }],
+    ['no port, signed with the default one', { configured: `${host}/tw`, signed: `${host}:443/tw` }],
+    ['the default port, signed without it', { configured: `${host}:443/tw`, signed: `${host}/tw` }],
+    [
+      'plain http, signed with port 80',
+      { configured: 'http://pay.example.com/tw', signed: 'http://pay.example.com:80/tw' },
+    ],
+    [
+      'the host in capitals, signed in small letters',
+      { configured: 'https://Pay.Example.COM/tw', signed: `${host}/tw` },
+    ],
+    [
+      'the host in capitals, signed so',
+      { configured: 'https://Pay.Example.COM/tw', signed: 'https://Pay.Example.COM/tw' },
+    ],
+    [
+      'the host in capitals and a port, signed in small letters without it',
+      { configured: 'https://PAY.Example.com:8443/tw', signed: `${host}/tw` },
+    ],
+    ['no path, signed with a slash', { configured: host, signed: `${host}/` }],
+    ['no path, signed so', { configured: host, signed: host }],
+    [
+      'a user and a password',
+      { configured: 'https://user:pass@pay.example.com:8443/tw', signed: 'https://user:pass@pay.example.com/tw' },
+    ],
+    [
+      'an IPv6 address with a port',
+      { configured: 'https://[2001:db8::1]:8443/tw', signed: 'https://[2001:db8::1]/tw' },
+    ],
+    ['another port with a query', { configured: `${host}:8443/tw`, signed: `${host}/tw`, query: 'a=1&b=%20c' }],
+    [
+      'an apostrophe, signed as it is and received escaped',
+      { configured: `${host}/tw`, signed: `${host}/tw`, query: 'n=O%27Neil', signedQuery: "n=O'Neil" },
+    ],
+    [
+      'an apostrophe, signed escaped and received as it is',
+      { configured: `${host}/tw`, signed: `${host}/tw`, query: "n=O'Neil", signedQuery: 'n=O%27Neil' },
+    ],
+  ])('is accepted, as Twilio itself does: %s', async (_, spelled) => {
+    expect(await judge(spelled)).toMatchObject({ library: true, ours: true })
+  })
+
+  it.each<readonly [string, Spelled]>([
+    ['another host', { configured: `${host}/tw`, signed: 'https://pay.example.net/tw' }],
+    ['another port than the configured one', { configured: `${host}/tw`, signed: `${host}:8443/tw` }],
+    ['the path in capitals', { configured: `${host}/tw`, signed: `${host}/TW` }],
+    ['http for https', { configured: `${host}/tw`, signed: 'http://pay.example.com/tw' }],
+    ['another query', { configured: `${host}/tw`, signed: `${host}/tw`, query: 'n=%26', signedQuery: 'n=&' }],
+    [
+      'a fragment behind the query',
+      { configured: `${host}/tw`, signed: `${host}/tw`, query: 'n=1#x', signedQuery: 'n=1' },
+    ],
+  ])('is refused for %s', async (_, spelled) => {
+    expect((await judge(spelled)).ours).toBe(false)
+  })
+
+  it('is one event, however its query is escaped', async () => {
+    const tw = `${host}/tw`
+    const read = (query: string) => judge({ configured: tw, signed: tw, query, signedQuery: "n=O'Neil" })
+    const ids = [await read("n=O'Neil"), await read('n=O%27Neil'), await read('%6e=O%27Neil')].map(({ id }) => id)
+    expect(ids).toEqual([ids[0], ids[0], ids[0]])
+    expect(ids[0]).toMatch(/^sha256:/)
   })
 })

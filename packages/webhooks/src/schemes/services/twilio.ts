@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { parse, stringify } from 'node:querystring'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { singleHeader } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
@@ -11,7 +12,7 @@ import { PAYMENTS } from '../../events/permits.ts'
 import { publicUrl } from '../../settings/common-settings.ts'
 import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
-import { findSigner, hmac, resultOf } from '../../signatures/signature.ts'
+import { findSigner, hmac } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
@@ -26,9 +27,10 @@ const TYPES = {
 
 /**
  * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64, keyed with the auth token, over the
- * public URL with the query as received and, for a form, every name and value, sorted by name. For a JSON body the last
- * parameter of the query, `bodySHA256`, is its SHA-256. The URL is accepted with and without its default port. It signs no
- * time and no id: the id is made from the signed text. Only the items of an array (Event Streams) are CloudEvents with ids.
+ * public URL with the query and, for a form, every name and value, sorted by name. For a JSON body the last parameter of
+ * the query, `bodySHA256`, is its SHA-256. Twilio signs some URLs without their port, others with the default one, and some
+ * queries as they were configured: all that its library accepts is accepted (`validateRequest` of npm's `twilio` 6). It signs
+ * no time and no id: the id is made from the signed text. Only the items of an array (Event Streams) are CloudEvents with ids.
  */
 export const twilio = defineScheme(
   'twilio',
@@ -50,48 +52,76 @@ export const twilio = defineScheme(
         const signature = decodeBase64(value)
         if (signature === null) return { refused: 'header_malformed' }
         if (!BODY_HASH.test(query) && isTooLargeForm(rawBody)) return { refused: 'body_too_large' }
-        const signed = signedBytes(rawBody, query)
-        if (signed === null) return { refused: 'header_malformed' }
-        const signers = addresses.map((address) =>
-          findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
-        )
-        return resultOf(signers.find((signer) => signer !== null) ?? null)
+        const texts = signedTexts(rawBody, query)
+        if (texts === null) return { refused: 'header_malformed' }
+        const signersOf = (text: Buffer): (string | null)[] =>
+          addresses.map((address) =>
+            findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, text]) }),
+          )
+        return findSigned(texts, signersOf) ?? { refused: 'signature_mismatch' }
       }
     },
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
-      return ({ rawBody, query }) => {
+      return ({ rawBody, query, signedId }) => {
         if (BODY_HASH.test(query)) return readItems(rawBody, rules)
         const form = readTwilioForm(rawBody) ?? []
         // The first of repeated fields.
         const document: JsonObject = Object.fromEntries(form.toReversed())
-        // Exactly the signed text after the URL: a field that is moved into the query does not make another event.
-        const id = idOfBytes(Buffer.from(`${targetOf(query)}${textOfForm(form)}`))
-        return [normalizeEvent({ ...findInForm(document), id }, document, rules)]
+        return [normalizeEvent({ ...findInForm(document), id: signedId }, document, rules)]
       }
     },
   },
 )
 
-/** The URL as it is configured and, if it has the default port, its other form. */
-function addressesOf(url: string): readonly string[] {
-  const [, origin = '', port, path = ''] = /^(https?:\/\/(?:\[[^\]]*\]|[^/:]*))(?::(\d+))?(.*)$/.exec(url) ?? []
-  const standard = origin.startsWith('https:') ? '443' : '80'
-  if (port !== undefined && port !== standard) return [url]
-  return [`${origin}${path}`, `${origin}:${standard}${path}`]
+/**
+ * The secret that signed one of the texts. The id of the event is made from that text, whatever the query says: nobody can
+ * make two events of one signature, not even by moving a field of the form into the query.
+ */
+function findSigned(
+  texts: readonly Buffer[],
+  signersOf: (text: Buffer) => readonly (string | null)[],
+): CheckResult | undefined {
+  for (const text of texts) {
+    const secretId = signersOf(text).find((signer) => signer !== null)
+    if (secretId !== undefined && secretId !== null) return { secretId, signedId: idOfBytes(text) }
+  }
+  return undefined
 }
+
+/** The URL as it is configured and as browsers write it (the host in lower case), each with and without a port. */
+function addressesOf(url: string): readonly string[] {
+  const spellings = [url, new URL(url).href].flatMap((spelling) => {
+    const [, origin = '', port, path = ''] = PARTS.exec(spelling) ?? []
+    const standard = /^https:/i.test(origin) ? '443' : '80'
+    return [`${origin}${path}`, `${origin}:${port ?? standard}${path}`]
+  })
+  return [...new Set(spellings)]
+}
+
+const PARTS = /^(https?:\/\/(?:[^/@]*@)?(?:\[[^\]]*\]|[^/:]*))(?::(\d+))?(.*)$/i
 
 // The last parameter, so that no field of a form that is moved into the query can replace it.
 const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
 
-/** The signed bytes after the address; null if the body does not match its hash in the query, or is not a form. */
-function signedBytes(rawBody: Buffer, query: string): Buffer | null {
-  const target = targetOf(query)
+/** What may be signed after the address; null if the body does not match its hash in the query, or is not a form. */
+function signedTexts(rawBody: Buffer, query: string): readonly Buffer[] | null {
   const bodyHash = BODY_HASH.exec(query)?.[1]
-  if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? Buffer.from(target) : null
+  if (bodyHash !== undefined) {
+    return hash('sha256', rawBody, 'hex') === bodyHash ? [Buffer.from(targetOf(query))] : null
+  }
   const form = readTwilioForm(rawBody)
+  if (form === null) return null
+  const fields = textOfForm(form)
   // Encoded once: each form of the URL and each secret has a MAC of it.
-  return form === null ? null : Buffer.from(`${target}${textOfForm(form)}`)
+  return spellingsOf(query).map((spelling) => Buffer.from(`${targetOf(spelling)}${fields}`))
+}
+
+/** The query as it was received and, if they differ, as browsers and as Node's `querystring` write it. */
+function spellingsOf(query: string): readonly string[] {
+  if (/^[\w.~=&-]*$/.test(query)) return [query]
+  const escaped = query.replace(/[ "'<>]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+  return [...new Set([query, escaped, stringify(parse(query))])]
 }
 
 function targetOf(query: string): string {
