@@ -54,6 +54,11 @@ export interface Recipe {
   readonly blankSeparated?: true
   /** Times in milliseconds are valid as well as times in seconds. */
   readonly millisecondsToo?: true
+  /**
+   * Whatever cannot be mistaken is valid: digits in upper case, both alphabets of base64, no padding, blanks behind a separator,
+   * and times in milliseconds and in ISO 8601.
+   */
+  readonly lenient?: true
   /** Other header lines of every delivery, signed or required. */
   readonly lines?: readonly HeaderLine[]
   /** Returns the key for a secret. Default: its text. */
@@ -142,6 +147,11 @@ function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 
 export function accepted(recipe: Recipe, why: string, delivered: Delivered = {}): Vector {
   const { why: reason, ...rest } = write(recipe, why, delivered)
   return { why: reason, verdict: 'accepted', ...rest }
+}
+
+/** A delivery that is authentic for lenient recipes only. */
+export function lenient(recipe: Recipe, why: string, delivered: Delivered): Vector {
+  return recipe.lenient === true ? accepted(recipe, why, delivered) : refused(recipe, why, delivered)
 }
 
 /** A delivery that is not. */

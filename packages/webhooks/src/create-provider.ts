@@ -35,7 +35,7 @@ export function createProvider(
     unsaidOrigin: unsaidOrigin(scheme, source.settings),
     unsureAmounts: unsureAmounts(scheme, source.settings),
     signedHeaders: scheme.signedHeaders(settings),
-    usesQuery: scheme.usesQuery ?? false,
+    usesQuery: scheme.usesQuery?.(settings) ?? false,
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     explain: prepareExplanation(scheme, settings, secrets),

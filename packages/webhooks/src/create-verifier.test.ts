@@ -72,7 +72,10 @@ describe('the options', () => {
     github: [],
     gitlab: ['fetch'],
     gocardless: [],
-    hmac: ['header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText', 'secretEncoding'],
+    hmac: [
+      ...(['header', 'algorithm', 'encoding', 'prefix', 'separator', 'timestampPrefix', 'timestampHeader'] as const),
+      ...(['signedText', 'publicUrl', 'secretEncoding'] as const),
+    ],
     hook0: ['version'],
     lemonsqueezy: [],
     mercadopago: ['fetch'],

@@ -64,14 +64,23 @@ interface GenericHmac extends WithEffects {
   readonly header: string
   /** Default: `sha256`. */
   readonly algorithm?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
-  /** Default: `hex`. */
+  /** `hex` reads both cases, `base64` both alphabets, with and without padding. Default: `hex`. */
   readonly encoding?: 'hex' | 'base64'
   /** The text before the signature. Default: none. */
   readonly prefix?: string
+  /** The header is a list: up to eight of its items that begin with `prefix` are signatures. Default: it is one signature. */
+  readonly separator?: ',' | ';' | ' '
+  /** The text before the signed time in the list; `''` if the time is the first item. Default: the list has no time. */
+  readonly timestampPrefix?: string
   /** The name of the header with the signed time. Default: no time is signed. */
   readonly timestampHeader?: string
-  /** The signed text. Default: `{timestamp}.{body}` if there is a time, otherwise `{body}`. */
+  /**
+   * The signed text, with `{body}`, `{timestamp}`, `{url}` (`publicUrl`) and `{query}` (as received, with its question mark).
+   * Default: `{timestamp}.{body}` if there is a time, otherwise `{body}`.
+   */
   readonly signedText?: string
+  /** The webhook URL as configured at the provider, for `{url}`. */
+  readonly publicUrl?: string
   /** The encoding of the secret. Default: `utf8`. */
   readonly secretEncoding?: 'utf8' | 'hex' | 'base64'
 }

@@ -34,7 +34,7 @@ export async function simulateProvider(
   const fetch = { baseUrl: place.apiUrl, token: place.apiToken }
   const own: SigningSettings = {
     ...(scheme === 'hmac' ? { header: 'x-signature', timestampHeader: 'x-timestamp' } : {}),
-    ...(signer.settings.includes('publicUrl') ? { publicUrl: place.publicUrl } : {}),
+    ...(scheme !== 'hmac' && signer.settings.includes('publicUrl') ? { publicUrl: place.publicUrl } : {}),
     ...more,
   }
   const needsApi = signer.describeObject !== undefined && secret.value?.startsWith('whsec_') !== true

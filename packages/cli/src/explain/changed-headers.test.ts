@@ -89,6 +89,12 @@ describe('explain, of an address, a query or headers', () => {
     },
   )
 
+  it.each(['stripe', 'paddle'])('finds the blanks behind the separators of the list of %s', async (scheme) => {
+    const one = await deliver(scheme)
+    const joined = withHeaders(one, (name, value) => [name, value.replaceAll(/[,;]/g, '$& ')])
+    expect(await expectProved(joined, 'header_changed')).toContain('blanks stand behind the commas or semicolons')
+  })
+
   it('finds signatures in capitals, without their prefix, and names with underscores', async () => {
     const one = await deliver('github')
     const onSignature = (change: (value: string) => string) =>

@@ -99,6 +99,25 @@ describe('explain', () => {
     )
   })
 
+  it.each<[signed: object, configured: object, message: string]>([
+    [{ separator: ',', timestampPrefix: 't=', prefix: 'v1=' }, { header: 'x-signature' }, '"timestampPrefix": "t="'],
+    [{ separator: ';', timestampPrefix: '', encoding: 'base64' }, { header: 'x-signature' }, '"separator": ";"'],
+    [{ prefix: 'v1=' }, { header: 'x-signature', separator: ',', timestampPrefix: 't=' }, '"separator": omitted'],
+  ])('finds the list of hmac in which it was signed: %j', async (signed, settings, message) => {
+    const one = await deliver('hmac', '{"id":"evt_1"}', { timestampHeader: undefined, ...signed })
+    expect(await expectProved({ ...one, settings }, 'settings')).toContain(message)
+  })
+
+  it('says how wrong the clock is for a list of hmac, and finds another URL and query', async () => {
+    const settings = { header: 'x-signature', separator: ',', timestampPrefix: 't=', prefix: 'v1=' }
+    const listed = await deliver('hmac', '{"id":"evt_1"}', { timestampHeader: undefined, ...settings })
+    await expectProved({ ...listed, settings }, 'clock', { now: NOW + 720_000 })
+    const urls = { header: 'x-signature', signedText: '{url}{query}{body}', publicUrl: 'https://example.com/hook' }
+    const at = { ...(await deliver('hmac', '{"id":"evt_1"}', { timestampHeader: undefined, ...urls })), settings: urls }
+    await expectProved({ ...at, settings: { ...urls, publicUrl: 'https://example.com/hook/' } }, 'url')
+    await expectProved({ ...at, delivery: { ...at.delivery, query: 'a=1' } }, 'url')
+  })
+
   it('finds a secret that has ended', async () => {
     const message = await expectProved(await deliver('stripe'), 'secret_ended', { notAfter: '2025-01-01T00:00:00Z' })
     expect(message).toContain('s1')

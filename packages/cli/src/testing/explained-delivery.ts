@@ -24,7 +24,7 @@ export async function deliver(scheme: string, body?: string, more: object = {}) 
   const secret = await makeDevelopmentSecret(scheme, NOW)
   const settings = {
     ...(scheme === 'hmac' ? { header: 'x-signature', timestampHeader: 'x-timestamp' } : {}),
-    ...(signer.settings.includes('publicUrl') ? { publicUrl: URL } : {}),
+    ...(scheme !== 'hmac' && signer.settings.includes('publicUrl') ? { publicUrl: URL } : {}),
     ...secret.gatewaySettings,
     ...(SCHEMES.get(scheme)?.prepareConfirm === undefined
       ? {}

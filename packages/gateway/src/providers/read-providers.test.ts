@@ -162,7 +162,7 @@ describe('readProviders', () => {
     }
   })
 
-  it('accepts a hexadecimal secret in capitals as the same key, but no signature in capitals', async () => {
+  it('accepts a hexadecimal secret in capitals as the same key, and a signature in capitals', async () => {
     const text = 'AB01'.repeat(8)
     const settings = {
       scheme: 'hmac',
@@ -176,7 +176,7 @@ describe('readProviders', () => {
     const signature = createHmac('sha256', Buffer.from(text, 'hex')).update(rawBody).digest('hex')
     const verify = (value: string) => provider?.verify({ rawBody, rawHeaders: ['x', value], query: '' }, 0, fetch)
     expect(await verify(signature)).toMatchObject({ secretId: 'a' })
-    expect(await verify(signature.toUpperCase())).toEqual({ refused: 'header_malformed' })
+    expect(await verify(signature.toUpperCase())).toMatchObject({ secretId: 'a' })
   })
 
   const clear = { scheme: 'flutterwave', secrets: [{ id: 'a', value: secret }] }
@@ -271,7 +271,7 @@ describe('readProviders', () => {
       'PROVIDERS.one: secret a is empty',
       'PROVIDERS.three: secret c cannot be read',
       'PROVIDERS.three: secret b is shorter than 16 bytes',
-      'PROVIDERS.four: signedText names a timestamp, timestampHeader is missing',
+      'PROVIDERS.four: signedText names a timestamp, timestampHeader or timestampPrefix is missing',
     ])
   })
 
@@ -348,8 +348,18 @@ describe('readProviders', () => {
     ['{body}', undefined, null],
     ['{timestamp}.{body}', 'x-time', null],
     ['v0:{timestamp}:{body}', 'x-time', null],
-    ['{body}{timestamp}{timestamp}', 'x-time', null],
-    ['{timestamp}.{body}', undefined, ': signedText names a timestamp, timestampHeader is missing'],
+    ['{body}{timestamp}', 'x-time', null],
+    ['POST{body}?{query}', undefined, null],
+    ['{body}{timestamp}{timestamp}', 'x-time', '.signedText must contain {body} once'],
+    ['{method}{body}', undefined, '.signedText must contain {body} once'],
+    ['{url}{body}', undefined, ': signedText names the URL, publicUrl is missing'],
+    [
+      '{query}{timestamp}{body}',
+      'x-time',
+      ': signedText needs a text that is no number between {timestamp} and {query}',
+    ],
+    ['{timestamp}1{query}{body}', 'x-time', ': signedText needs a text that is no number between'],
+    ['{timestamp}.{body}', undefined, ': signedText names a timestamp, timestampHeader or timestampPrefix is missing'],
     ['{body}', 'x-time', ': signedText leaves the timestamp out'],
     ['{timestamp}', 'x-time', '.signedText must contain {body} once'],
     ['constant', undefined, '.signedText must contain {body} once'],
@@ -361,6 +371,20 @@ describe('readProviders', () => {
     const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })
     if (problem === null) expect(problems).toEqual([])
     else expect(problems).toEqual([expect.stringContaining(`PROVIDERS.acme${problem}`)])
+  })
+
+  it.each([
+    [{ timestampPrefix: 't=' }, 'timestampPrefix names an item of a list, separator is missing'],
+    [
+      { separator: ',', timestampPrefix: 't=', timestampHeader: 'x-time' },
+      'timestampHeader and timestampPrefix exclude each other',
+    ],
+    [{ separator: ',', timestampPrefix: 'v=', prefix: 'v=' }, 'prefix and timestampPrefix are the same'],
+    [{ separator: ',', prefix: 'v1,' }, 'prefix contains the separator'],
+    [{ separator: ';', timestampPrefix: 't;' }, 'timestampPrefix contains the separator'],
+    [{ publicUrl: 'https://example.com/' }, 'publicUrl is set, signedText leaves {url} out'],
+  ])('refuses the list %j', (settings, problem) => {
+    expect(problemsOf({ acme: { ...hmac, ...settings } })).toEqual([`PROVIDERS.acme: ${problem}`])
   })
 
   it('quotes no value, wherever a secret has been put by mistake', () => {
@@ -375,7 +399,18 @@ describe('readProviders', () => {
     )
     const member = fc.constantFrom(
       ...['scheme', 'secrets', 'header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'],
-      ...['secretEncoding', 'toleranceSeconds', 'maxBytes', 'acceptShortSecret', 'events', 'orderReference', 'shape'],
+      ...[
+        'separator',
+        'timestampPrefix',
+        'publicUrl',
+        'secretEncoding',
+        'toleranceSeconds',
+        'maxBytes',
+        'acceptShortSecret',
+        'events',
+        'orderReference',
+        'shape',
+      ],
       ...['effects', 'requireAmount', 'expect'],
     )
     fc.assert(

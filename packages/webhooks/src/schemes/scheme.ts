@@ -70,7 +70,7 @@ export interface SchemeParts<Settings> {
   /** The header that contains the secret itself, in lower case. A signature made with it is stored instead. */
   readonly staticTokenHeader?: string
   /** The check or the reader uses the query, so it is stored. Other queries are not: people put secrets there. */
-  readonly usesQuery?: true
+  readonly usesQuery?: (settings: Settings) => boolean
   /** The signature is in the body, so no header shows whether there is one. */
   readonly signsInBody?: true
   /** How long the provider redelivers an event. */

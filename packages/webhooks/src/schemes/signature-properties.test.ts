@@ -104,6 +104,8 @@ describe.each(authentic)('verify of $name', (one) => {
           const value = text.slice(0, at) + inserted + text.slice(at + removed)
           // A change that only adds unknown items to a list may still be authentic.
           fc.pre(value !== text && !/[ ,;]/.test(inserted))
+          // The generic scheme reads base64 without its padding too.
+          fc.pre(provider.scheme !== 'hmac' || value !== text.replace(/=$/, ''))
           const rawHeaders = delivery.rawHeaders.with(index, value)
           expect(await accepts(one, { ...delivery, rawHeaders })).toBe(false)
         },

@@ -1,5 +1,6 @@
 import type { ReadKey } from '../schemes/scheme.ts'
 import { decodeHex } from './signature.ts'
+import { decodeAnyBase64 } from './signature-form.ts'
 
 /** Reads a secret whose text is the key. */
 export function readTextKey(text: string): ReadKey {
@@ -9,4 +10,9 @@ export function readTextKey(text: string): ReadKey {
 /** Reads a key in hexadecimal digits of either case. Signatures allow lower case only. */
 export function readHexKey(text: string): ReadKey {
   return decodeHex(text.toLowerCase()) ?? { problem: 'is not hexadecimal' }
+}
+
+/** Reads a key in base64 or base64url, with or without padding. */
+export function readBase64Key(text: string): ReadKey {
+  return decodeAnyBase64(text) ?? { problem: 'is not base64' }
 }

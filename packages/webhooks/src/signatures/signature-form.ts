@@ -8,6 +8,20 @@ export function decodeBase64(text: string): Buffer | null {
   return bytes.toString('base64') === text ? bytes : null
 }
 
+/** The bytes of base64 or base64url (RFC 4648 sections 4 and 5), with or without padding, or null for anything else. */
+export function decodeAnyBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64')
+  const [padded, urlSafe] = [bytes.toString('base64'), bytes.toString('base64url')]
+  const padding = padded.slice(urlSafe.length)
+  const forms = [padded, padded.slice(0, urlSafe.length), urlSafe, urlSafe + padding]
+  return bytes.length > 0 && forms.includes(text) ? bytes : null
+}
+
+/** The bytes of hexadecimal digits, all in lower or all in upper case, or null for anything else. */
+export function decodeAnyHex(text: string): Buffer | null {
+  return decodeHex(/[a-z]/.test(text) ? text : text.toLowerCase())
+}
+
 /** How a header carries a signature. */
 export interface SignatureForm {
   readonly encoding: 'hex' | 'base64'

@@ -11,6 +11,15 @@ export function readBase64Secret(text: string): Buffer {
 }
 
 /**
+ * The key in a base64 text of either alphabet, with or without padding.
+ * @throws SigningError when the text is anything else, or empty
+ */
+export function readAnyBase64Secret(text: string): Buffer {
+  const plain = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
+  return readBase64Secret(plain + '='.repeat((4 - (plain.length % 4)) % 4))
+}
+
+/**
  * The key in a hexadecimal text, either case.
  * @throws SigningError when the text is anything else, or empty
  */

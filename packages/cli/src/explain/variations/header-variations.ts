@@ -18,6 +18,7 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
     ['header_repeated', 'a header is repeated, and only the first line is correct', keepOne(lines, own)],
     ['header_repeated', 'a header is repeated, and only the last line is correct', keepLast(lines, own)],
     ['header_repeated', 'a repeated header was joined with a comma', onValues(splitTwice)],
+    ['header_changed', 'blanks stand behind the commas or semicolons of its list', onValues(closeList)],
     ['header_changed', 'header names were rewritten with underscores', lines.map(renameUnderscores)],
     ['header_changed', 'two header families are mixed', lines.map(renameSvix)],
     ['header_changed', 'its value has whitespace or quotes around it', onValues(unquote)],
@@ -74,6 +75,10 @@ function keepLast(lines: readonly Line[], own: ReadonlySet<string>): Line[] {
 function splitTwice(value: string): string {
   const [first = '', ...others] = value.split(', ')
   return others.length > 0 && others.every((other) => other === first) ? first : value
+}
+
+function closeList(value: string): string {
+  return value.replaceAll(/([,;]) +/g, '$1')
 }
 
 function renameUnderscores([name, value]: Line): Line {

@@ -1,5 +1,5 @@
-import type { ProviderSettings } from '@oncehook/webhooks/providers'
-import { signsAddress, toPublicUrl } from '../../verify/known-providers.ts'
+import { type ProviderSettings, SCHEMES } from '@oncehook/webhooks/providers'
+import { toPublicUrl } from '../../verify/known-providers.ts'
 import type { Variation } from '../cause.ts'
 import { toLines } from './header-variations.ts'
 
@@ -14,14 +14,18 @@ export interface AddressHints {
 
 /** Other URLs that a provider may have signed, for schemes that sign the URL. */
 export function urlVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
+  return [...addressVariations(settings, hints), ...queryVariations(settings, hints)]
+}
+
+function addressVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
   const configured = publicUrlOf(settings)
-  if (configured === undefined || !signsAddress(settings.scheme)) return []
+  if (configured === undefined) return []
   const bases = [configured, ...basesOf(configured, hints)]
   const urls = new Set(
     bases.flatMap((base) => spellingsOf(base, hints)).map((url) => toPublicUrl(settings.scheme, url)),
   )
   urls.delete(configured)
-  return [...[...urls].map((url) => toVariation(configured, url)), ...queryVariations(settings, hints)]
+  return [...urls].map((url) => toVariation(configured, url))
 }
 
 function publicUrlOf(settings: ProviderSettings & { readonly publicUrl?: unknown }): string | undefined {
@@ -95,8 +99,8 @@ function spellingsOf(base: string, { query }: AddressHints): string[] {
   )
 }
 
-function queryVariations({ scheme }: ProviderSettings, { target, query }: AddressHints): Variation[] {
-  if (scheme !== 'twilio') return []
+function queryVariations(settings: ProviderSettings, { target, query }: AddressHints): Variation[] {
+  if (SCHEMES.get(settings.scheme)?.usesQuery?.(settings) !== true) return []
   const mark = target?.indexOf('?') ?? -1
   const queries = new Set([mark === -1 ? '' : (target?.slice(mark + 1) ?? ''), '', decodePercent(query)])
   queries.delete(query)

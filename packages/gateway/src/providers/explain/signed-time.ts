@@ -33,7 +33,7 @@ export function findSignedTime(
   { rawHeaders }: Pick<Delivery, 'rawHeaders'>,
 ): SignedTime | null {
   const { scheme } = settings
-  for (const [header, member] of scheme === 'hmac' ? placesOfHmac(settings) : (places[scheme] ?? [])) {
+  for (const [header, member] of scheme === 'hmac' ? placesOfHmac(settings as HmacTime) : (places[scheme] ?? [])) {
     const [value] = headerLines(rawHeaders, header)
     const text = member === undefined ? value : member.exec(value ?? '')?.[1]
     if (text !== undefined) return { header, text, ms: toMs(text) }
@@ -41,8 +41,20 @@ export function findSignedTime(
   return null
 }
 
-function placesOfHmac(settings: ProviderSettings & { readonly timestampHeader?: unknown }): readonly Place[] {
-  return typeof settings.timestampHeader === 'string' ? [[settings.timestampHeader]] : []
+interface HmacTime {
+  readonly header?: string
+  readonly separator?: string
+  readonly timestampHeader?: string
+  readonly timestampPrefix?: string
+}
+
+function placesOfHmac(settings: HmacTime): readonly Place[] {
+  const { header, separator, timestampHeader, timestampPrefix: prefix } = settings
+  if (timestampHeader !== undefined) return [[timestampHeader]]
+  if (header === undefined || separator === undefined || prefix === undefined) return []
+  // Without a prefix, the time is the first item.
+  const before = prefix === '' ? '^' : `(?:^|${separator}) *${prefix.replaceAll(/\W/g, '\\$&')}`
+  return [[header, new RegExp(`${before}([^${separator}]*)`)]]
 }
 
 function toMs(text: string): number | null {

@@ -13,6 +13,14 @@ interface Expression {
 const hex = (header: string, prefix = '') => ({ header, prefix })
 const base64 = (header: string, prefix = '') => ({ header, prefix, encoding: 'base64' })
 
+/** What the generic scheme takes from every sender, because it cannot be mistaken, and what each provider's own scheme refuses. */
+const LENIENT = new RegExp(
+  [
+    ...['upper-case hexadecimal', 'URL-safe alphabet', 'the signature has no padding', 'base64 has no padding'],
+    ...['is in milliseconds', 'an ISO 8601 time(?! without)', 'a blank stands behind the separator'],
+  ].join('|'),
+)
+
 const EXPRESSIONS: readonly Expression[] = [
   { scheme: 'adyen-platform', settings: () => ({ ...base64('HmacSignature'), secretEncoding: 'hex' }) },
   {
@@ -21,13 +29,19 @@ const EXPRESSIONS: readonly Expression[] = [
       ...base64('x-webhook-signature'),
       ...{ timestampHeader: 'x-webhook-timestamp', signedText: '{timestamp}{body}' },
     }),
-    beyond: /in milliseconds/,
   },
   { scheme: 'checkout', settings: () => hex('Cko-Signature') },
   { scheme: 'github', settings: () => hex('X-Hub-Signature-256', 'sha256=') },
   { scheme: 'gocardless', settings: () => hex('Webhook-Signature') },
   { scheme: 'lemonsqueezy', settings: () => hex('X-Signature') },
   { scheme: 'mollie', settings: () => hex('X-Mollie-Signature', 'sha256='), beyond: /the prefix is left out/ },
+  {
+    scheme: 'paddle',
+    settings: () => ({
+      ...hex('Paddle-Signature', 'h1='),
+      ...{ separator: ';', timestampPrefix: 'ts=', signedText: '{timestamp}:{body}' },
+    }),
+  },
   { scheme: 'razorpay', settings: () => hex('X-Razorpay-Signature') },
   {
     scheme: 'shopify',
@@ -45,8 +59,12 @@ const EXPRESSIONS: readonly Expression[] = [
     scheme: 'square',
     settings: ({ settings }) => ({
       ...base64('x-square-hmacsha256-signature'),
-      signedText: `${String(settings?.publicUrl)}{body}`,
+      ...{ signedText: '{url}{body}', publicUrl: settings?.publicUrl },
     }),
+  },
+  {
+    scheme: 'stripe',
+    settings: () => ({ ...hex('Stripe-Signature', 'v1='), separator: ',', timestampPrefix: 't=' }),
   },
   { scheme: 'woocommerce', settings: () => base64('X-WC-Webhook-Signature') },
   { scheme: 'x', settings: () => base64('x-twitter-webhooks-signature', 'sha256=') },
@@ -75,9 +93,17 @@ describe.each(EXPRESSIONS)('the generic scheme, set to sign as $scheme', (expres
   const cases = files.get(scheme) ?? []
 
   it('returns the result of the scheme itself for each of its vectors', async () => {
-    const plain = cases.filter(({ why }) => beyond?.test(why) !== true && !/key is in upper case/.test(why))
+    const plain = cases.filter(
+      ({ why }) => beyond?.test(why) !== true && !LENIENT.test(why) && !/key is in upper case/.test(why),
+    )
     expect(plain.length).toBeGreaterThan(40)
     for (const vector of plain) expect(await verdictOf(expression, vector), vector.why).toBe(vector.verdict)
+  })
+
+  it('takes every form that cannot be mistaken', async () => {
+    const forms = cases.filter(({ why }) => beyond?.test(why) !== true && LENIENT.test(why))
+    expect(forms.length).toBeGreaterThan(0)
+    for (const vector of forms) expect(await verdictOf(expression, vector), vector.why).toBe('accepted')
   })
 
   if (beyond !== undefined) {

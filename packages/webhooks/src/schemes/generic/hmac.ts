@@ -3,11 +3,12 @@ import { type Delivery, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
-import { type CommonSettings, headerName } from '../../settings/common-settings.ts'
-import { couldContinueTime } from '../../signatures/could-continue-time.ts'
-import { readHexKey, readTextKey } from '../../signatures/read-key.ts'
-import { findSigner, hmac, isWithinTolerance, resultOf, type SignedParts } from '../../signatures/signature.ts'
-import { createDecoder, decodeBase64 } from '../../signatures/signature-form.ts'
+import { type CommonSettings, headerName, publicUrl } from '../../settings/common-settings.ts'
+import { readBase64Key, readHexKey, readTextKey } from '../../signatures/read-key.ts'
+import { findSigner, hmac, MAX_CANDIDATES, resultOf } from '../../signatures/signature.ts'
+import { decodeAnyBase64, decodeAnyHex } from '../../signatures/signature-form.ts'
+import { isTemplate, joinsTimeAndQuery, prepareSignedText } from '../../signatures/signed-text.ts'
+import { toMilliseconds } from '../../signatures/time-forms.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 
@@ -16,78 +17,139 @@ const shape = {
   algorithm: z.enum(['sha1', 'sha256', 'sha384', 'sha512']).default('sha256'),
   encoding: z.enum(['hex', 'base64']).default('hex'),
   prefix: z.string().max(64).default(''),
+  separator: z.enum([',', ';', ' ']).optional(),
+  timestampPrefix: z.string().max(64).optional(),
   timestampHeader: headerName.optional(),
   signedText: z
     .string()
-    .regex(/^(?:[^{}]|\{timestamp\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
-      error: 'must contain {body} once, and may contain {timestamp}, but no other braces',
+    .max(4_096)
+    .refine(isTemplate, {
+      error: 'must contain {body} once, and may contain {timestamp}, {url} and {query} once each, but no other braces',
     })
     .optional(),
+  publicUrl: publicUrl.optional(),
   secretEncoding: z.enum(['utf8', 'hex', 'base64']).default('utf8'),
 }
 
+type Settings = z.output<z.ZodObject<typeof shape>> & CommonSettings
+
 /**
- * The generic scheme: an HMAC in one header, over the body or over a text made of the body and a timestamp header.
- * Its settings can describe every plain HMAC scheme. Without a timestamp a captured delivery stays valid forever, and only
- * the stored event ids protect against it.
+ * The generic scheme: HMACs in one header, alone or as the items of a list, over the body or over a text made of the body, a
+ * time, the URL and the query. Its settings can describe every plain HMAC scheme. What cannot be mistaken needs no setting:
+ * the case of hexadecimal digits, the padding and alphabet of base64, blanks behind a separator, and the form of a time.
+ * Without a timestamp a captured delivery stays valid forever, and only the stored event ids protect against it.
  */
 export const genericHmac = defineScheme('hmac', shape, {
-  problemsOf({ signedText, timestampHeader }) {
-    if (signedText === undefined || signedText.includes('{timestamp}') === (timestampHeader !== undefined)) return []
-    // An unsigned timestamp protects nothing, and a signed one needs its header.
-    const missing = timestampHeader === undefined
-    return [
-      missing ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out',
-    ]
-  },
+  problemsOf: (settings) => [...problemsOfList(settings), ...problemsOfText(settings)],
   readKey(text, { secretEncoding: encoding }) {
     if (encoding === 'hex') return readHexKey(text)
-    if (encoding === 'base64') return decodeBase64(text) ?? { problem: 'is not base64' }
-    return readTextKey(text)
+    return encoding === 'base64' ? readBase64Key(text) : readTextKey(text)
   },
   signedHeaders: ({ header, timestampHeader }) =>
     timestampHeader === undefined ? [header] : [header, timestampHeader],
+  usesQuery: ({ signedText }) => signedText?.includes('{query}') === true,
   redelivery: UNDOCUMENTED,
   permits: EFFECTS_UNKNOWN,
-  signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
+  signsTime,
   prepare(settings, secrets): CheckSignature {
-    const { header } = settings
-    const decode = createDecoder(settings)
+    const { algorithm, header, toleranceSeconds } = settings
+    const readSignatures = prepareSignatures(settings)
     const readTimestamp = prepareTimestamp(settings)
-    const partsOf = prepareSignedText(settings)
-    const isTimeJoined = settings.signedText?.includes('{timestamp}{body}') === true
-    return (delivery, now): CheckResult => {
-      const value = singleHeader(delivery.rawHeaders, header)
-      const timestamp = readTimestamp(delivery, now)
+    const partsOf = prepareSignedText(templateOf(settings), settings.publicUrl ?? '')
+    return ({ rawHeaders, rawBody, query }, now): CheckResult => {
+      const value = singleHeader(rawHeaders, header)
       if (value === null) return { refused: 'header_missing' }
-      if ('refused' in timestamp) return timestamp
-      const signature = decode(value)
-      if (signature === null) return { refused: 'header_malformed' }
-      if (isTimeJoined && couldContinueTime(timestamp.text, delivery.rawBody)) return { refused: 'signature_mismatch' }
-      const parts = partsOf(timestamp.text, delivery.rawBody)
-      return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac(settings.algorithm, key, parts) }))
+      const items = itemsOf(value, settings)
+      const timestamp = readTimestamp(rawHeaders, items)
+      if (typeof timestamp !== 'string') return timestamp
+      if (signsTime(settings) && !isNear(timestamp, toleranceSeconds, now))
+        return { refused: 'timestamp_outside_window' }
+      const signatures = readSignatures(items)
+      if (signatures.length === 0) return { refused: 'header_malformed' }
+      const parts = partsOf({ rawBody, query, timestamp })
+      if (parts === null) return { refused: 'signature_mismatch' }
+      return resultOf(findSigner(secrets, signatures, { now, macOf: (key) => hmac(algorithm, key, parts) }))
     }
   },
   prepareReader: jsonReader({}, (body) => findPlainEvent(body)),
 })
 
-type Settings = z.output<z.ZodObject<typeof shape>> & CommonSettings
-type Timestamp = { readonly text: string } | (CheckResult & { readonly refused: string })
+function problemsOfList({ separator, prefix, timestampPrefix, timestampHeader }: Settings): string[] {
+  const problems: string[] = []
+  if (timestampPrefix !== undefined && separator === undefined)
+    problems.push('timestampPrefix names an item of a list, separator is missing')
+  if (timestampPrefix !== undefined && timestampHeader !== undefined)
+    problems.push('timestampHeader and timestampPrefix exclude each other')
+  if (timestampPrefix !== undefined && timestampPrefix !== '' && timestampPrefix === prefix)
+    problems.push('prefix and timestampPrefix are the same')
+  if (separator !== undefined && prefix.includes(separator)) problems.push('prefix contains the separator')
+  if (separator !== undefined && timestampPrefix?.includes(separator) === true)
+    problems.push('timestampPrefix contains the separator')
+  return problems
+}
 
-function prepareTimestamp(settings: Settings): (delivery: Delivery, now: number) => Timestamp {
-  const { timestampHeader: name, toleranceSeconds } = settings
-  if (name === undefined) return () => ({ text: '' })
-  return ({ rawHeaders }, now) => {
-    const text = singleHeader(rawHeaders, name)
-    if (text === null) return { refused: 'header_missing' }
-    return isWithinTolerance(text, toleranceSeconds, now) ? { text } : { refused: 'timestamp_outside_window' }
+function problemsOfText(settings: Settings): string[] {
+  const { signedText, publicUrl: url } = settings
+  const problems: string[] = []
+  if (signedText !== undefined && signedText.includes('{timestamp}') !== signsTime(settings))
+    // An unsigned timestamp protects nothing, and a signed one needs its place.
+    problems.push(
+      signsTime(settings)
+        ? 'signedText leaves the timestamp out'
+        : 'signedText names a timestamp, timestampHeader or timestampPrefix is missing',
+    )
+  if (signedText?.includes('{url}') === true && url === undefined)
+    problems.push('signedText names the URL, publicUrl is missing')
+  if (signedText?.includes('{url}') !== true && url !== undefined)
+    problems.push('publicUrl is set, signedText leaves {url} out')
+  if (signedText !== undefined && joinsTimeAndQuery(signedText))
+    problems.push('signedText needs a text that is no number between {timestamp} and {query}')
+  return problems
+}
+
+function signsTime({ timestampHeader, timestampPrefix }: Settings): boolean {
+  return timestampHeader !== undefined || timestampPrefix !== undefined
+}
+
+function templateOf(settings: Settings): string {
+  return settings.signedText ?? (signsTime(settings) ? '{timestamp}.{body}' : '{body}')
+}
+
+/** The items of a list, or the whole value. Proxies join lists with a comma and a blank. */
+function itemsOf(value: string, { separator }: Settings): readonly string[] {
+  return separator === undefined ? [value] : value.split(separator).map((item) => item.replace(/^ +/, ''))
+}
+
+type ReadTimestamp = (rawHeaders: Delivery['rawHeaders'], items: readonly string[]) => string | CheckResult
+
+/** Finds the text of the time; it is empty if none is signed. */
+function prepareTimestamp({ timestampHeader, timestampPrefix }: Settings): ReadTimestamp {
+  if (timestampHeader !== undefined)
+    return (rawHeaders) => singleHeader(rawHeaders, timestampHeader) ?? { refused: 'header_missing' }
+  if (timestampPrefix === undefined) return () => ''
+  if (timestampPrefix === '') return (_, [first = '']) => first
+  return (_, items) => {
+    const [time, ...more] = items.filter((item) => item.startsWith(timestampPrefix))
+    if (time === undefined || more.length > 0) return { refused: 'header_malformed' }
+    return time.slice(timestampPrefix.length)
   }
 }
 
-/** Splits the template once, so that no delivery needs a search in it, and the body is never decoded. */
-function prepareSignedText(settings: Settings): (timestamp: string, rawBody: Buffer) => SignedParts {
-  const template = settings.signedText ?? (settings.timestampHeader === undefined ? '{body}' : '{timestamp}.{body}')
-  const pieces = template.split(/(\{body\}|\{timestamp\})/).filter((piece) => piece !== '')
-  return (timestamp, rawBody) =>
-    pieces.map((piece) => (piece === '{body}' ? rawBody : piece === '{timestamp}' ? timestamp : piece))
+function isNear(timestamp: string, toleranceSeconds: number, now: number): boolean {
+  const ms = toMilliseconds(timestamp)
+  return ms !== null && Math.abs(now - ms) <= toleranceSeconds * 1_000
+}
+
+/** Finds the signatures: at most as many as are checked, whatever else is in the list. */
+function prepareSignatures({ encoding, prefix }: Settings): (items: readonly string[]) => Buffer[] {
+  const decode = encoding === 'hex' ? decodeAnyHex : decodeAnyBase64
+  return (items) => {
+    const found: Buffer[] = []
+    for (const item of items) {
+      const signature = item.startsWith(prefix) ? decode(item.slice(prefix.length)) : null
+      if (signature !== null) found.push(signature)
+      if (found.length === MAX_CANDIDATES) break
+    }
+    return found
+  }
 }

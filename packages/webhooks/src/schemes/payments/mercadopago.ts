@@ -45,7 +45,7 @@ export const mercadopago = defineScheme(
   {
     readKey: readTextKey,
     signedHeaders: () => ['x-signature', 'x-request-id'],
-    usesQuery: true,
+    usesQuery: () => true,
     redelivery: UNDOCUMENTED,
     permits: { ...PAYMENTS, origin: ['/live_mode'] },
     signsTime: () => true,
@@ -55,7 +55,8 @@ export const mercadopago = defineScheme(
         const requestId = singleHeader(delivery.rawHeaders, 'x-request-id')
         const dataId = dataIdOf(delivery)
         if (!header || !requestId || dataId === null) return { refused: 'header_missing' }
-        const pairs = { header, separator: ',' }
+        // As its library: what joins the lines of a list puts blanks behind the commas.
+        const pairs = { header: header.replaceAll(/, +/g, ','), separator: ',' }
         const timestamp = onlyValueOf(pairs, 'ts')
         const signature = decodeHex(onlyValueOf(pairs, 'v1') ?? '')
         if (timestamp === undefined || signature === null || !REQUEST_ID.test(requestId))

@@ -39,7 +39,7 @@ export const twilio = defineScheme(
     problemsOf: ({ publicUrl: url }) => (/[?#]/.test(url) ? ['publicUrl must end before the query'] : []),
     readKey: readTextKey,
     signedHeaders: () => ['x-twilio-signature'],
-    usesQuery: true,
+    usesQuery: () => true,
     redelivery: UNDOCUMENTED,
     permits: { ...PAYMENTS, requireAmount: false },
     signsTime: () => false,

@@ -75,6 +75,27 @@ describe('hmac', () => {
   })
 
   it.each([
+    [{ separator: ',', timestampPrefix: 't=', prefix: 'v1=' }, /^t=1760000000,v1=[0-9a-f]{64}$/],
+    [{ separator: ' ', timestampPrefix: '', encoding: 'base64' }, /^1760000000 [A-Za-z0-9+/]{43}=$/],
+    [{ separator: ',', prefix: 'v1=' }, /^v1=[0-9a-f]{64}$/],
+  ])('writes the list of %j', (settings, value) => {
+    expect(sign({ header: 'x', ...settings })).toEqual([['x', expect.stringMatching(value)]])
+  })
+
+  it('signs the URL, and the query that it does not send', () => {
+    const settings = { header: 'x', signedText: 'POST{url}{query}{body}', publicUrl: 'https://a.example/x' }
+    expect(sign(settings)).toEqual(sign({ header: 'x', signedText: 'POSThttps://a.example/x{body}' }))
+  })
+
+  it.each(['base64', 'base64url'] as const)('decodes a secret in %s without padding', (form) => {
+    const settings = { header: 'x', secretEncoding: 'base64' }
+    const key = Buffer.from(keyAsHex, 'hex')
+    expect(sign(settings, key.toString(form).replace('=', ''))).toEqual(sign(settings, key.toString('base64')))
+  })
+
+  it.each([
+    ['a time in a list without its separator', { header: 'x', timestampPrefix: 't=' }, 'separator is missing'],
+    ['a URL that is not set', { header: 'x', signedText: '{url}{body}' }, 'publicUrl is missing'],
     ['no header', {}, 'The setting header is missing'],
     ['an unknown algorithm', { header: 'x', algorithm: 'md5' }, 'algorithm must be one of sha1, sha256'],
     ['an unknown encoding', { header: 'x', encoding: 'latin1' }, 'encoding must be one of hex, base64'],

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { plainTypes, writePlainEvent } from '../payment-event.ts'
-import { readBase64Secret, readHexSecret } from '../secret-bytes.ts'
+import { readAnyBase64Secret, readHexSecret } from '../secret-bytes.ts'
 import {
   type HeaderLine,
   readTextSetting,
@@ -13,15 +13,21 @@ import {
 
 const algorithms = ['sha1', 'sha256', 'sha384', 'sha512'] as const
 const encodings = ['hex', 'base64'] as const
+const separators = [',', ';', ' '] as const
 const secretEncodings = ['utf8', 'hex', 'base64'] as const
 
 /**
  * The generic scheme: one configurable HMAC in one header. `header` is required. Defaults: `algorithm` sha256, `encoding` hex,
- * `prefix` empty, `secretEncoding` utf8, `signedText` `{timestamp}.{body}` with a `timestampHeader`, else `{body}`.
+ * `prefix` empty, `secretEncoding` utf8, `signedText` `{timestamp}.{body}` with a time, else `{body}`. The time is in a
+ * `timestampHeader`, or in the same header before the signature: after `timestampPrefix`, and then `separator`. It is in
+ * seconds. A `{query}` is empty, because none is sent.
  */
 export const hmac: Signer = {
   types: plainTypes,
-  settings: ['header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText', 'secretEncoding'],
+  settings: [
+    ...['header', 'algorithm', 'encoding', 'prefix', 'separator', 'timestampPrefix', 'timestampHeader', 'signedText'],
+    ...['publicUrl', 'secretEncoding'],
+  ],
   writeEvent: writePlainEvent,
   sign: signHmac,
 }
@@ -30,34 +36,51 @@ function signHmac({ body, secret, now, settings }: SigningRequest): HeaderLine[]
   const header = readTextSetting(settings, 'header')
   if (!header) throw new SigningError('The setting header is missing: the name of the signature header')
   const timestampHeader = readTextSetting(settings, 'timestampHeader')
-  const signedText = readSignedText(settings, timestampHeader)
+  const item = readTimeItem(settings)
   const timestamp = toSeconds(now)
   const mac = createHmac(readChoice(settings, 'algorithm', algorithms) ?? 'sha256', readKey(secret, settings))
-  for (const part of splitTemplate(signedText)) {
-    mac.update(part === '{body}' ? body : part === '{timestamp}' ? timestamp : part)
+  const values = {
+    '{body}': body,
+    '{timestamp}': timestamp,
+    '{query}': '',
+    '{url}': readTextSetting(settings, 'publicUrl'),
+  }
+  for (const part of splitTemplate(readSignedText(settings, timestampHeader !== undefined || item !== null))) {
+    const value = part in values ? values[part as keyof typeof values] : part
+    if (value === undefined) throw new SigningError('The setting publicUrl is missing: signedText contains {url}')
+    mac.update(value)
   }
   const signature = mac.digest(readChoice(settings, 'encoding', encodings) ?? 'hex')
-  const prefix = readTextSetting(settings, 'prefix') ?? ''
-  const line: HeaderLine = [header, `${prefix}${signature}`]
+  const time = item === null ? '' : `${item.prefix}${timestamp}${item.separator}`
+  const line: HeaderLine = [header, `${time}${readTextSetting(settings, 'prefix') ?? ''}${signature}`]
   return timestampHeader ? [line, [timestampHeader, timestamp]] : [line]
 }
 
-function readSignedText(settings: SigningSettings | undefined, timestampHeader: string | undefined): string {
-  const signedText = readTextSetting(settings, 'signedText') ?? (timestampHeader ? '{timestamp}.{body}' : '{body}')
-  if (signedText.includes('{timestamp}') && !timestampHeader) {
+/** How the time stands in the header of the signature; null if it does not. */
+function readTimeItem(settings: SigningSettings | undefined): { prefix: string; separator: string } | null {
+  const prefix = readTextSetting(settings, 'timestampPrefix')
+  if (prefix === undefined) return null
+  const separator = readChoice(settings, 'separator', separators)
+  if (separator === undefined) throw new SigningError('The setting separator is missing: timestampPrefix needs a list')
+  return { prefix, separator }
+}
+
+function readSignedText(settings: SigningSettings | undefined, hasTime: boolean): string {
+  const signedText = readTextSetting(settings, 'signedText') ?? (hasTime ? '{timestamp}.{body}' : '{body}')
+  if (signedText.includes('{timestamp}') && !hasTime) {
     throw new SigningError('The setting timestampHeader is missing: signedText contains {timestamp}')
   }
   return signedText
 }
 
 function splitTemplate(template: string): string[] {
-  return template.split(/(\{body\}|\{timestamp\})/)
+  return template.split(/(\{(?:body|timestamp|url|query)\})/)
 }
 
 function readKey(secret: string, settings: SigningSettings | undefined): Buffer {
   const encoding = readChoice(settings, 'secretEncoding', secretEncodings) ?? 'utf8'
   if (encoding === 'hex') return readHexSecret(secret)
-  if (encoding === 'base64') return readBase64Secret(secret)
+  if (encoding === 'base64') return readAnyBase64Secret(secret)
   return Buffer.from(secret)
 }
 
