@@ -11,8 +11,7 @@ const PEERS = { mongodb: '^7.0.0', pg: '^8.11.0' }
 export async function buildHandler(repository: string, folder: string): Promise<void> {
   const source = join(repository, 'packages/handler')
   const { version } = await readManifest(source)
-  // The other package needs it too, so nothing more is installed.
-  const dependencies = { '@oncehook/webhooks': `^${version}`, jose: '^6.2.17' }
+  const dependencies = { '@oncehook/webhooks': `^${version}` }
   const external = [...Object.keys(dependencies), ...Object.keys(PEERS)]
   const optional = Object.fromEntries(Object.keys(PEERS).map((name) => [name, { optional: true }]))
   await buildLibrary(repository, folder, {

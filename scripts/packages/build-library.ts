@@ -30,8 +30,12 @@ interface Entry {
 /**
  * Builds a package as it is published, in an empty folder.
  *
- * All code is in one minified CommonJS file, which the ES modules re-export: two copies would double the size, and
- * `instanceof` would fail between them.
+ * All code is in one file of each format: esbuild's bundles of ES modules cannot contain CommonJS that requires a module of
+ * Node.js, and Node.js before 20.19 and Jest cannot require an ES module. Wherever an ES module can be required, it is (by
+ * `module-sync` in Node.js 20.19, 22.12 and later, by `module` in bundlers): a program has each class once, whatever it loads,
+ * and `instanceof` holds. Only a program with both formats on an older Node.js has each class twice.
+ *
+ * The code is not minified: Node.js prints the line of an error, which would be all of it.
  */
 export async function buildLibrary(repository: string, folder: string, library: Library): Promise<void> {
   const { workspace, external, terse } = library
@@ -43,10 +47,10 @@ export async function buildLibrary(repository: string, folder: string, library: 
   const dist = join(folder, 'dist')
   await mkdir(dist, { recursive: true })
   const code = entries.map(({ path }) => `export * from '${path}'`).join('\n')
-  const contained = await bundle(
-    { code, folder: source, external },
-    { file: join(dist, 'all.cjs'), format: 'cjs', minify: true, codeSplitting: false },
-  )
+  const bundled = { code, folder: source, external }
+  const output = { codeSplitting: false, comments: { annotation: true, jsdoc: false, legal: true } }
+  const contained = await bundle(bundled, { ...output, file: join(dist, 'all.cjs'), format: 'cjs' })
+  await bundle(bundled, { ...output, file: join(dist, 'all.mjs'), format: 'es' })
   const sources = entries.map(({ name, path }) => [name, join(workspace, path)] as const)
   await writeTypes(repository, { entries: new Map(sources), folder: dist, ...(terse === undefined ? {} : { terse }) })
   await Promise.all(entries.map((entry) => writeEntry(join(source, entry.path), join(dist, entry.name))))
@@ -65,8 +69,9 @@ export async function buildLibrary(repository: string, folder: string, library: 
 }
 
 function conditionsOf(path: string): object {
+  const ofModule = { types: `${path}.d.mts`, default: `${path}.mjs` }
   return {
-    import: { types: `${path}.d.mts`, default: `${path}.mjs` },
+    ...Object.fromEntries(['import', 'module-sync', 'module', 'bun'].map((name) => [name, ofModule])),
     require: { types: `${path}.d.cts`, default: `${path}.cjs` },
   }
 }
@@ -80,6 +85,6 @@ async function writeEntry(source: string, file: string): Promise<void> {
   const lines = names.map((name) => `exports.${name} = all.${name}`)
   await Promise.all([
     writeFile(`${file}.cjs`, `'use strict'\nconst all = require('./all.cjs')\n${lines.join('\n')}\n`),
-    writeFile(`${file}.mjs`, `import all from './all.cjs'\nexport const { ${names.join(', ')} } = all\n`),
+    writeFile(`${file}.mjs`, `export { ${names.join(', ')} } from './all.mjs'\n`),
   ])
 }

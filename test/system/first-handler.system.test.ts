@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const DRIVER = [
   ...['mongodb', 'bson', '@mongodb-js/saslprep', 'sparse-bitfield', 'memory-pager', 'mongodb-connection-string-url'],
   ...['whatwg-url', 'tr46', 'punycode', 'webidl-conversions', '@types/whatwg-url', '@types/webidl-conversions'],
-  ...['jose', 'zod'],
+  'zod',
 ]
 const WITHOUT_NETWORK = {
   ...{ npm_config_offline: 'true', npm_config_ignore_scripts: 'true' },

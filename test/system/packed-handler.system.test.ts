@@ -22,7 +22,7 @@ const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString
 
 /** `pg` with all that it needs, the official signer, and what our packages depend on. */
 const DEPENDENCIES = [
-  ...['jose', 'zod', 'standardwebhooks', '@stablelib/base64', 'fast-sha256'],
+  ...['zod', 'standardwebhooks', '@stablelib/base64', 'fast-sha256'],
   ...['pg', 'pg-cloudflare', 'pg-connection-string', 'pg-pool', 'pg-protocol', 'pg-types', 'pgpass', 'split2'],
   ...['pg-int8', 'postgres-array', 'postgres-bytea', 'postgres-date', 'postgres-interval', 'xtend'],
 ]
@@ -123,11 +123,11 @@ createHandler({ name: 'typed', secrets, on: {} })
 `
 
 describe('the packed @oncehook/handler', () => {
-  it('is smaller than 100 kB without its README, and needs no driver that its user does not have', async () => {
+  it('is smaller than 300 kB without its README, and needs no driver that its user does not have', async () => {
     const read = (file: string): Promise<Buffer> => readFile(join(folder, 'node_modules/@oncehook/handler', file))
-    expect(installed.unpackedBytes - (await read('README.md')).byteLength).toBeLessThan(100_000)
+    expect(installed.unpackedBytes - (await read('README.md')).byteLength).toBeLessThan(300_000)
     const manifest = JSON.parse((await read('package.json')).toString())
-    expect(Object.keys(manifest.dependencies)).toEqual(['@oncehook/webhooks', 'jose'])
+    expect(Object.keys(manifest.dependencies)).toEqual(['@oncehook/webhooks'])
     expect(manifest.peerDependenciesMeta).toEqual({ mongodb: { optional: true }, pg: { optional: true } })
     expect(Object.keys(manifest).filter((name) => /private|scripts|devDependencies/.test(name))).toEqual([])
   })
