@@ -38,6 +38,22 @@ describe('readEvent', () => {
     expect(read({ ...event, pointer: '/constructor/name', body: items })).toMatchObject({ data: undefined })
   })
 
+  it.each([
+    ['{"type":"a","data":{"id":820982911946154508}}', '820982911946154508'],
+    ['{"type":"a","data":{"id":"evt_1","object":{"id":9007199254740993}}}', '9007199254740993'],
+    ['{"type":"a","data":{"id":-820982911946154508}}', '-820982911946154508'],
+    ['{"type":"a","data":{"id":7},"card":1234567890123456}', '7'],
+    ['{"type":"a","data":{"id":1.5}}', null],
+    ['{"type":"a","data":{"id":820982911946154508,"id":820982911946154508}}', null],
+  ])('offers the id of the object beyond 2^53 exactly, and the text: %s', (text, objectId) => {
+    expect(readEvent('key', Buffer.from(text))).toMatchObject({ objectId, rawBody: text })
+  })
+
+  it('has nothing that cannot be written as JSON', () => {
+    const event = readEvent('key', Buffer.from('{"type":"a","data":{"id":820982911946154508}}'))
+    expect(JSON.stringify(event)).toContain('"objectId":"820982911946154508"')
+  })
+
   it.each([['text'], [{ type: '' }], [{}], [[]], [null]])('reads no event from %o', (body) => {
     expect(read(body)).toBeNull()
   })

@@ -1,3 +1,6 @@
+import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+
 /** An event as the functions get it. */
 export interface HandlerEvent {
   /** The signed id of the message (`webhook-id`): the same at every delivery of the event. */
@@ -12,18 +15,31 @@ export interface HandlerEvent {
    * events: this event, as the provider wrote it.
    */
   readonly data: unknown
-  /** The whole body. */
+  /** The whole body. Integers beyond 2^53 - 1 are rounded here and in `data`, but not in `objectId` and `rawBody`. */
   readonly body: Readonly<Record<string, unknown>>
+  /** The text of the whole body, as it was sent. */
+  readonly rawBody: string
 }
 
 /** Reads an event from an authentic body. Returns null if the body is not a JSON object with a type. */
 export function readEvent(key: string, bytes: Uint8Array): HandlerEvent | null {
-  const body = parseObject(bytes)
+  const rawBody = decode(bytes)
+  const body = rawBody === null ? null : parseObject(rawBody)
   const type = body?.type
-  if (body === null || typeof type !== 'string' || type === '') return null
-  if (isFromGateway(body)) return { key, type, ...readFromGateway(body), body }
+  if (rawBody === null || body === null || typeof type !== 'string' || type === '') return null
+  const read = readParts(body)
+  return LONG_NUMBER.test(rawBody)
+    ? { key, type, ...read, objectId: readParts(parseExactly(bytes) ?? body).objectId, body, rawBody }
+    : { key, type, ...read, body, rawBody }
+}
+
+/** What the integers beyond 2^53 - 1 have in common. */
+const LONG_NUMBER = /\d{16}/
+
+function readParts(body: Record<string, unknown>): Pick<HandlerEvent, 'occurredAt' | 'objectId' | 'data'> {
+  if (isFromGateway(body)) return readFromGateway(body)
   const { data } = body
-  return { key, type, occurredAt: timeOf(body), objectId: idAt(data), data, body }
+  return { occurredAt: timeOf(body), objectId: idAt(data), data }
 }
 
 /** What Oncehook's gateway writes around the body of a provider. */
@@ -51,9 +67,27 @@ function valueAt(body: unknown, pointer: string): unknown {
   return value
 }
 
-function parseObject(bytes: Uint8Array): Record<string, unknown> | null {
+function decode(bytes: Uint8Array): string | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** The same with bigints for long integers. Not what functions get: bigints cannot be written as JSON again. */
+function parseExactly(bytes: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value = parseStrictJson(bytes, { bigIntegers: true, maxDepth: TASK_DEPTH })
     return isObject(value) ? value : null
   } catch {
     return null
@@ -70,7 +104,7 @@ function idAt(data: unknown): string | null {
 
 function idOf(object: unknown): string | null {
   const id = isObject(object) ? object.id : undefined
-  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
+  if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id)
   return typeof id === 'string' && id !== '' ? id : null
 }
 
@@ -78,6 +112,17 @@ function idOf(object: unknown): string | null {
 function timeOf({ timestamp, created_at, created }: Record<string, unknown>): Date | null {
   const value = timestamp ?? created_at ?? created
   if (typeof value !== 'string' && typeof value !== 'number') return null
-  const time = new Date(typeof value === 'number' ? value * 1_000 : value)
+  const isCount = typeof value === 'number' || SINCE_1970.test(value)
+  const time = new Date(isCount ? toMilliseconds(Number(value)) : value)
   return Number.isNaN(time.getTime()) ? null : time
+}
+
+/** A number as text. One of fewer digits is a year. */
+const SINCE_1970 = /^\d{9,}(?:\.\d+)?$/
+
+/** Senders count seconds, milliseconds (Clerk), microseconds or nanoseconds. In any other unit, the year is far from 1973 to 5138. */
+function toMilliseconds(count: number): number {
+  if (count < 1e11) return count * 1_000
+  if (count < 1e14) return count
+  return count < 1e17 ? count / 1e3 : count / 1e6
 }

@@ -142,6 +142,7 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
       occurredAt: new Date(occurredAt),
       data: { object: { id: 'sub_1' } },
       body: { ...head, ...known, occurredAt, body: JSON.parse(raw.toString()) },
+      rawBody: taskOf('seen_1', { raw }).json,
     })
   })
 
