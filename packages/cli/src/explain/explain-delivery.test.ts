@@ -112,6 +112,11 @@ describe('explain', () => {
     const settings = { header: 'x-signature', separator: ',', timestampPrefix: 't=', prefix: 'v1=' }
     const listed = await deliver('hmac', '{"id":"evt_1"}', { timestampHeader: undefined, ...settings })
     await expectProved({ ...listed, settings }, 'clock', { now: NOW + 720_000 })
+    const local = withHeaders(listed, (name, value) => [name, value.replace(/\d{10}/, '2025-10-09T08:53:20')])
+    expect((await explain({ ...local, settings })).causes[0]).toMatchObject({
+      cause: 'clock',
+      fix: expect.stringContaining('ISO 8601 with a zone'),
+    })
     const urls = { header: 'x-signature', signedText: '{url}{query}{body}', publicUrl: 'https://example.com/hook' }
     const at = { ...(await deliver('hmac', '{"id":"evt_1"}', { timestampHeader: undefined, ...urls })), settings: urls }
     await expectProved({ ...at, settings: { ...urls, publicUrl: 'https://example.com/hook/' } }, 'url')

@@ -117,7 +117,9 @@ function observeTime({ settings, now }: Observed, time: SignedTime | null): Caus
   if (time !== null && time.ms === null) {
     // The text is not shown: it may be a part of a signature that is in the wrong place.
     const message = `The time in ${time.header} has an unknown format`
-    return [seen({ cause: 'clock', message, fix: 'Pass it unchanged; it must be in seconds, with ten digits' })]
+    const form =
+      settings.scheme === 'hmac' ? 'seconds, milliseconds or ISO 8601 with a zone' : 'seconds, with ten digits'
+    return [seen({ cause: 'clock', message, fix: `Pass it unchanged; it must be in ${form}` })]
   }
   const cause = clockCauseOf(settings, time, now)
   return cause === null ? [] : [seen(cause)]

@@ -60,6 +60,6 @@ function placesOfHmac(settings: HmacTime): readonly Place[] {
 function toMs(text: string): number | null {
   if (/^\d{10}$/.test(text)) return Number(text) * 1000
   if (/^\d{13}$/.test(text)) return Number(text)
-  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  const ms = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
