@@ -185,7 +185,7 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
         WebhookSignatureValidator.validate({
           xSignature: text(sent, 'x-signature'),
           xRequestId: text(sent, 'x-request-id'),
-          dataId: new URLSearchParams(sent.query).get('data.id')?.toLowerCase(),
+          dataId: new URLSearchParams(sent.query).get('data.id'),
           secret: sent.secret,
         }),
       ),

@@ -35,9 +35,10 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Mercado Pago (mercadopago.com/developers, Your integrations, Notifications, Webhooks; utils/webhook of its npm library):
- * HMAC-SHA256 in hexadecimal over `id:…;request-id:…;ts:…;`, where the id is `data.id` of the query in lower case. The body
- * is not signed, so the payment or order is read from Mercado Pago (`"fetch"`, https://api.mercadopago.com), and only that
- * answer counts. Notifications of other topics have no effect. The time is in seconds or in milliseconds.
+ * HMAC-SHA256 in hexadecimal over `id:…;request-id:…;ts:…;`, where the id is `data.id` of the query: in lower case by its
+ * pages, as received by its libraries (3.6), so both are accepted. The body is not signed, so the payment or order is read
+ * from Mercado Pago (`"fetch"`, https://api.mercadopago.com), and only that answer counts. Notifications of other topics
+ * have no effect. The time is in seconds or in milliseconds.
  */
 export const mercadopago = defineScheme(
   'mercadopago',
@@ -63,8 +64,11 @@ export const mercadopago = defineScheme(
           return { refused: 'header_malformed' }
         if (!isWithinTolerance(secondsOf(timestamp), toleranceSeconds, now))
           return { refused: 'timestamp_outside_window' }
-        const text = `id:${dataId.toLowerCase()};request-id:${requestId};ts:${timestamp};`
-        return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) }))
+        const signers = [...new Set([dataId, dataId.toLowerCase()])].map((id) => {
+          const text = `id:${id};request-id:${requestId};ts:${timestamp};`
+          return findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) })
+        })
+        return resultOf(signers.find((signer) => signer !== null) ?? null)
       }
     },
     prepareReader: unconfirmedReader((delivery) => {
