@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/events/find-wanting'
+import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/events/find-wanting'
 import { FULFILMENT, parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
@@ -9,7 +9,7 @@ import { toPrintable } from '../output.ts'
 /** Why a handler gets no task: each entry of its `events` differs from the event, or `expect` of the provider does. */
 interface Unwanted {
   readonly handler: string
-  readonly entries: readonly Mismatch[] | 'not_expected'
+  readonly entries: readonly Mismatch[] | NonNullable<ReturnType<typeof forNobodyBecause>>
 }
 
 /** Which handlers get a task of an event, and why the others do not. */
@@ -62,7 +62,7 @@ export function findTasks(wishes: HandlerWishes, { provider, rawBody, events }: 
     const { id: eventId, type, facts } = event
     const looked = [...wishes].map(([handler, wish]) => ({
       handler,
-      entries: facts.withheld === 'not_expected' ? facts.withheld : mismatchesOf(event, wish.events),
+      entries: forNobodyBecause(event) ?? mismatchesOf(event, wish.events),
     }))
     const wanting = looked.filter(({ entries }) => entries === null).map(({ handler }) => handler)
     const unwanted = looked.flatMap(({ handler, entries }) => (entries === null ? [] : [{ handler, entries }]))
@@ -83,6 +83,7 @@ export function describeTasks(tasks: readonly ExplainedTasks[]): string[] {
 
 function describeEntries(entries: Unwanted['entries']): string {
   if (entries === 'not_expected') return 'the event does not meet `expect` of the provider'
+  if (entries === 'ambiguous') return 'the signature would fit another event too'
   if (entries.length === 1) return entries.map(describeMismatch).join('')
   return entries.map((one, index) => `entry ${index + 1} of its events: ${describeMismatch(one)}`).join('; ')
 }

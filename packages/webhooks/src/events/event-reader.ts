@@ -31,6 +31,8 @@ export interface FoundEvent {
   readonly occurredAt?: unknown
   /** If a body can have several events: where this one is, as a JSON Pointer. */
   readonly pointer?: string
+  /** Why the event has no effect, whatever the settings say. */
+  readonly withheld?: NonNullable<PaymentFacts['withheld']>
   /** The names of types, if the body decides which count. Default: those of the scheme. */
   readonly types?: TypeNames
 }
@@ -102,7 +104,7 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
       ...(found.pointer === undefined ? {} : { pointer: found.pointer }),
     },
   }
-  return permit(event, { permissions: rules, document })
+  return permit(event, { permissions: rules, document, withheld: found.withheld })
 }
 
 /**

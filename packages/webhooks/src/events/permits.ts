@@ -43,11 +43,13 @@ interface PermitRequest {
   readonly permissions: PermissionSettings
   /** The document for pointers: the signed document, one item of it, or the answer of the provider. */
   readonly document: unknown
+  /** Why the event has no effect in any case. */
+  readonly withheld?: PaymentFacts['withheld']
 }
 
 /** Marks an event that its provider may not send, or that lacks its amount. Neither has an effect. */
-export function permit(event: WebhookEvent, { permissions, document }: PermitRequest): WebhookEvent {
-  const withheld = withheldBy(event, { permissions, document })
+export function permit(event: WebhookEvent, { permissions, document, withheld: always }: PermitRequest): WebhookEvent {
+  const withheld = always ?? withheldBy(event, { permissions, document })
   if (withheld !== null) return { ...event, facts: { ...event.facts, withheld } }
   const { amount, currency, unreadable } = event.facts
   const isMissing = permissions.requireAmount === true && event.type === 'payment.succeeded' && unreadable === undefined

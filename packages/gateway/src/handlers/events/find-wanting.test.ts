@@ -96,14 +96,15 @@ describe('prepareWanting', () => {
     parse.mockRestore()
   })
 
-  it('offers an event to handlers that only fulfilment may not have, and one of the wrong mode to nobody', () => {
+  it('offers an event to handlers that only fulfilment may not have, and one of the wrong mode or of uncertain content to nobody', () => {
     const find = searchOf(handlersOf({ shop: [{ types: ['*'] }] }))
-    const withheld = (reason: 'not_expected' | 'effect_not_allowed') =>
+    const withheld = (reason: 'not_expected' | 'effect_not_allowed' | 'ambiguous') =>
       find(
         offer('payment.succeeded', { event: { type: 'payment.succeeded', facts: { orderId: '', withheld: reason } } }),
       )
     expect(withheld('effect_not_allowed')).toEqual(['shop'])
     expect(withheld('not_expected')).toEqual([])
+    expect(withheld('ambiguous')).toEqual([])
   })
 })
 

@@ -22,17 +22,19 @@ export type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'
 
 const NOBODY: readonly TaskWish[] = []
 
-/**
- * Prepares the search for the handlers that want an event. An event that does not meet `expect` of its provider, such
- * as one of the test mode, is for nobody.
- */
+/** Why no handler gets an event: it does not meet `expect` of its provider, or its content is not certain. Null otherwise. */
+export function forNobodyBecause({ facts }: Pick<WebhookEvent, 'facts'>): 'not_expected' | 'ambiguous' | null {
+  return facts.withheld === 'not_expected' || facts.withheld === 'ambiguous' ? facts.withheld : null
+}
+
+/** Prepares the search for the handlers that want an event. */
 export function prepareWanting(handlers: ReadonlyMap<string, WantingHandler>): FindWanting {
   const candidates = [...handlers.values()]
   if (candidates.length === 0) return () => () => NOBODY
   return ({ provider, rawBody }) => {
     const body = new LazyBody(rawBody)
     return (event) => {
-      if (event.facts.withheld === 'not_expected') return NOBODY
+      if (forNobodyBecause(event) !== null) return NOBODY
       const offered = { provider, event, body }
       const wanting = candidates.filter(({ events }) => events.some((wanted) => mismatchOf(wanted, offered) === null))
       return wanting.length === 0 ? NOBODY : wanting.map((handler) => toWish(handler, offered))

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { hmacValidator as HmacValidator } from '@adyen/api-library'
 import { describe, expect, it } from 'vitest'
-import { makeProvider } from '../../testing/make-provider.ts'
+import { makeProvider, onlyEvent } from '../../testing/make-provider.ts'
 
 const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
 const provider = makeProvider({ settings: { scheme: 'adyen' }, secrets: [{ value: secret }] })
@@ -40,5 +41,68 @@ describe('adyen', () => {
     const more = (parts: number) => ({ x: Array.from({ length: parts }, () => ({})) })
     expect(await verdictOf(bodyOf([itemWith(0)], more(490)))).toHaveProperty('secretId', 's1')
     expect(await verdictOf(bodyOf([itemWith(0)], more(2_000)))).toEqual({ refused: 'header_missing' })
+  })
+})
+
+describe('an item of Adyen whose signature would fit another item too', () => {
+  const settings = { scheme: 'adyen', expect: {}, events: { REPORT_AVAILABLE: 'payment.succeeded' } }
+  const mapped = makeProvider({ settings, secrets: [{ value: secret }] })
+  const library = new HmacValidator()
+  const report = {
+    ...{ pspReference: 'report_1.csv', merchantAccountCode: 'Acme', merchantReference: '', success: 'true' },
+    ...{ eventCode: 'AUTHORISATION', amount: { currency: 'EUR', value: 100 }, additionalData: {} },
+  }
+
+  /** The events of items that Adyen's own library has signed, and the verdict of this library. */
+  async function read(changes: object, hmacSignature?: string) {
+    const item = { ...report, ...changes } as Parameters<typeof library.calculateHmac>[0] & object
+    const signed = { ...item, additionalData: { hmacSignature: hmacSignature ?? library.calculateHmac(item, secret) } }
+    expect(library.validateHMAC(signed as Parameters<typeof library.validateHMAC>[0], secret)).toBe(true)
+    const verdict = await mapped.verify({ rawBody: Buffer.from(bodyOf([signed])), rawHeaders: [], query: '' }, 0, fetch)
+    if ('refused' in verdict) throw new Error(verdict.refused)
+    return onlyEvent(mapped.readEvents(verdict))
+  }
+
+  it.each([
+    [
+      'a report whose name contains times',
+      { pspReference: 'report_2022-11-01T00:00:00.csv', eventCode: 'REPORT_AVAILABLE' },
+    ],
+    ['an original reference with a colon', { originalReference: 'a:b' }],
+    ['an account with a colon', { merchantAccountCode: 'Acme:EU' }],
+    ['an event code with a colon', { eventCode: 'AUTHORISATION:x' }],
+    ['a success that is no boolean', { success: '' }],
+    ['a currency in small letters', { amount: { currency: 'eur', value: 100 } }],
+  ])('is accepted without effect: %s', async (_, changes) => {
+    const { type, facts } = await read(changes)
+    expect(facts.withheld).toBe('ambiguous')
+    expect(facts).not.toHaveProperty('amount')
+    expect(['payment.failed', 'AUTHORISATION.true']).not.toContain(type)
+  })
+
+  it('is not one without such a colon, nor with colons in the reference alone', async () => {
+    expect((await read({ eventCode: 'REPORT_AVAILABLE' })).facts.withheld).toBeUndefined()
+    expect(await read({ merchantReference: 'a:b:c' })).toMatchObject({
+      type: 'payment.succeeded',
+      facts: { orderId: 'a:b:c' },
+    })
+  })
+
+  it('cannot take the place of the payment whose signature it has', async () => {
+    const genuine = { pspReference: 'P', merchantReference: 'b:c' }
+    const signature = library.calculateHmac(
+      { ...report, ...genuine } as Parameters<typeof library.calculateHmac>[0],
+      secret,
+    )
+    const splits = [
+      { pspReference: 'P', merchantAccountCode: 'Acme:b', merchantReference: 'c' },
+      { pspReference: 'P', originalReference: ':Acme', merchantAccountCode: 'b', merchantReference: 'c' },
+    ]
+    const paid = await read(genuine, signature)
+    expect(paid).toMatchObject({ type: 'payment.succeeded', objectId: 'P' })
+    const forged = await Promise.all(splits.map((split) => read(split, signature)))
+    expect(forged.map(({ facts }) => facts.withheld)).toEqual(['ambiguous', 'ambiguous'])
+    expect(forged[0]?.id).toBe(forged[1]?.id)
+    expect(forged[0]?.id).not.toBe(paid.id)
   })
 })

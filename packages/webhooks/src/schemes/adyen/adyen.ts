@@ -2,9 +2,12 @@ import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
 import { boundedItems } from '../../events/item-list.ts'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { PAYMENTS } from '../../events/permits.ts'
+import { unsignedType } from '../../events/unsigned-type.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -25,7 +28,7 @@ const SIGNED_PROPERTIES = [
 /**
  * Adyen's payment webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures): every item of
  * `notificationItems` carries its own HMAC-SHA256 in base64, over eight of its properties joined by colons, keyed with the
- * decoded hexadecimal key. One bad item refuses all. Neither a time nor an id is signed: the id of an event is
+ * decoded hexadecimal key. One bad item refuses all; an item that its signature does not determine has no effect. Neither a time nor an id is signed: the id of an event is
  * made from pspReference, eventCode and success. Other properties (`eventDate`, `paymentMethod`) are not signed.
  */
 export const adyen = defineScheme(
@@ -120,20 +123,31 @@ function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number
   return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) }))
 }
 
-/**
- * The signed text of an item. Null if a property other than the reference contains a colon, or if amount, currency or success
- * has another form: the signature would then fit another item too.
- */
+/** The signed text of an item; null if a property is not a text, or is too long. */
 function signedText(item: JsonObject): string | null {
+  const texts = signedTexts(item)
+  return texts.includes(null) ? null : texts.join(':')
+}
+
+function signedTexts(item: JsonObject): (string | null)[] {
   const { value, currency } = isObject(item.amount) ? item.amount : {}
-  const before = [item.pspReference, item.originalReference, item.merchantAccountCode].map(textOf)
-  const reference = textOf(item.merchantReference)
-  const behind = [value, currency, item.eventCode, item.success].map(textOf)
-  const [amount = '', code = ''] = behind
-  if (!/^(?:-?\d{1,18})?$/.test(amount ?? '') || !/^(?:[A-Z]{3})?$/.test(code ?? '')) return null
-  if (!/^(?:true|false)$/.test(behind[3] ?? '')) return null
-  if ([...before, ...behind].some((text) => text === null || text.includes(':')) || reference === null) return null
-  return [...before, reference, ...behind].join(':')
+  const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } = item
+  const before = [pspReference, originalReference, merchantAccountCode, merchantReference]
+  return [...before, value, currency, eventCode, success].map(textOf)
+}
+
+const REFERENCE_AT = 3
+
+/**
+ * Whether the signature would fit another item too: a property other than the reference contains a colon, or amount, currency
+ * or success has another form. Adyen itself sends such items, for reports whose names contain times.
+ */
+function isAmbiguous(item: JsonObject): boolean {
+  const texts = signedTexts(item).map((text) => text ?? '')
+  const [amount = '', currency = '', , success = ''] = texts.slice(REFERENCE_AT + 1)
+  if (!/^(?:-?\d{1,18})?$/.test(amount) || !/^(?:[A-Z]{3})?$/.test(currency)) return true
+  if (!/^(?:true|false)$/.test(success)) return true
+  return texts.some((text, at) => at !== REFERENCE_AT && text.includes(':'))
 }
 
 // No reference is nearly as long, and every character of it is hashed once for each secret.
@@ -150,6 +164,12 @@ function textOf(member: unknown): string | null {
 
 function findInItem(item: JsonObject): FoundEvent {
   const { pspReference, eventCode, success, amount } = item
+  if (isAmbiguous(item)) {
+    // The same for every item that the signature fits, and for no other: none can take the place of an event that counts.
+    const id = idOfBytes(Buffer.from(signedText(item) ?? ''))
+    const type = unsignedType(isEventText(eventCode) ? eventCode : undefined)
+    return { id, type, types: {}, objectId: pspReference, withheld: 'ambiguous' }
+  }
   const { value, currency } = isObject(amount) ? amount : {}
   return {
     id: [pspReference, eventCode, success].map(textOf).join(':'),
