@@ -24,7 +24,7 @@ export interface PaymentFacts {
   /** Set if the amount or the currency is invalid, or missing although it is required: the event fails permanently. */
   readonly unreadable?: 'amount_mismatch' | 'currency_mismatch' | 'amount_missing'
   /** Set if the event has no effect: it is kept as `unhandled`, with this reason. */
-  readonly withheld?: 'not_expected' | 'effect_not_allowed' | 'ambiguous'
+  readonly withheld?: 'not_expected' | 'effect_not_allowed' | 'not_paid' | 'ambiguous'
 }
 
 /** What a delivery reports, in the same form for every provider. */

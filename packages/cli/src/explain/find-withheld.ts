@@ -12,6 +12,8 @@ export function findWithheld(events: readonly Pick<WebhookEvent, 'facts'>[]): re
 const SAYS: Readonly<Record<Withheld, string>> = {
   not_expected: 'No effect: mode or account does not match `expect` of the provider (or `testMode` for Stripe)',
   effect_not_allowed: 'No effect: `effects` of the provider does not include this type',
+  not_paid:
+    'No effect: the object is not paid. To count it, map its type with `.unpaid` or `.uncaptured` after it in `events`',
   ambiguous: 'No effect: a signed property contains a colon, so the signature would fit another item too',
   amount_missing: 'It will be dead: it has no amount with a currency, and `requireAmount` requires both',
 }

@@ -31,6 +31,8 @@ export interface FoundEvent {
   readonly occurredAt?: unknown
   /** If a body can have several events: where this one is, as a JSON Pointer. */
   readonly pointer?: string
+  /** If the object is not paid yet, its state: then it is no success, unless the settings map the type with this state. */
+  readonly unpaid?: string
   /** Why the event has no effect, whatever the settings say. */
   readonly withheld?: NonNullable<PaymentFacts['withheld']>
   /** The names of types, if the body decides which count. Default: those of the scheme. */
@@ -86,7 +88,7 @@ export function eventReader(types: TypeNames, find: (delivery: VerifiedDelivery)
  */
 export function normalizeEvent(found: FoundEvent, document: unknown, rules: EventRules): WebhookEvent {
   const id = toId(found.id)
-  const type = typeOf(found, rules)
+  const { type, withheld } = meaningOf(found, rules)
   if (id === undefined || type === undefined) throw eventInvalid()
   const objectId = toId(found.objectId) ?? (isPaymentEventType(type) ? undefined : id)
   if (objectId === undefined) throw eventInvalid()
@@ -104,7 +106,19 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
       ...(found.pointer === undefined ? {} : { pointer: found.pointer }),
     },
   }
-  return permit(event, { permissions: rules, document, withheld: found.withheld })
+  return permit(event, { permissions: rules, document, withheld })
+}
+
+/** Our type; or, of an object that is not paid, the provider's name and the reason. */
+function meaningOf(
+  found: FoundEvent,
+  rules: EventRules,
+): { readonly type: string | undefined; readonly withheld: PaymentFacts['withheld'] } {
+  const { withheld, unpaid } = found
+  const type = typeOf(found, rules)
+  if (unpaid === undefined || type !== 'payment.succeeded' || !isEventText(found.type)) return { type, withheld }
+  const counted = ownName(rules.events, `${found.type}.${unpaid}`)
+  return counted === undefined ? { type: found.type, withheld: 'not_paid' } : { type: counted, withheld }
 }
 
 /**

@@ -86,3 +86,97 @@ describe('stripe', () => {
     expect(read(body, { orderReference: '/data/object/metadata/cart' }).facts.orderId).toBe('c_7')
   })
 })
+
+describe('an object of Stripe that is not paid', () => {
+  const session = {
+    id: 'cs_1',
+    object: 'checkout.session',
+    amount_total: 1999,
+    currency: 'eur',
+    payment_status: 'unpaid',
+  }
+  const charge = {
+    id: 'ch_1',
+    object: 'charge',
+    amount: 1999,
+    amount_captured: 0,
+    captured: false,
+    paid: true,
+    currency: 'eur',
+  }
+  const invoice = { id: 'in_1', object: 'invoice', amount_paid: 0, amount_due: 1999, currency: 'eur', status: 'open' }
+  const settings = { expect: {}, testMode: true }
+
+  function readMapped(type: string, object: object, events: Readonly<Record<string, string>> = {}): WebhookEvent {
+    const body = { id: 'evt_1', livemode: false, type, data: { object } }
+    return read(body, { ...settings, events: { [type]: 'payment.succeeded', ...events } })
+  }
+
+  it.each([
+    ['a session of a customer who pays later by bank', 'checkout.session.completed', session],
+    ['a charge that is only authorised', 'charge.succeeded', charge],
+    ['a charge of a bank that is pending', 'charge.pending', { ...charge, captured: true, paid: false }],
+    ['an invoice that is open', 'invoice.updated', invoice],
+  ])('is no success, whatever its type is mapped to: %s', (_, type, object) => {
+    expect(readMapped(type, object)).toMatchObject({ type, facts: { withheld: 'not_paid' } })
+  })
+
+  it.each([
+    ['a session that is paid', 'checkout.session.completed', { ...session, payment_status: 'paid' }, 1999],
+    [
+      'a session without a cost',
+      'checkout.session.completed',
+      { ...session, payment_status: 'no_payment_required' },
+      1999,
+    ],
+    [
+      'a session of an API version without a status',
+      'checkout.session.completed',
+      { ...session, payment_status: undefined },
+      1999,
+    ],
+    [
+      'a session that was paid later',
+      'checkout.session.async_payment_succeeded',
+      { ...session, payment_status: 'paid' },
+      1999,
+    ],
+    ['a charge that was captured', 'charge.succeeded', { ...charge, captured: true, amount_captured: 1999 }, 1999],
+    ['a part of a charge', 'charge.captured', { ...charge, captured: true, amount_captured: 500 }, 500],
+    ['an invoice that is paid', 'invoice.paid', { ...invoice, status: 'paid', amount_paid: 1999 }, 1999],
+  ])('is not %s', (_, type, object, amount) => {
+    const { type: ours, facts } = readMapped(type, object)
+    expect({ ours, amount: facts.amount, withheld: facts.withheld }).toEqual({
+      ours: 'payment.succeeded',
+      amount,
+      withheld: undefined,
+    })
+  })
+
+  it('counts if the settings map its type with its state', () => {
+    const authorised = readMapped('charge.succeeded', charge, { 'charge.succeeded.uncaptured': 'payment.succeeded' })
+    expect(authorised).toMatchObject({ type: 'payment.succeeded', facts: { amount: 1999 } })
+    expect(authorised.facts).not.toHaveProperty('withheld')
+    const events = { 'checkout.session.completed.unpaid': 'payment.succeeded' }
+    expect(readMapped('checkout.session.completed', session, events)).toMatchObject({ type: 'payment.succeeded' })
+  })
+
+  it('is a failure as before, and keeps its name where nothing is mapped', () => {
+    const failed = { 'checkout.session.async_payment_failed': 'payment.failed' }
+    expect(readMapped('checkout.session.async_payment_failed', session, failed).type).toBe('payment.failed')
+    const body = { id: 'evt_1', livemode: false, type: 'checkout.session.completed', data: { object: session } }
+    expect(read(body, settings)).toMatchObject({ type: 'checkout.session.completed' })
+    expect(read(body, settings).facts).not.toHaveProperty('withheld')
+  })
+
+  it('of test mode has no effect, which `testMode` allows', () => {
+    const body = {
+      id: 'evt_1',
+      livemode: false,
+      type: 'payment_intent.succeeded',
+      data: { object: { ...intent, amount: 1 } },
+    }
+    expect(read(body).facts.withheld).toBe('not_expected')
+    expect(read(body, { testMode: true }).facts).not.toHaveProperty('withheld')
+  })
+})

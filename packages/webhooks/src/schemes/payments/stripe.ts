@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonReader } from '../../events/event-reader.ts'
+import { isObject } from '../../events/json-object.ts'
 import { isoUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
@@ -23,16 +24,37 @@ export const stripe = defineScheme(
     ...listSignature({ header: 'stripe-signature', separator: ',', time: 't', signature: 'v1', between: '.' }),
     redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
     permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }), origin: ['/account'] },
-    prepareReader: jsonReader(TYPES, (body) => findPlainEvent(body, { amountMembers, toIsoUnits: isoUnitsOfStripe })),
+    prepareReader: jsonReader(TYPES, (body, at) => {
+      const unpaid = unpaidStateOf(at('/data/object'))
+      const membersOf = (type: string): readonly string[] => amountMembers(type, unpaid)
+      const found = findPlainEvent(body, { amountMembers: membersOf, toIsoUnits: isoUnitsOfStripe })
+      return unpaid === undefined ? found : { ...found, unpaid }
+    }),
   },
 )
 
 /**
- * The amount of a payment or charge, or the total of a checkout session or a paid invoice. A failed payment has an
- * `amount_received` of 0, so the requested amount counts.
+ * The state of an object that is not paid, whatever the type of its event: a session of a customer who pays later by bank
+ * (docs.stripe.com/checkout/fulfillment), a charge that is only authorised or still pending
+ * (docs.stripe.com/payments/place-a-hold-on-a-payment-method), an invoice that is open.
  */
-function amountMembers(type: string): readonly string[] {
-  return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount', 'amount_total', 'amount_paid']
+function unpaidStateOf(object: unknown): 'unpaid' | 'uncaptured' | undefined {
+  if (!isObject(object)) return undefined
+  const { object: kind, payment_status: payment, captured, paid, status } = object
+  if (kind === 'checkout.session') return payment === 'unpaid' ? 'unpaid' : undefined
+  if (kind === 'invoice') return typeof status === 'string' && status !== 'paid' ? 'unpaid' : undefined
+  if (kind !== 'charge') return undefined
+  if (captured === false) return 'uncaptured'
+  return paid === false ? 'unpaid' : undefined
+}
+
+/**
+ * The amount of a payment or charge, or the total of a checkout session or a paid invoice. Of a failed payment nothing was
+ * received, and of an uncaptured charge nothing was captured, so the requested amount counts.
+ */
+function amountMembers(type: string, unpaid: string | undefined): readonly string[] {
+  if (type === 'payment.failed' || unpaid === 'uncaptured') return ['amount']
+  return ['amount_received', 'amount_captured', 'amount', 'amount_total', 'amount_paid']
 }
 
 /** Where Stripe's minor units differ from ISO 4217 (docs.stripe.com/currencies#special-cases): decimals of both. */
