@@ -27,7 +27,7 @@ export interface FoundEvent {
   /** If our type decides which amount counts, a function of it. */
   readonly amount?: Amount | ((type: string) => Amount)
   readonly currency?: unknown
-  /** ISO 8601, or seconds since 1970. */
+  /** ISO 8601, or seconds or milliseconds since 1970. */
   readonly occurredAt?: unknown
   /** If a body can have several events: where this one is, as a JSON Pointer. */
   readonly pointer?: string
@@ -152,11 +152,14 @@ function currencyOf(currency: unknown): Pick<PaymentFacts, 'currency' | 'unreada
 
 const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Anything but ISO 8601 or seconds is ignored. */
+// In seconds, the year 5138; in milliseconds, 1973.
+const LEAST_MILLISECONDS = 100_000_000_000
+
+/** Anything but ISO 8601, seconds or milliseconds is ignored. */
 function occurredAtOf(at: unknown): Pick<PaymentFacts, 'occurredAt'> {
   const instant =
     typeof at === 'number'
-      ? new Date(at * 1000)
+      ? new Date(at < LEAST_MILLISECONDS ? at * 1000 : at)
       : new Date(typeof at === 'string' && ISO_INSTANT.test(at) ? at : Number.NaN)
   const years = instant.getUTCFullYear()
   // A year of more than four digits means another unit, and no later reader accepts it.

@@ -59,7 +59,7 @@ describe('findPlainEvent', () => {
   ])('%s', (_, withValue) => {
     it.each([
       ['is absent', undefined],
-      ['is a number', 1],
+      ['is a fraction', 1.5],
       ['is a boolean', true],
       ['is null', null],
       ['is an array', ['evt_1']],
@@ -280,8 +280,17 @@ describe('when it occurred', () => {
     expect(occurredAt({ timestamp: '2026-01-01T02:00:00+02:00' })).toBe('2026-01-01T00:00:00.000Z')
   })
 
+  it('is read from milliseconds, which Clerk sends', () => {
+    expect(occurredAt({ timestamp: 1_764_338_400_123 })).toBe('2025-11-28T14:00:00.123Z')
+    expect(occurredAt({ created: 1_760_000_000_000 })).toBe('2025-10-09T08:53:20.000Z')
+  })
+
+  it('is read from seconds in timestamp', () => {
+    expect(occurredAt({ timestamp: 1_760_000_000 })).toBe('2025-10-09T08:53:20.000Z')
+  })
+
   it.each([
-    ['milliseconds in created, far beyond the year 9999', { created: 1_760_000_000_000 }],
+    ['milliseconds far beyond the year 9999', { timestamp: 1_760_000_000_000_000 }],
     ['a moment beyond the year 9999 in another zone', { timestamp: '9999-12-31T23:59:59-12:00' }],
     ['a moment before the year 0', { timestamp: '0000-01-01T00:00:00+12:00' }],
     ['negative seconds before the year 0', { created: -99_999_999_999 }],

@@ -15,13 +15,14 @@ const PLAIN: AmountRules = { amountMembers: () => ['amount'], toIsoUnits: (amoun
 
 /**
  * Finds the values of an event in a body of the shape `{id, type, data: {object: {id}}}`. `created` is in seconds (Stripe),
- * `timestamp` is ISO 8601 (Standard Webhooks).
+ * `timestamp` is ISO 8601 (Standard Webhooks) or in milliseconds (Clerk).
  * @throws eventInvalid
  */
 export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): FoundEvent {
   const { id, type, data, created, timestamp } = body
   const object = isObject(data) ? data.object : undefined
-  if (!isObject(object) || !isEventText(id) || !isEventText(type) || !isEventText(object.id)) throw eventInvalid()
+  if (!isObject(object) || toId(id) === undefined || !isEventText(type) || toId(object.id) === undefined)
+    throw eventInvalid()
   return {
     id,
     type,
@@ -29,7 +30,7 @@ export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): Fo
     orderId: orderIdOf(object),
     amount: (ours) => amountOf(object, ours, rules),
     currency: object.currency,
-    occurredAt: typeof created === 'number' ? created : textOf(timestamp),
+    occurredAt: typeof created === 'number' ? created : timestamp,
   }
 }
 
@@ -44,8 +45,4 @@ function amountOf(object: JsonObject, type: string, rules: AmountRules): number 
   const amount = members.map((member) => object[member]).find((value) => value !== undefined && value !== null)
   if (amount === undefined) return undefined
   return typeof amount === 'number' && Number.isSafeInteger(amount) ? rules.toIsoUnits(amount, object.currency) : null
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

@@ -27,3 +27,23 @@ describe('the number of an order', () => {
     },
   )
 })
+
+describe('the number of an object', () => {
+  it.each([
+    ['Standard Webhooks', { scheme: 'standard-webhooks', shape: 'standard' }, '{"type":"t","data":{"id":N}}'],
+    ['the plain shape', { scheme: 'standard-webhooks' }, '{"id":"evt_1","type":"t","data":{"object":{"id":N}}}'],
+    ['an event with a number, too', { scheme: 'standard-webhooks' }, '{"id":N,"type":"t","data":{"object":{"id":N}}}'],
+    ['Shopify', { scheme: 'shopify' }, '{"id":N,"financial_status":"paid","currency":"EUR","total_price":"19.99"}'],
+    ['WooCommerce', { scheme: 'woocommerce' }, '{"id":N,"order_key":"k","status":"failed"}'],
+    ['GitHub', { scheme: 'github' }, '{"issue":{"id":N}}'],
+  ])('is exact beyond 2^53: %s', (_, settings, body) => {
+    const number = '820982911946154508'
+    const provider = makeProvider({ settings, secrets: [{ value }] })
+    const rawBody = Buffer.from(body.replaceAll('N', number))
+    const rawHeaders = ['x-github-event', 'issue']
+    const event = onlyEvent(
+      provider.readEvents(asVerified({ rawBody, rawHeaders, query: '', secretId: 's1', signedId: 'm' })),
+    )
+    expect(event.objectId).toBe(number)
+  })
+})
