@@ -135,6 +135,10 @@ describe('what is expected', () => {
     [{ livemode: true, account: null }, { expect: { '/account': null } }, undefined],
     [{ livemode: true }, { expect: { '/account': null } }, 'not_expected'],
     [{ livemode: true, a: ['x', 1] }, { expect: { '/a/1': 1 } }, undefined],
+    // Payments of another shop in the same account.
+    [{ livemode: true, metadata: { shop: 'mine' } }, { expect: { '/metadata/shop': 'mine' } }, undefined],
+    [{ livemode: true, metadata: { shop: 'other' } }, { expect: { '/metadata/shop': 'mine' } }, 'not_expected'],
+    [{ livemode: true, metadata: {} }, { expect: { '/metadata/shop': 'mine' } }, 'not_expected'],
     [{ livemode: true, a: ['x', 1] }, { expect: { '/a/1': '1' } }, 'not_expected'],
     [{ livemode: true, a: {} }, { expect: { '/a/constructor': null } }, 'not_expected'],
   ])('of %j with %j makes it %s', (body, settings, withheld) => {
