@@ -14,8 +14,11 @@ describe('an order of a shop that has an id and a number', () => {
   it.each([
     ['shopify', SHOPIFY, '5678901234567', '/order_number', '1042'],
     ['woocommerce', WOOCOMMERCE, '4750', '/number', 'WEB-1042'],
-  ] as const)('is found by its id at %s, or by its number if the settings say so', (...[scheme, body, id, pointer, number]) => {
-    expect(orderOf({ scheme }, body)).toBe(id)
-    expect(orderOf({ scheme, orderReference: pointer }, body)).toBe(number)
-  })
+  ] as const)(
+    'is found by its id at %s, or by its number if the settings say so',
+    (...[scheme, body, id, pointer, number]) => {
+      expect(orderOf({ scheme }, body)).toBe(id)
+      expect(orderOf({ scheme, orderReference: pointer }, body)).toBe(number)
+    },
+  )
 })
