@@ -7,11 +7,11 @@ import { describeHandler, taskSchema } from './describe-handler.ts'
 const receivedAt = new Date('2026-11-26T10:00:01.000Z')
 
 /** An event of a batch, as the gateway writes it. */
-function written(facts: PaymentFacts, body: string): unknown {
+function written(objectId: string, facts: PaymentFacts, body: string): unknown {
   const claim = {
     ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
-    event: { id: 'evt_1', type: 'invoice.paid', objectId: '', facts },
+    event: { id: 'evt_1', type: 'invoice.paid', objectId, facts },
   }
   const { json } = writeTaskEvent(claim, 'billing', { receivedAt, attempt: 1, raw: Buffer.from(body) })
   return { attempt: 1, ...JSON.parse(json) }
@@ -19,8 +19,12 @@ function written(facts: PaymentFacts, body: string): unknown {
 
 describe('the description of events.handle', () => {
   it('knows every property that the gateway writes, and requires none that it leaves out', () => {
-    const most = written({ orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z', pointer: '/0' }, '[{"id":"evt_1"}]')
-    const least = written({ orderId: '' }, 'a=1')
+    const most = written(
+      'obj_1',
+      { orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z', pointer: '/0' },
+      '[{"id":"evt_1"}]',
+    )
+    const least = written('', { orderId: '' }, 'a=1')
     for (const event of [most, least]) expect(taskSchema.strict().parse(event)).toEqual(event)
     const names = [most, least].flatMap((event) => Object.keys(event as object))
     expect([...new Set(names)].toSorted()).toEqual(Object.keys(taskSchema.shape).toSorted())

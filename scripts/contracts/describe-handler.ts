@@ -12,7 +12,7 @@ export const taskSchema = z.object({
   provider: z.string().min(1),
   eventId: z.string().min(1),
   type: z.string(),
-  objectId: z.string(),
+  objectId: z.string().min(1).optional(),
   orderId: z.string().min(1).optional(),
   occurredAt: z.string().optional(),
   receivedAt: z.iso.datetime(),

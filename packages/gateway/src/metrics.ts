@@ -63,7 +63,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   )
   const withheld = counter(
     'oncehook_events_withheld_total',
-    'Authentic events without an effect, by provider and reason: ambiguous, effect_not_allowed, not_expected or not_paid',
+    'Authentic events without an effect, by provider and reason: ambiguous, effect_not_allowed, not_expected, not_paid or unreadable',
     ['provider', 'reason'],
   )
   const attempts = counter(

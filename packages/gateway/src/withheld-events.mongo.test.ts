@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from './testing/start-operated-system.ts'
@@ -72,6 +73,50 @@ describe('an event that its provider may not send', () => {
     expect(await system.record('evt_paid')).toMatchObject({ state: 'unhandled', reason: 'effect_not_allowed' })
     await system.until('evt_failed', ({ state }) => state === until.done)
     await change(PROVIDERS)
+  })
+})
+
+describe('an authentic delivery that nobody can read', () => {
+  it.each([
+    ['no JSON', '{"id":'],
+    ['no object', '[]'],
+    ['no type', '{"id":"evt_untyped","livemode":true,"data":{"object":{"id":"pi_1"}}}'],
+    [
+      'a payment without its id',
+      '{"id":"evt_x","type":"payment_intent.succeeded","livemode":true,"data":{"object":{}}}',
+    ],
+  ])('is kept, shown and counted: %s', async (_, text) => {
+    expect(await system.deliver(text)).toBe(200)
+    expect(await system.deliver(text)).toBe(200)
+    const { items } = await system.operator().events.list.query({ state: 'unhandled', reason: 'unreadable' })
+    const eventId = `sha256:${hash('sha256', text, 'base64url')}`
+    expect(items.filter((item) => item.eventId === eventId)).toEqual([
+      expect.objectContaining({ type: 'unreadable', reason: 'unreadable', objectId: '', orderId: '' }),
+    ])
+    expect(await metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="unreadable"')
+    const logged = system.gateway.logs.filter(
+      (line) => line.msg === 'event.withheld' && line.eventId === eventId.slice(0, 64),
+    )
+    expect(logged).toMatchObject([{ provider: 'acme', reason: 'unreadable' }])
+  })
+
+  it('is read again by a replay, under the id that the event has now', async () => {
+    await change({ acme: { ...acme, events: { 'plan.paid': 'payment.succeeded' } }, shop })
+    const text = JSON.stringify({ id: 'evt_later', type: 'plan.paid', livemode: true, data: { object: { name: 'x' } } })
+    expect(await system.deliver(text)).toBe(200)
+    const { _id } = await system.record(`sha256:${hash('sha256', text, 'base64url')}`)
+    await change(PROVIDERS)
+    await system.operator().events.replay.mutate({ ids: [String(_id)], reason: 'the mapping was wrong' })
+    const replayed = {
+      eventId: 'evt_later',
+      type: 'plan.paid',
+      state: 'unhandled',
+      reason: 'type_unhandled',
+      starts: 1,
+    }
+    await expect.poll(() => system.events.findOne({ _id })).toMatchObject(replayed)
+    expect(await system.deliver(text)).toBe(200)
+    expect(await system.events.countDocuments({ type: 'plan.paid' })).toBe(1)
   })
 })
 

@@ -1,6 +1,8 @@
+import { answerOnlyHandshakes, readAnything } from './events/read-anything.ts'
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
 import type { PrepareExplanation } from './explanation.ts'
 import { type Provider, verifyWith } from './provider.ts'
+import type { ProviderSettings, Scheme } from './schemes/scheme.ts'
 import { SCHEMES } from './schemes/schemes.ts'
 import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
 
@@ -39,12 +41,22 @@ export function createProvider(
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     explain: prepareExplanation(scheme, settings, secrets),
-    readEvents: scheme.prepareReader(readerSettings),
-    answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
+    ...prepareReading(scheme, readerSettings),
+    answerHandshake: answerOnlyHandshakes(scheme.prepareHandshake?.(settings, secrets) ?? (() => null)),
     verify: verifyWith(check),
     ...(answerCheck === undefined ? {} : { answerCheck }),
     ...(confirm === undefined ? {} : { confirm }),
     ...(scheme.staticTokenHeader === undefined ? {} : { staticTokenHeader: scheme.staticTokenHeader }),
     ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
   }
+}
+
+function prepareReading(
+  scheme: Scheme,
+  settings: ProviderSettings,
+): Pick<Provider, 'readEvents' | 'refusesUnreadable'> {
+  const read = scheme.prepareReader(settings)
+  // What only the provider can prove is not authentic before it was asked, and it can be asked only about what was read.
+  const refusesUnreadable = scheme.refusesUnreadable(settings) || scheme.prepareConfirm?.(settings) !== undefined
+  return { readEvents: refusesUnreadable ? read : readAnything(read), refusesUnreadable }
 }

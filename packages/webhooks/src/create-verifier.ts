@@ -203,7 +203,7 @@ async function confirmAll(
   return known.length === events.length ? known : null
 }
 
-const UNREADABLE: readonly Unreadable['code'][] = ['invalid_body', 'event_invalid', 'too_many_events']
+const UNREADABLE: readonly Unreadable['code'][] = ['invalid_body', 'event_invalid']
 const UNDECIDED: readonly string[] = [unavailable.code, overloaded.code]
 
 function toVerification(error: unknown): Verification {

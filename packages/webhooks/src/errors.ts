@@ -6,12 +6,6 @@ export const eventInvalid = defineError('event_invalid', {
   retry: 'never',
   message: 'The body is not an event: id, type and data.object.id must be text of 1 to 255 bytes',
 })
-/** The delivery is authentic, but has more events than its provider ever sends at once. */
-export const tooManyEvents = defineError('too_many_events', {
-  status: 400,
-  retry: 'never',
-  message: 'The delivery has too many events',
-})
 /** Too many bodies or questions are in progress. The sender should try again. */
 export const overloaded = defineError('overloaded', {
   status: 429,

@@ -24,17 +24,19 @@ export interface PaymentFacts {
   /** Set if the amount or the currency is invalid, or missing although it is required: the event fails permanently. */
   readonly unreadable?: 'amount_mismatch' | 'currency_mismatch' | 'amount_missing'
   /** Set if the event has no effect: it is kept as `unhandled`, with this reason. */
-  readonly withheld?: 'not_expected' | 'effect_not_allowed' | 'not_paid' | 'ambiguous'
+  readonly withheld?: 'not_expected' | 'effect_not_allowed' | 'not_paid' | 'ambiguous' | 'unreadable'
 }
 
 /** What a delivery reports, in the same form for every provider. */
 export interface WebhookEvent {
-  /** The provider's id of the event, opaque. It is unique together with the provider's name. */
+  /**
+   * The provider's id of the event, opaque; a hash of the bytes if it has none. It is unique together with the provider's name.
+   */
   readonly id: string
   /** Our name of the type if the provider's name is mapped, otherwise the provider's name. */
   readonly type: string
-  /** The id of the object that the event is about; for a payment, the id of the payment. */
-  readonly objectId: string
+  /** The id of the object that the event is about; for a payment, the id of the payment. Absent if the object has none. */
+  readonly objectId?: string
   readonly facts: PaymentFacts
 }
 

@@ -49,6 +49,8 @@ export interface Provider {
   /** Says why a delivery that is not authentic was refused. It asks nobody and checks the signature at most twice. */
   readonly explain: ExplainRefusal
   readonly readEvents: ReadEvents
+  /** Whether `readEvents` refuses a delivery that it cannot read. Otherwise it makes an event without an effect of it. */
+  readonly refusesUnreadable: boolean
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake
   /** The answer to the GET with which the provider checks this endpoint; absent if it does not check. */

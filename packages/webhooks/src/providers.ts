@@ -2,7 +2,7 @@
 
 export { createProvider } from './create-provider.ts'
 export { type Delivery, headerLines, singleHeader, type VerifiedDelivery } from './delivery.ts'
-export { eventInvalid, overloaded, tooManyEvents } from './errors.ts'
+export { eventInvalid, overloaded } from './errors.ts'
 export {
   isPaymentEventType,
   PAYMENT_EVENT_TYPES,

@@ -37,11 +37,11 @@ export interface Refused {
   readonly reason: Refusal | 'object_unknown'
 }
 
-/** The delivery is authentic, but is not an event. */
+/** The delivery is authentic, and has not the shape that its sender was told to use. */
 export interface Unreadable {
   readonly outcome: 'unreadable'
   readonly status: 400
-  readonly code: 'invalid_body' | 'event_invalid' | 'too_many_events'
+  readonly code: 'invalid_body' | 'event_invalid'
   /** A sentence that names properties but never contains values. */
   readonly message: string
 }

@@ -11,6 +11,7 @@ export function findWithheld(events: readonly Pick<WebhookEvent, 'facts'>[]): re
 
 const SAYS: Readonly<Record<Withheld, string>> = {
   not_expected: 'No effect: mode or account does not match `expect` of the provider (or `testMode` for Stripe)',
+  unreadable: 'No effect: nobody could read it as an event. It is kept, and a replay reads it again',
   effect_not_allowed: 'No effect: `effects` of the provider does not include this type',
   not_paid:
     'No effect: the object is not paid. To count it, map its type with `.unpaid` or `.uncaptured` after it in `events`',

@@ -32,7 +32,7 @@ export function toPaymentCommand({ _id, provider, event, test }: Claim, type: Pa
   const at = occurredAt ?? timeOfReceipt(_id)
   return {
     command: {
-      ...{ provider, eventId: event.id, type, paymentId: event.objectId, orderId },
+      ...{ provider, eventId: event.id, type, paymentId: event.objectId ?? '', orderId },
       ...(amount === undefined ? {} : { amount }),
       ...(currency === undefined ? {} : { currency }),
       ...(at === undefined ? {} : { occurredAt: at }),

@@ -62,7 +62,7 @@ async function confirmAll(
     return isVouchedFor ? answeredInTime(ask(asker), endsAt) : checkedInTime(ask(asker), endsAt)
   }
   // For such an event, the provider is asked by event id.
-  const objects = events.map(({ id, objectId }) => (verified.transmission === undefined ? objectId : id))
+  const objects = events.map(({ id, objectId = id }) => (verified.transmission === undefined ? objectId : id))
   const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
   return answers.map((answer) => {
     if ('event' in answer) return answer.event

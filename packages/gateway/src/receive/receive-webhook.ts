@@ -59,15 +59,15 @@ interface StoredEvent {
 /**
  * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them. Only
  * questions to others end at `endsAt`: the caller limits the wait for the database.
- * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored, notChecked,
- * overloaded
+ * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, notStored, notChecked, overloaded
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId, endsAt } = received
   const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
   const verified = verdict instanceof Promise ? await checkedInTime(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
-  refuseMediaType(delivery.rawHeaders, provider.takesForms)
+  // The header is not signed: what is authentic is read, whatever it says.
+  if (provider.refusesUnreadable) refuseMediaType(delivery.rawHeaders, provider.takesForms)
   const { secretId, rawBody, query } = verified
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return { secretId, handshake }

@@ -54,7 +54,7 @@ const KINDS = [
   ...['rate_limited', 'payload_too_large', 'unsupported_media_type', 'invalid_body', 'event_invalid'].map(
     (code) => [code, null] as const,
   ),
-  ...['too_many_events', 'request_timeout', 'bad_request', 'something_else'].map((code) => [code, null] as const),
+  ...['request_timeout', 'bad_request', 'something_else'].map((code) => [code, null] as const),
 ]
 const RECORDS = { status: { $exists: true } }
 

@@ -11,7 +11,6 @@ const SLOTS_OF_CODES = {
   unsupported_media_type: 60,
   invalid_body: 60,
   event_invalid: 60,
-  too_many_events: 40,
   request_timeout: 40,
   bad_request: 40,
 } as const

@@ -97,10 +97,22 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect(onRejected.mock.calls).toEqual([[{ outcome: 'refused', status: 401, reason: 'signature_mismatch' }]])
   })
 
-  it.each(['{"tampered', '{"id":"evt_0001"}'])('answers 400 to the authentic body %s', async (body) => {
+  it.each(['{"tampered', '[]', '{"id":"evt_0001"}'])('takes the authentic body %s, which is no event', async (body) => {
     const onVerified = vi.fn<OnVerified>()
     await using server = await serve(await mount(stripe, onVerified))
     const answer = await post(server.url, signedByStripe(body))
+    expect([answer.status, await answer.json()]).toEqual([200, { received: true }])
+    expect(onVerified.mock.lastCall).toMatchObject([
+      { events: [{ type: 'unreadable', facts: { withheld: 'unreadable' } }] },
+    ])
+  })
+
+  it('answers 400 to an authentic body of a sender who was told another shape', async () => {
+    const onVerified = vi.fn<OnVerified>()
+    const own = createVerifier({ scheme: 'hmac', header: 'x-signature', secrets: 'a secret of the shop', effects: [] })
+    await using server = await serve(await mount(own, onVerified))
+    const signature = createHmac('sha256', 'a secret of the shop').update('{}').digest('hex')
+    const answer = await post(server.url, { headers: [['x-signature', signature]], body: '{}' })
     expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) }])
     expect(onVerified).not.toHaveBeenCalled()
   })

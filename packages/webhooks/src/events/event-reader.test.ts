@@ -80,8 +80,9 @@ describe('normalizeEvent', () => {
     expect(typeOf({ type: '__proto__', status: 'toString' })).toBe('__proto__.toString')
   })
 
-  it('allows an event without a payment to name no object', () => {
-    expect(read({ type: 'endpoint.checked', objectId: undefined }).objectId).toBe('evt_1')
+  it.each([undefined, null, '', { id: 7 }])('allows an event without a payment to name no object: %j', (objectId) => {
+    const event = read({ type: 'endpoint.checked', objectId })
+    expect(event).toEqual({ id: 'evt_1', type: 'endpoint.checked', facts: { orderId: '' } })
   })
 
   it.each([

@@ -3,6 +3,7 @@ import { eventInvalid } from '../errors.ts'
 import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
 import { isEventText, toId } from './event-text.ts'
+import { idOfBytes } from './id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { type PermissionSettings, permit } from './permits.ts'
@@ -15,13 +16,13 @@ type Amount = number | null | undefined
 
 /** Values from the body of a provider. They are not checked yet. */
 export interface FoundEvent {
-  /** The provider's id of the event, or a hash of the signed bytes. */
+  /** The provider's id of the event. Without one, the event has the hash of its bytes. */
   readonly id: unknown
   /** The provider's name of the type. */
   readonly type: unknown
   /** A status that decides what the type means. It is appended to the type after a full stop. */
   readonly status?: unknown
-  /** The id of the object. An event that changes no order may have none; then it is the id of the event. */
+  /** The id of the object. An event that changes no order may have none. */
   readonly objectId: unknown
   readonly orderId?: unknown
   /** If our type decides which amount counts, a function of it. */
@@ -76,7 +77,8 @@ export function eventReader(types: TypeNames, find: (delivery: VerifiedDelivery)
     const rules = { ...settings, types }
     return (delivery) => {
       const { found, document } = find(delivery)
-      return [normalizeEvent(found, document, rules)]
+      const id = toId(found.id) ?? idOfBytes(delivery.rawBody)
+      return [normalizeEvent({ ...found, id }, document, rules)]
     }
   }
 }
@@ -90,16 +92,16 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
   const id = toId(found.id)
   const { type, withheld } = meaningOf(found, rules)
   if (id === undefined || type === undefined) throw eventInvalid()
-  const objectId = toId(found.objectId) ?? (isPaymentEventType(type) ? undefined : id)
-  if (objectId === undefined) throw eventInvalid()
+  const objectId = toId(found.objectId)
+  if (objectId === undefined && isPaymentEventType(type)) throw eventInvalid()
   const { orderReference: reference } = rules
   const order = reference === undefined ? found.orderId : resolvePointer(document, reference)
   const event = {
     id,
     type,
-    objectId,
+    ...(objectId === undefined ? {} : { objectId }),
     facts: {
-      orderId: toId(order) ?? objectId,
+      orderId: toId(order) ?? objectId ?? '',
       ...amountOf(typeof found.amount === 'function' ? found.amount(type) : found.amount),
       ...currencyOf(found.currency),
       ...occurredAtOf(found.occurredAt),

@@ -1,10 +1,42 @@
-import { tooManyEvents } from '../errors.ts'
+import { eventInvalid } from '../errors.ts'
+import type { WebhookEvent } from '../event.ts'
+import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
+import { toId } from './event-text.ts'
+import { idOfBytes } from './id-of-bytes.ts'
+import { unreadableEvent } from './read-anything.ts'
+
+/** A delivery of several items. */
+interface ItemList<Item> {
+  readonly items: readonly Item[]
+  /** The most items of the provider. Each becomes a record. */
+  readonly most: number
+  readonly rawBody: Buffer
+  /** Where an item is in the body, as a JSON Pointer. */
+  readonly pointerOf: (index: number) => string
+}
 
 /**
- * The items of a delivery, at most `most`. The number is limited because each item becomes a record.
- * @throws tooManyEvents
+ * Reads each item of a delivery with what `find` finds in it. An item that cannot be read has no effect, and takes none away
+ * from the others.
+ * @throws eventInvalid if there are more items than the provider ever sends
  */
-export function boundedItems<Item>(items: readonly Item[], most: number): readonly Item[] {
-  if (items.length <= most) return items
-  throw tooManyEvents({ events: items.length }, { message: `A delivery of this provider has at most ${most} events` })
+export function readItems<Item>(
+  { items, most, rawBody, pointerOf }: ItemList<Item>,
+  rules: EventRules,
+  find: (item: Item) => FoundEvent,
+): WebhookEvent[] {
+  if (items.length > most) {
+    throw eventInvalid({ events: items.length }, { message: `A delivery of this provider has at most ${most} events` })
+  }
+  const idOfAll = idOfBytes(rawBody)
+  return items.map((item, index) => {
+    const [otherId, pointer] = [`${idOfAll}:${index}`, pointerOf(index)]
+    try {
+      const found = find(item)
+      return normalizeEvent({ ...found, id: toId(found.id) ?? otherId, pointer }, item, rules)
+    } catch (error) {
+      if (!eventInvalid.is(error)) throw error
+      return unreadableEvent({ id: otherId, pointer })
+    }
+  })
 }

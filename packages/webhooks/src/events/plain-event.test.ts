@@ -5,11 +5,12 @@ import type { WebhookEvent } from '../event.ts'
 import { type EventRules, normalizeEvent } from './event-reader.ts'
 import { isEventText } from './event-text.ts'
 import { readJsonObject } from './json-object.ts'
-import { type AmountRules, findPlainEvent } from './plain-event.ts'
+import { type AmountRules, findPlainEvent, findStrictEvent } from './plain-event.ts'
 
 function read(sent: string | object, rules: Partial<EventRules> = {}, amounts?: AmountRules): WebhookEvent {
   const body = readJsonObject(Buffer.from(typeof sent === 'string' ? sent : JSON.stringify(sent)))
-  return normalizeEvent(findPlainEvent(body, amounts), body, { types: {}, ...rules })
+  const found = amounts === undefined ? findStrictEvent(body) : findPlainEvent(body, amounts)
+  return normalizeEvent(found, body, { types: {}, ...rules })
 }
 
 function refusalOf(body: string | object): unknown {
@@ -32,7 +33,7 @@ function factsOf(object: object, rules: Partial<EventRules> = {}, amounts?: Amou
   return read(payment(object), rules, amounts).facts
 }
 
-describe('findPlainEvent', () => {
+describe('findStrictEvent', () => {
   it('reads the shape {id, type, data: {object: {id}}}', () => {
     expect(read(whole)).toEqual({
       id: 'evt_1',

@@ -14,15 +14,24 @@ export interface AmountRules {
 const PLAIN: AmountRules = { amountMembers: () => ['amount'], toIsoUnits: (amount) => amount }
 
 /**
- * Finds the values of an event in a body of the shape `{id, type, data: {object: {id}}}`. `created` is in seconds (Stripe),
- * `timestamp` is ISO 8601 (Standard Webhooks) or in milliseconds (Clerk).
- * @throws eventInvalid
+ * Finds the values of an event of a sender who was told to send the shape `{id, type, data: {object: {id}}}`.
+ * @throws eventInvalid if it has another shape
  */
-export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): FoundEvent {
-  const { id, type, data, created, timestamp } = body
+export function findStrictEvent(body: JsonObject): FoundEvent {
+  const { id, type, data } = body
   const object = isObject(data) ? data.object : undefined
   if (!isObject(object) || toId(id) === undefined || !isEventText(type) || toId(object.id) === undefined)
     throw eventInvalid()
+  return findPlainEvent(body)
+}
+
+/**
+ * Finds the values of an event in a body of the shape `{id, type, data: {object: {id}}}`, whatever of it is missing. `created`
+ * is in seconds (Stripe), `timestamp` is ISO 8601 (Standard Webhooks) or in milliseconds (Clerk).
+ */
+export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): FoundEvent {
+  const { id, type, data, created, timestamp } = body
+  const object = isObject(data) && isObject(data.object) ? data.object : {}
   return {
     id,
     type,
@@ -30,7 +39,7 @@ export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): Fo
     orderId: orderIdOf(object),
     amount: (ours) => amountOf(object, ours, rules),
     currency: object.currency,
-    occurredAt: typeof created === 'number' ? created : timestamp,
+    occurredAt: typeof created === 'number' ? created : (timestamp ?? created),
   }
 }
 

@@ -18,7 +18,7 @@ interface Sample {
   readonly query?: string
   /** Text is sent as it is, anything else as JSON. */
   readonly body: unknown
-  /** An id that is left out is made of the bytes, an object that is null is the event's own id. */
+  /** An id that is left out is made of the bytes; an object that is null has no id. */
   readonly events?: readonly {
     readonly id?: string
     readonly type: string
@@ -75,8 +75,8 @@ describe('the sample events', () => {
     const expected = sample.events?.map(({ id = ofBytes, type, objectId, facts }) => ({
       id,
       type,
-      objectId: objectId ?? id,
-      facts: { orderId: objectId ?? id, ...facts },
+      ...(objectId === null ? {} : { objectId }),
+      facts: { orderId: objectId ?? '', ...facts },
     }))
     expect(provider.readEvents(delivery)).toEqual(expected)
   })

@@ -34,7 +34,7 @@ export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string
 
 /**
  * Reads the events of an authentic delivery in their order. There may be none.
- * @throws invalidBody, eventInvalid, tooManyEvents
+ * @throws invalidBody, eventInvalid
  */
 export type ReadEvents = (delivery: VerifiedDelivery) => readonly WebhookEvent[]
 
@@ -81,6 +81,11 @@ export interface SchemeParts<Settings> {
   readonly signsTime: (settings: Settings) => boolean
   readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature
   readonly prepareReader: (settings: Settings) => ReadEvents
+  /**
+   * Whether an authentic delivery that cannot be read is refused, because the sender was told which shape to send. Default: it is
+   * an event without an effect, because no provider changes what it sends for us.
+   */
+  readonly refusesUnreadable?: (settings: Settings) => boolean
   /** Whether forms are accepted in addition to JSON. */
   readonly takesForms?: boolean
   readonly prepareHandshake?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerHandshake
@@ -92,6 +97,7 @@ export interface SchemeParts<Settings> {
 /** A way to sign: one file, one line in the table. */
 export interface Scheme extends SchemeParts<ProviderSettings> {
   readonly name: string
+  readonly refusesUnreadable: (settings: ProviderSettings) => boolean
   readonly schema: SettingsSchema<ProviderSettings>
 }
 
@@ -110,5 +116,6 @@ export function defineScheme<Shape extends z.ZodRawShape>(
   const secrets = parts.signsNothing === true ? noSecrets : commonShape.secrets
   const schema = z.strictObject({ scheme: z.literal(name), ...commonShape, secrets, ...shape })
   // Each scheme gets only settings that its own schema has read.
-  return { ...(parts as unknown as SchemeParts<ProviderSettings>), name, schema: schema as unknown as Scheme['schema'] }
+  const given = parts as unknown as SchemeParts<ProviderSettings>
+  return { refusesUnreadable: () => false, ...given, name, schema: schema as unknown as Scheme['schema'] }
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { onlyHeaderOf } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
@@ -39,12 +38,4 @@ export function bodySignature<Settings = CommonSettings>(spec: BodySignature<Set
       }
     },
   }
-}
-
-/**
- * The id of an event whose provider signs no id: a hash of the signed bytes. Nobody can change it without the secret, and
- * every delivery of the same bytes has the same id.
- */
-export function idOfBytes(signed: Uint8Array): string {
-  return `sha256:${hash('sha256', signed, 'base64url')}`
 }

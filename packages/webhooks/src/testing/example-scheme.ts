@@ -1,8 +1,9 @@
 import { PAYMENT_EVENT_TYPES } from '../event.ts'
 import { jsonReader } from '../events/event-reader.ts'
+import { idOfBytes } from '../events/id-of-bytes.ts'
 import { UNDOCUMENTED } from '../schemes/redelivery.ts'
 import { defineScheme } from '../schemes/scheme.ts'
-import { bodySignature, idOfBytes } from '../signatures/body-signature.ts'
+import { bodySignature } from '../signatures/body-signature.ts'
 
 /** A provider that the gateway does not know: everything that is needed to add one. */
 export const example = defineScheme(

@@ -22,10 +22,13 @@ export type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'
 
 const NOBODY: readonly TaskWish[] = []
 
-/** Why no handler gets an event: it does not meet `expect` of its provider, or its content is not certain. Null otherwise. */
-export function forNobodyBecause({ facts }: Pick<WebhookEvent, 'facts'>): 'not_expected' | 'ambiguous' | null {
-  return facts.withheld === 'not_expected' || facts.withheld === 'ambiguous' ? facts.withheld : null
+/** Why no handler gets an event: it does not meet `expect` of its provider, or what it says is not certain. Null otherwise. */
+export function forNobodyBecause({ facts }: Pick<WebhookEvent, 'facts'>): ForNobody | null {
+  return FOR_NOBODY.find((reason) => reason === facts.withheld) ?? null
 }
+
+const FOR_NOBODY = ['not_expected', 'ambiguous', 'unreadable'] as const
+type ForNobody = (typeof FOR_NOBODY)[number]
 
 /** Prepares the search for the handlers that want an event. */
 export function prepareWanting(handlers: ReadonlyMap<string, WantingHandler>): FindWanting {

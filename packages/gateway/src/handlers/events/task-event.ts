@@ -26,7 +26,8 @@ export function writeTaskEvent(claim: Claim, handler: string, { receivedAt, atte
   const { orderId, occurredAt, pointer } = event.facts
   const key = taskKey({ provider, eventId: event.id, handler })
   const head = {
-    ...{ key, provider, eventId: event.id, type: event.type, objectId: event.objectId },
+    ...{ key, provider, eventId: event.id, type: event.type },
+    ...(event.objectId ? { objectId: event.objectId } : {}),
     ...(orderId === '' ? {} : { orderId }),
     ...(occurredAt === undefined ? {} : { occurredAt }),
     receivedAt: receivedAt.toISOString(),

@@ -6,7 +6,7 @@ import {
   rateLimited,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
-import { eventInvalid, overloaded, tooManyEvents } from '@oncehook/webhooks/providers'
+import { eventInvalid, overloaded } from '@oncehook/webhooks/providers'
 import { notChecked, notStored, signatureInvalid } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
@@ -40,7 +40,6 @@ export const RECEIVE_WEBHOOK: Operation = {
     signatureInvalid,
     invalidBody,
     eventInvalid,
-    tooManyEvents,
     notStored,
     notChecked,
   ],

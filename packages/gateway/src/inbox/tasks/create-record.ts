@@ -23,7 +23,7 @@ export function createRecord(deps: InboxDeps, arrival: Arrival, body: StoredBody
     ...(arrival.line === undefined ? {} : { line: arrival.line, lineAt: new Timestamp({ t: 0, i: 0 }) }),
     slot: slotOf({ provider: arrival.provider, eventId: event.id }),
     type: event.type,
-    objectId: event.objectId,
+    objectId: event.objectId ?? '',
     orderId,
     facts,
     receivedAt,

@@ -48,6 +48,8 @@ export async function planBackfill(
   { record: stored, read, handler }: BackfilledEvent,
 ): Promise<TaskInsert | null> {
   if ('failure' in read && isLeftOut(read.failure)) return null
+  // It could not be read when it came: a replay gives it its key first.
+  if ('members' in read && read.members.eventId !== undefined) return null
   const record = await withBody({ db, encryption }, stored)
   const rawBody = record.raw.value()
   const members = 'members' in read ? read.members : {}

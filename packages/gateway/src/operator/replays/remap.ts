@@ -1,10 +1,12 @@
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Confirmed, Provider, WebhookEvent } from '@oncehook/webhooks/providers'
+import { slotOf } from '../../inbox/claims/parts/part.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
 
-/** The fields of a record that are read from its body. */
-type MappedFields = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
+/** The fields of a record that are read from its body; its key, if it could not be read before. */
+type MappedFields = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'> &
+  Partial<Pick<EventDocument, 'eventId' | 'slot'>>
 
 /**
  * The contents of a body by the current settings, or why it cannot be read now: the failure that `reverifyEvent` found,
@@ -20,7 +22,7 @@ export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readon
 
 /** Reads a stored body with the current settings: a corrected mapping is a common reason for a replay. Never throws. */
 export async function remap(record: EventDocument, deps: ReverifyDeps): Promise<RemapResult> {
-  return pickEvent(await readDelivery(record, deps), record.eventId)
+  return pickEvent(await readDelivery(record, deps), record)
 }
 
 /** Reads all events of a stored body with the current settings. Never throws. */
@@ -36,22 +38,27 @@ export async function readDelivery(record: EventDocument, deps: ReverifyDeps): P
   }
 }
 
-/** Picks one event of a delivery that was read. */
-export function pickEvent(read: DeliveryRead, eventId: string): RemapResult {
+/**
+ * Picks the event of a record from a delivery that was read. A record that could not be read before gets the key that the event
+ * has now: later deliveries of it are duplicates.
+ */
+export function pickEvent(
+  read: DeliveryRead,
+  { provider, eventId, facts: { withheld, pointer } }: Pick<EventDocument, 'provider' | 'eventId' | 'facts'>,
+): RemapResult {
   if ('failure' in read) return read
-  const event = read.answers
-    .flatMap((answer) => ('event' in answer ? [answer.event] : []))
-    .find(({ id }) => id === eventId)
+  const events = read.answers.flatMap((answer) => ('event' in answer ? [answer.event] : []))
+  const found = events.find(({ id }) => id === eventId)
+  const inItsPlace = () => events.find(({ facts }) => facts.pointer === pointer)
+  const event = found ?? (withheld === 'unreadable' ? inItsPlace() : undefined)
   if (event === undefined) {
     const refusal = read.answers.find((answer) => 'refused' in answer)
     return { failure: refusal?.refused ?? 'event_missing' }
   }
-  const {
-    type,
-    objectId,
-    facts: { orderId, ...facts },
-  } = event
-  return { members: { type, objectId, orderId, facts } }
+  const { type, objectId = '' } = event
+  const { orderId, ...facts } = event.facts
+  const key = { eventId: event.id, slot: slotOf({ provider, eventId: event.id }) }
+  return { members: { type, objectId, orderId, facts, ...(found === undefined ? key : {}) } }
 }
 
 /** If the signature is not strong enough, only the provider's answer counts, at a replay as well as at the receipt. */

@@ -28,7 +28,7 @@ export function createSliceReader(
     const { read } = last
     // Forgotten, so that the next event asks the provider again.
     if (isUnavailable(read)) last = undefined
-    return pickEvent(read, stored.eventId)
+    return pickEvent(read, stored)
   }
 }
 

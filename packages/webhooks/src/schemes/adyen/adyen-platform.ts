@@ -1,6 +1,7 @@
 import { jsonReader } from '../../events/event-reader.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { defineScheme } from '../scheme.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'

@@ -1,13 +1,13 @@
 import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import { type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
+import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
-import { boundedItems } from '../../events/item-list.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
+import { readItems } from '../../events/item-list.ts'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -55,14 +55,9 @@ export const adyen = defineScheme(
     },
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
+      const pointerOf = (index: number): string => `/notificationItems/${index}/NotificationRequestItem`
       return ({ rawBody }) =>
-        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item, index) =>
-          normalizeEvent(
-            { ...findInItem(item), pointer: `/notificationItems/${index}/NotificationRequestItem` },
-            item,
-            rules,
-          ),
-        )
+        readItems({ items: itemsOf(rawBody) ?? [], most: MOST_ITEMS, rawBody, pointerOf }, rules, findInItem)
     },
   },
 )

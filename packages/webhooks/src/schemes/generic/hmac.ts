@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Delivery, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { findPlainEvent } from '../../events/plain-event.ts'
+import { findStrictEvent } from '../../events/plain-event.ts'
 import { type CommonSettings, headerName, publicUrl } from '../../settings/common-settings.ts'
 import { readBase64Key, readHexKey, readTextKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, MAX_CANDIDATES, resultOf } from '../../signatures/signature.ts'
@@ -50,6 +50,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   usesQuery: ({ signedText }) => signedText?.includes('{query}') === true,
   redelivery: UNDOCUMENTED,
   permits: EFFECTS_UNKNOWN,
+  refusesUnreadable: () => true,
   signsTime,
   prepare(settings, secrets): CheckSignature {
     const { algorithm, header, toleranceSeconds } = settings
@@ -71,7 +72,7 @@ export const genericHmac = defineScheme('hmac', shape, {
       return resultOf(findSigner(secrets, signatures, { now, macOf: (key) => hmac(algorithm, key, parts) }))
     }
   },
-  prepareReader: jsonReader({}, (body) => findPlainEvent(body)),
+  prepareReader: jsonReader({}, findStrictEvent),
 })
 
 function problemsOfList({ separator, prefix, timestampPrefix, timestampHeader }: Settings): string[] {

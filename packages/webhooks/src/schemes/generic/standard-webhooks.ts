@@ -4,7 +4,7 @@ import { type Delivery, headerLines, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { findPlainEvent } from '../../events/plain-event.ts'
+import { findPlainEvent, findStrictEvent } from '../../events/plain-event.ts'
 import { ed25519Key, findKeyHolder } from '../../signatures/public-key.ts'
 import { findSigner, hmac, isWithinTolerance, type LiveSecret, type SignedParts } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -22,12 +22,13 @@ export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   signedHeaders: () => STANDARD_HEADERS,
   redelivery: { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours; the specification suggests 76' },
   permits: EFFECTS_UNKNOWN,
+  refusesUnreadable: ({ shape }) => shape === undefined,
   signsTime: () => true,
   prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
   prepareReader: (settings) => (settings.shape === undefined ? readPlain : readStandard)(settings),
 })
 
-const readPlain = jsonReader({}, (body) => findPlainEvent(body))
+const readPlain = jsonReader({}, findStrictEvent)
 const readStandard = jsonReader({}, (body, _, { signedId }) =>
   findPlainEvent({ ...body, id: signedId, data: { object: body.data } }),
 )

@@ -2,6 +2,7 @@ import type { WebhookEvent } from '../../event.ts'
 import type { FoundEvent } from '../../events/event-reader.ts'
 import { toId } from '../../events/event-text.ts'
 import { readForm } from '../../events/form-body.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { minorUnits } from '../../events/money.ts'
@@ -9,7 +10,6 @@ import { PAYMENTS } from '../../events/permits.ts'
 import { unconfirmedReader } from '../../events/unconfirmed-reader.ts'
 import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { defineScheme, UNSIGNED } from '../scheme.ts'
 import { orderOfMollie } from './mollie-metadata.ts'
 
@@ -57,7 +57,7 @@ export const mollieClassic = defineScheme(
     }),
     prepareConfirm: confirmByApi({
       types: TYPES,
-      questionOf({ objectId }) {
+      questionOf({ objectId = '' }) {
         const collection = kindOf(objectId)?.collection
         return collection === undefined ? OBJECT_UNKNOWN : { path: [collection, objectId], everyMs: ASKED_EVERY_MS }
       },

@@ -1,7 +1,7 @@
 import { jsonReader } from '../../events/event-reader.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { secondsOf, timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'

@@ -1,6 +1,7 @@
 import type { WebhookEvent } from '../../event.ts'
 import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText, toId } from '../../events/event-text.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
@@ -8,7 +9,6 @@ import { unconfirmedReader } from '../../events/unconfirmed-reader.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
 import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { prepareStaticToken } from '../../signatures/static-token.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
@@ -44,7 +44,9 @@ export const flutterwave = defineScheme(
     }),
     prepareConfirm: confirmByApi({
       types: TYPES,
-      questionOf({ objectId, type }) {
+      questionOf(event) {
+        const { objectId, type } = event
+        if (objectId === undefined) return { event }
         if (!/^\d{1,19}$/.test(objectId)) return OBJECT_UNKNOWN
         return { path: type.startsWith('transfer.') ? ['transfers', objectId] : ['transactions', objectId, 'verify'] }
       },

@@ -1,7 +1,7 @@
 import { eventInvalid } from '../../errors.ts'
-import { type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
+import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
-import { boundedItems } from '../../events/item-list.ts'
+import { readItems } from '../../events/item-list.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { orderInMetadata } from '../../events/metadata.ts'
 import { PAYMENTS } from '../../events/permits.ts'
@@ -36,9 +36,8 @@ export const gocardless = defineScheme(
       return ({ rawBody }) => {
         const { events } = readJsonObject(rawBody)
         if (!Array.isArray(events)) throw eventInvalid()
-        return boundedItems<unknown>(events, MOST_EVENTS).map((item, index) =>
-          normalizeEvent({ ...findInItem(item), pointer: `/events/${index}` }, item, rules),
-        )
+        const list = { items: events, most: MOST_EVENTS, rawBody, pointerOf: (index: number) => `/events/${index}` }
+        return readItems<unknown>(list, rules, findInItem)
       }
     },
   },

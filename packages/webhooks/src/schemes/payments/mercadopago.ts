@@ -82,7 +82,7 @@ export const mercadopago = defineScheme(
       types: TYPES,
       questionOf(event) {
         const place = Object.hasOwn(PLACES, event.type) ? PLACES[event.type] : undefined
-        return place === undefined ? { event } : { path: [...place, event.objectId] }
+        return place === undefined || event.objectId === undefined ? { event } : { path: [...place, event.objectId] }
       },
       find: findInObject,
     }),
@@ -102,7 +102,7 @@ function dataIdOf({ query }: Pick<Delivery, 'query'>): string | null {
 /** The event according to Mercado Pago. The same state of the same object is the same event, for every sender. */
 function findInObject(object: JsonObject, event: WebhookEvent): FoundEvent | null {
   const objectId = toId(object.id)
-  if (objectId?.toLowerCase() !== event.objectId.toLowerCase()) return null
+  if (objectId === undefined || objectId.toLowerCase() !== event.objectId?.toLowerCase()) return null
   const currency = object.currency_id ?? object.currency
   const { transaction_amount_refunded: refunded } = object
   const state = [event.type, objectId, object.status, ...(refunded ? [`refunded-${String(refunded)}`] : [])]

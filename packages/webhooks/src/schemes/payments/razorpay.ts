@@ -1,8 +1,9 @@
 import { type At, jsonReader } from '../../events/event-reader.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 const TYPES = {

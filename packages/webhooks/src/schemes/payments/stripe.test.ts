@@ -34,6 +34,39 @@ describe('stripe', () => {
     })
   })
 
+  it.each([
+    ['invoice.upcoming', { object: 'invoice', customer: 'cus_1', currency: 'usd', amount_due: 2_000 }],
+    ['balance.available', { object: 'balance', available: [{ amount: 0, currency: 'usd' }] }],
+    ['cash_balance.funds_available', { object: 'cash_balance', customer: 'cus_1', id: null }],
+  ])('takes %s, whose object has no id', (type, object) => {
+    const event = { id: 'evt_1', object: 'event', created: 1_760_000_000, livemode: true, type, data: { object } }
+    const facts = { orderId: '', occurredAt: '2025-10-09T08:53:20.000Z' }
+    expect(read(event)).toMatchObject({ id: 'evt_1', type, facts })
+    expect(read(event)).not.toHaveProperty('objectId')
+  })
+
+  it.each([
+    ['a ping', 'v2.core.event_destination.ping', { id: 'ed_1', type: 'v2.core.event_destination' }, 'ed_1'],
+    ['an event of an object', 'v1.billing.meter.error_report_triggered', { id: 'mtr_1' }, 'mtr_1'],
+    ['an event of no object', 'v1.billing.meter.no_meter_found', null, undefined],
+  ])('takes thin events: %s', (_, type, object, objectId) => {
+    const thin = { id: 'evt_2', object: 'v2.core.event', created: '2026-11-28T13:40:00.000Z', livemode: true }
+    expect(read({ ...thin, type, related_object: object, reason: null })).toEqual({
+      ...{ id: 'evt_2', type, ...(objectId === undefined ? {} : { objectId }) },
+      facts: { orderId: objectId ?? '', occurredAt: '2026-11-28T13:40:00.000Z' },
+    })
+  })
+
+  it('takes an event without an id by the hash of its bytes', () => {
+    const event = read({ type: 'customer.created', livemode: true, data: { object: { id: 'cus_1' } } })
+    expect(event).toMatchObject({ id: expect.stringMatching(/^sha256:/), type: 'customer.created', objectId: 'cus_1' })
+  })
+
+  it('gives a payment without its id no effect, and does not refuse it', () => {
+    const event = { id: 'evt_1', type: 'payment_intent.succeeded', livemode: true, data: { object: { amount: 1 } } }
+    expect(read(event)).toMatchObject({ type: 'unreadable', facts: { withheld: 'unreadable' } })
+  })
+
   it('reads a failed payment intent with the requested amount', () => {
     const object = { ...intent, amount: 1999, amount_received: 0 }
     expect(read({ id: 'evt_1B', type: 'payment_intent.payment_failed', data: { object } })).toMatchObject({

@@ -15,7 +15,8 @@ const TYPES = {
 /**
  * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
  * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown items are ignored. A live endpoint for
- * connected accounts also gets their test events, with the same signature, so `livemode` decides.
+ * connected accounts also gets their test events, with the same signature, so `livemode` decides. A thin event
+ * (docs.stripe.com/event-destinations) has `related_object` instead of `data`, and `created` as ISO 8601.
  */
 export const stripe = defineScheme(
   'stripe',
@@ -27,7 +28,9 @@ export const stripe = defineScheme(
     prepareReader: jsonReader(TYPES, (body, at) => {
       const unpaid = unpaidStateOf(at('/data/object'))
       const membersOf = (type: string): readonly string[] => amountMembers(type, unpaid)
-      const found = findPlainEvent(body, { amountMembers: membersOf, toIsoUnits: isoUnitsOfStripe })
+      const plain = findPlainEvent(body, { amountMembers: membersOf, toIsoUnits: isoUnitsOfStripe })
+      // A thin event names its object only.
+      const found = { ...plain, objectId: plain.objectId ?? at('/related_object/id') }
       return unpaid === undefined ? found : { ...found, unpaid }
     }),
   },

@@ -1,11 +1,12 @@
 import { singleHeader } from '../../delivery.ts'
 import { type FoundEvent, jsonReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 

@@ -1,7 +1,7 @@
 import { jsonReader } from '../../events/event-reader.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { ed25519Key, findByPublicKey } from '../../signatures/public-key.ts'
 import { decodeHex } from '../../signatures/signature.ts'
 import { timestampedSignature } from '../../signatures/timestamped-signature.ts'

@@ -2,11 +2,12 @@ import { singleHeader, type VerifiedDelivery } from '../../delivery.ts'
 import { eventReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
 import { isFormBody, readForm } from '../../events/form-body.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 /**

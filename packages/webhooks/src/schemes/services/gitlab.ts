@@ -3,6 +3,7 @@ import { headerLines } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
 import { type FoundEvent, jsonReader } from '../../events/event-reader.ts'
 import { isEventText, toId } from '../../events/event-text.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
@@ -10,7 +11,6 @@ import { unconfirmedReader } from '../../events/unconfirmed-reader.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
 import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { prepareStaticToken } from '../../signatures/static-token.ts'
 import { prepareStandardCheck, readStandardKey, STANDARD_HEADERS } from '../generic/standard-webhooks.ts'
@@ -96,7 +96,9 @@ const readUnconfirmed = unconfirmedReader(({ rawBody, signedId }) => {
 
 const confirm = confirmByApi({
   types: {},
-  questionOf({ objectId }) {
+  questionOf(event) {
+    const { objectId } = event
+    if (objectId === undefined) return { event }
     return PLACE.test(objectId) ? { path: ['projects', ...objectId.split('/')], tokenHeader } : OBJECT_UNKNOWN
   },
   find: findInObject,
@@ -123,7 +125,7 @@ function placeOf(body: JsonObject): string | undefined {
 
 /** The event according to GitLab. The same state of the same object is the same event, for every sender. */
 function findInObject(object: JsonObject, { id, type, objectId }: WebhookEvent): FoundEvent {
-  if (!objectId.includes('/')) return { id, type, objectId }
+  if (!objectId?.includes('/')) return { id, type, objectId }
   const status = object.state ?? object.status
   const state = [type, objectId, status, object.updated_at]
   return { id: state.map(String).join(':'), type, status, objectId, occurredAt: object.updated_at }

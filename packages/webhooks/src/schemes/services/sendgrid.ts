@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { eventInvalid } from '../../errors.ts'
-import { type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
-import { boundedItems } from '../../events/item-list.ts'
+import type { FoundEvent } from '../../events/event-reader.ts'
+import { readItems } from '../../events/item-list.ts'
 import { isObject, readJson } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
 import { findByPublicKey } from '../../signatures/public-key.ts'
@@ -39,9 +39,8 @@ export const sendgrid = defineScheme(
         const items = readJson(rawBody)
         if (!Array.isArray(items))
           throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
-        return boundedItems<unknown>(items, MOST_EVENTS).map((item, index) =>
-          normalizeEvent({ ...findInItem(item), pointer: `/${index}` }, item, rules),
-        )
+        const pointerOf = (index: number): string => `/${index}`
+        return readItems<unknown>({ items, most: MOST_EVENTS, rawBody, pointerOf }, rules, findInItem)
       }
     },
   },

@@ -1,11 +1,10 @@
-import { eventInvalid } from '../../errors.ts'
 import { eventReader, type FoundInDocument } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
 import { isFormBody, readForm } from '../../events/form-body.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
@@ -41,7 +40,7 @@ function answerChallenge(rawBody: Buffer): HandshakeAnswer | null {
   if (!rawBody.includes('url_verification')) return null
   const { type, challenge } = readJsonObject(rawBody)
   if (type !== 'url_verification') return null
-  if (!isEventText(challenge)) throw eventInvalid()
+  if (!isEventText(challenge)) return null
   return { json: { challenge } }
 }
 

@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto'
 import { parse, stringify } from 'node:querystring'
-import { invalidBody } from '@oncehook/kernel/error-codes'
 import { singleHeader } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
 import { type EventRules, type FoundEvent, normalizeEvent } from '../../events/event-reader.ts'
-import { isEventText, toId } from '../../events/event-text.ts'
-import { boundedItems } from '../../events/item-list.ts'
+import { isEventText } from '../../events/event-text.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
+import { readItems } from '../../events/item-list.ts'
 import { isObject, type JsonObject, readJson } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { publicUrl } from '../../settings/common-settings.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -64,7 +63,7 @@ export const twilio = defineScheme(
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
       return ({ rawBody, query, signedId }) => {
-        if (BODY_HASH.test(query)) return readItems(rawBody, rules)
+        if (BODY_HASH.test(query)) return readJsonEvents(rawBody, rules)
         const form = readTwilioForm(rawBody) ?? []
         // The first of repeated fields.
         const document: JsonObject = Object.fromEntries(form.toReversed())
@@ -134,20 +133,18 @@ type Found = Omit<FoundEvent, 'id'>
 const MOST_EVENTS = 1_000
 
 /** The events of a JSON body: one for an object, and one for each item of an array. */
-function readItems(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
+function readJsonEvents(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
   const body = readJson(rawBody)
-  const read = (document: unknown, whereOf: (item: JsonObject) => Pick<FoundEvent, 'id' | 'pointer'>): WebhookEvent => {
-    if (!isObject(document))
-      throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })
-    return normalizeEvent({ ...findInJson(document), ...whereOf(document) }, document, rules)
+  if (Array.isArray(body)) {
+    const pointerOf = (index: number): string => `/${index}`
+    return readItems<unknown>({ items: body, most: MOST_EVENTS, rawBody, pointerOf }, rules, (item) =>
+      isObject(item) ? { ...findInJson(item), id: item.id } : NOTHING,
+    )
   }
-  const idOfAll = idOfBytes(rawBody)
-  if (!Array.isArray(body)) return [read(body, () => ({ id: idOfAll }))]
-  const items = boundedItems<unknown>(body, MOST_EVENTS)
-  return items.map((document, index) =>
-    read(document, ({ id }) => ({ id: toId(id) ?? `${idOfAll}:${index}`, pointer: `/${index}` })),
-  )
+  return [normalizeEvent({ ...(isObject(body) ? findInJson(body) : NOTHING), id: idOfBytes(rawBody) }, body, rules)]
 }
+
+const NOTHING: FoundEvent = { id: undefined, type: undefined, objectId: undefined }
 
 function findInJson(document: JsonObject): Found {
   return {

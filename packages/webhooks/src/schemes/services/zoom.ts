@@ -1,10 +1,9 @@
 import type { VerifiedDelivery } from '../../delivery.ts'
-import { eventInvalid } from '../../errors.ts'
 import { jsonReader } from '../../events/event-reader.ts'
+import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { idOfBytes } from '../../signatures/body-signature.ts'
 import { hmac, type LiveSecret } from '../../signatures/signature.ts'
 import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
@@ -47,7 +46,7 @@ function answerValidation(delivery: VerifiedDelivery, secrets: readonly LiveSecr
   if (body.event !== 'endpoint.url_validation') return null
   const plainToken = resolvePointer(body, '/payload/plainToken')
   const secret = secrets.find(({ id }) => id === secretId)
-  if (secret === undefined || typeof plainToken !== 'string' || !PLAIN_TOKEN.test(plainToken)) throw eventInvalid()
+  if (secret === undefined || typeof plainToken !== 'string' || !PLAIN_TOKEN.test(plainToken)) return null
   return {
     json: {
       plainToken,
