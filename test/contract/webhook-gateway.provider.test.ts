@@ -130,16 +130,16 @@ describe('the gateway', () => {
   })
 
   // No contract can contain a body that is not JSON.
-  it.each(SENDERS)('refuses an authentic body of $name that is no JSON', async (sender) => {
-    const before = await events.countDocuments()
+  it.each(SENDERS)('takes an authentic body of $name that is no JSON', async (sender) => {
     const answer = await deliver(gateway.url, sender, Buffer.from('{"id":"evt_1",'))
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({ code: 'invalid_body' })
-    expect(await events.countDocuments()).toBe(before)
+    expect(answer.status).toBe(200)
+    const kept = { provider: sender.name, type: 'unreadable' }
+    await expect.poll(() => events.countDocuments(kept)).toBeGreaterThan(0)
+    await events.deleteMany(kept)
   })
 
   // The verifier of Pact understands no other charset.
-  it('refuses a delivery of every sender in another charset, and one too many', async () => {
+  it('takes a delivery of every sender in another charset, and refuses one too many', async () => {
     await using limited = await testDatabase(process.env)
     // No new window begins during the test.
     const limits = { rateWindowSeconds: 86_400 }
@@ -150,9 +150,7 @@ describe('the gateway', () => {
       const body = bytesOf(
         JSON.parse(Buffer.from(sender.signer.writeEvent(eventOf('evt_many', 'payment.succeeded'))).toString()),
       )
-      const latin1 = await deliver(gateway.url, sender, body, 'application/json; charset=iso-8859-1')
-      expect([latin1.status, latin1.headers.get('accept')], who).toEqual([415, 'application/json'])
-      expect((await deliver(gateway.url, sender, body)).status, who).toBe(200)
+      expect((await deliver(gateway.url, sender, body, 'application/json; charset=iso-8859-1')).status, who).toBe(200)
       const oneTooMany = await deliver(gateway.url, sender, body)
       expect([oneTooMany.status, oneTooMany.headers.get('retry-after')], who).toEqual([
         429,

@@ -92,10 +92,10 @@ describe('providers.list', () => {
             takesTests: true,
           },
           secrets: [
-            { id: 'newer', notAfter: null, ...matched(2) },
+            { id: 'newer', notAfter: null, ...matched(3) },
             { id: 'older', notAfter, ...matched(1) },
           ],
-          deliveries: { recorded: 1, duplicate: 1, unhandled: 1, signature_invalid: 1, invalid_body: 1 },
+          deliveries: { recorded: 1, duplicate: 1, unhandled: 2, signature_invalid: 1 },
         },
         {
           ...{

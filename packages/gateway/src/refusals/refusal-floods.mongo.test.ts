@@ -90,7 +90,7 @@ describe('refusals of every kind for a long time', () => {
       }
       await gateway.stop()
     }
-    expect(await stored.countDocuments(RECORDS)).toBe(941)
+    expect(await stored.countDocuments(RECORDS)).toBe(901)
     expect(await stored.countDocuments({ ...RECORDS, reason: 'something_else' })).toBe(40)
     for (const requestId of [rare, last]) expect(await stored.countDocuments({ requestId })).toBe(1)
   })
