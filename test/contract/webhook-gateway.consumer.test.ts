@@ -3,7 +3,7 @@ import { createPaymentProvider, type Message } from '@oncehook/simulator/payment
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { compareAtTheEnd, openConsumerContract } from './consumer-contract.ts'
-import { eventOf, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
+import { eventOf, isPreset, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
 const { like, reify, string } = MatchersV3
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -64,7 +64,16 @@ const CASES: readonly Case[] = [
     does: 'delivers a body that is no event',
     state: UNKNOWN,
     change: { data: null, sponsorship: null },
+    only: isPreset,
     answer: RECEIVED,
+  },
+  {
+    id: 'evt_other_shape',
+    does: 'delivers a body that is not the agreed event',
+    state: UNKNOWN,
+    change: { data: null },
+    only: (sender) => !isPreset(sender),
+    answer: refused(400, 'event_invalid'),
   },
   {
     id: 'evt_large',
@@ -78,7 +87,16 @@ const CASES: readonly Case[] = [
     does: 'delivers an event as plain text',
     state: UNKNOWN,
     mediaType: 'text/plain',
+    only: isPreset,
     answer: RECEIVED,
+  },
+  {
+    id: 'evt_text_as_agreed',
+    does: 'delivers the agreed event as plain text',
+    state: UNKNOWN,
+    mediaType: 'text/plain',
+    only: (sender) => !isPreset(sender),
+    answer: refused(415, 'unsupported_media_type', { Accept: 'application/json' }),
   },
   {
     id: 'evt_failed',

@@ -157,3 +157,8 @@ function signerOf(scheme: string): Signer {
   if (signer === undefined) throw new Error(`The simulator cannot sign ${scheme}`)
   return signer
 }
+
+/** Whether nobody can tell it what to send: then nothing that is authentic is refused. */
+export function isPreset({ name }: WebhookSender): boolean {
+  return name === 'stripe' || name === 'github'
+}
