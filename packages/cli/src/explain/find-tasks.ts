@@ -84,6 +84,7 @@ export function describeTasks(tasks: readonly ExplainedTasks[]): string[] {
 function describeEntries(entries: Unwanted['entries']): string {
   if (entries === 'not_expected') return 'the event does not meet `expect` of the provider'
   if (entries === 'ambiguous') return 'the signature would fit another event too'
+  if (entries === 'unreadable') return 'nobody could read it as an event'
   if (entries.length === 1) return entries.map(describeMismatch).join('')
   return entries.map((one, index) => `entry ${index + 1} of its events: ${describeMismatch(one)}`).join('; ')
 }
