@@ -101,7 +101,7 @@ describe('the webhook receiver', () => {
     null,
     '',
     ' \t',
-    7,
+    7.5,
     true,
     {},
     [],

@@ -141,7 +141,7 @@ const NO_JSON: readonly Row[] = [
 const OBJECT = { id: 'obj_1' }
 
 const WRONG_TEXTS = [
-  ...[7, true, null, []].map((wrong) => ['BP-22', wrong] as const),
+  ...[7.5, true, null, []].map((wrong) => ['BP-22', wrong] as const),
   ['BP-23', { $gt: '' }],
   ...['', ' \t '].map((blank) => ['BP-24', blank] as const),
   ...['\u0000', 'a\nb', '\ud800'].map((strange) => ['no control characters, well-formed:', strange] as const),

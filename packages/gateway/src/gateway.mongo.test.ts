@@ -290,7 +290,7 @@ describe('what is refused', () => {
   it.each([
     { id: { $gt: '' } },
     { id: ' ' },
-    { id: 1 },
+    { id: 1.5 },
     { type: null },
     { data: [] },
     { data: { object: { id: '' } } },
