@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { minorUnits } from '../packages/webhooks/src/events/money.ts'
 import { minorUnitsOfAdyen } from '../packages/webhooks/src/schemes/adyen/adyen-money.ts'
 import { minorUnitsOfCheckout } from '../packages/webhooks/src/schemes/payments/checkout.ts'
-import { isoUnitsOfStripe } from '../packages/webhooks/src/schemes/payments/stripe.ts'
+import { isoUnitsOfStripe } from '../packages/webhooks/src/schemes/payments/stripe-money.ts'
 
 // Its digits show every number of decimals from none to four, and each provider can express it in its units.
 const UNITS = 1_234_500

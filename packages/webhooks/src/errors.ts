@@ -4,7 +4,8 @@ import { defineError } from '@oncehook/kernel/errors'
 export const eventInvalid = defineError('event_invalid', {
   status: 400,
   retry: 'never',
-  message: 'The body is not an event: id, type and data.object.id must be text of 1 to 255 bytes, or whole numbers as ids',
+  message:
+    'The body is not an event: id, type and data.object.id must be text of 1 to 255 bytes, or whole numbers as ids',
 })
 /** Too many bodies or questions are in progress. The sender should try again. */
 export const overloaded = defineError('overloaded', {

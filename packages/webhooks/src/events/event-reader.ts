@@ -3,6 +3,7 @@ import { eventInvalid } from '../errors.ts'
 import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
 import { isEventText, toId } from './event-text.ts'
+import { occurredAtOf } from './event-time.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
 import { resolvePointer } from './json-pointer.ts'
@@ -150,20 +151,4 @@ function currencyOf(currency: unknown): Pick<PaymentFacts, 'currency' | 'unreada
   if (currency === undefined || currency === null) return {}
   if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return { unreadable: 'currency_mismatch' }
   return { currency: currency.toUpperCase() }
-}
-
-const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
-
-// In seconds, the year 5138; in milliseconds, 1973.
-const LEAST_MILLISECONDS = 100_000_000_000
-
-/** Anything but ISO 8601, seconds or milliseconds is ignored. */
-function occurredAtOf(at: unknown): Pick<PaymentFacts, 'occurredAt'> {
-  const instant =
-    typeof at === 'number'
-      ? new Date(at < LEAST_MILLISECONDS ? at * 1000 : at)
-      : new Date(typeof at === 'string' && ISO_INSTANT.test(at) ? at : Number.NaN)
-  const years = instant.getUTCFullYear()
-  // A year of more than four digits means another unit, and no later reader accepts it.
-  return years >= 0 && years <= 9_999 ? { occurredAt: instant.toISOString() } : {}
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isoUnitsOfStripe } from './stripe.ts'
+import { isoUnitsOfStripe } from './stripe-money.ts'
 
 it.each([
   ['isk', 500, 5],
