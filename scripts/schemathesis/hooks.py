@@ -19,7 +19,7 @@ def counted_texts(body):
     yield body.get("customerId", "")
     yield from (item["sku"] for item in body.get("items", []))
     if isinstance(body.get("data"), dict):
-        yield from (body["id"], body["type"], body["data"]["object"]["id"])
+        yield from map(str, (body["id"], body["type"], body["data"]["object"]["id"]))
 
 
 def is_line_text(char):

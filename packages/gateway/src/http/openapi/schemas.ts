@@ -16,6 +16,11 @@ const EVENT_TEXT = {
   pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$',
   description: '1 to 255 bytes of UTF-8',
 }
+const EVENT_ID = {
+  ...EVENT_TEXT,
+  type: ['string', 'integer'],
+  description: '1 to 255 bytes of UTF-8, or a whole number',
+}
 
 const ORDER_REFERENCE = { description: 'The id of the order' }
 // Only the id is required. Errors in the rest appear when the event is applied to its order.
@@ -24,7 +29,7 @@ const PAYMENT = {
   description: 'The payment. Its id is also the id of the order, unless another property names the order',
   required: ['id'],
   properties: {
-    id: EVENT_TEXT,
+    id: EVENT_ID,
     amount: { description: 'An integer in minor units; if present, it must be the amount due' },
     currency: { description: 'An ISO 4217 code in any case; if present, it must be the currency of the order' },
     orderId: ORDER_REFERENCE,
@@ -49,7 +54,7 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       'The event that a delivery reports, in our own format. Properties that are not listed here are stored, but not read',
     required: ['id', 'type', 'data'],
     properties: {
-      id: EVENT_TEXT,
+      id: EVENT_ID,
       type: { ...EVENT_TEXT, description: '`payment.succeeded` and `payment.failed` have an effect' },
       data: {
         type: 'object',
