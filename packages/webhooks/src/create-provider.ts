@@ -41,7 +41,7 @@ export function createProvider(
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     explain: prepareExplanation(scheme, settings, secrets),
-    ...prepareReading(scheme, readerSettings),
+    ...prepareReading(scheme, readerSettings, confirm !== undefined),
     answerHandshake: answerOnlyHandshakes(scheme.prepareHandshake?.(settings, secrets) ?? (() => null)),
     verify: verifyWith(check),
     ...(answerCheck === undefined ? {} : { answerCheck }),
@@ -54,9 +54,10 @@ export function createProvider(
 function prepareReading(
   scheme: Scheme,
   settings: ProviderSettings,
+  isConfirmed: boolean,
 ): Pick<Provider, 'readEvents' | 'refusesUnreadable'> {
   const read = scheme.prepareReader(settings)
   // What only the provider can prove is not authentic before it was asked, and it can be asked only about what was read.
-  const refusesUnreadable = scheme.refusesUnreadable(settings) || scheme.prepareConfirm?.(settings) !== undefined
+  const refusesUnreadable = isConfirmed || scheme.refusesUnreadable(settings)
   return { readEvents: refusesUnreadable ? read : readAnything(read), refusesUnreadable }
 }

@@ -1,6 +1,5 @@
 import type { PaymentFacts } from '../event.ts'
-
-const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+import { ISO_INSTANT } from '../signatures/time-forms.ts'
 
 // In seconds, the year 5138; in milliseconds, 1973.
 const LEAST_MILLISECONDS = 100_000_000_000
