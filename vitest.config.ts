@@ -8,6 +8,8 @@ import { defineConfig } from 'vitest/config'
 const TWO_SYSTEMS_AT_ONCE = { maxWorkers: 2 }
 // To load the sources again for each file took a quarter of the time. A file that replaces modules resets them at its end.
 const LOADED_ONCE = { isolate: false }
+// Random input is the same in each run.
+const SEEDED = { setupFiles: ['test/support/seed-random-input.ts'] }
 // Two files that write parts of one contract must not do so at the same time.
 const CONTRACTS = { ...LOADED_ONCE, maxWorkers: process.env.UPDATE_CONTRACTS === '1' ? 1 : 2 }
 
@@ -19,6 +21,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           ...LOADED_ONCE,
+          ...SEEDED,
           // Many wait, for MongoDB, time-outs and processes: more than cores.
           maxWorkers: Math.max(5, availableParallelism()),
           include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
@@ -57,6 +60,7 @@ export default defineConfig({
           name: 'http',
           include: ['test/http/**/*.test.ts'],
           ...LOADED_ONCE,
+          ...SEEDED,
           ...TWO_SYSTEMS_AT_ONCE,
           sequence: { groupOrder: 5 },
         },
