@@ -45,11 +45,13 @@ function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'oncehook-operations-'))
   stack.defer(() => rmSync(folder, { recursive: true }))
   const { url: gatewayUrl, adminUrl } = system.gateway
-  const running = { gatewayUrl, adminUrl, secretsFile: 'secrets.json', pid: process.pid }
+  const files = { secretsFile: 'secrets.json', providersFile: 'providers.json', secretVariables: {} }
+  const running = { gatewayUrl, adminUrl, ...files, pid: process.pid }
   const { operators: operatorTokens, api } = system.tokens
-  const secrets = { apiTokens: { dev: api }, operatorTokens, providers: PROVIDERS }
+  const secrets = { apiTokens: { dev: api }, operatorTokens, providers: {} }
   writeFileSync(join(folder, 'running.json'), JSON.stringify(running))
   writeFileSync(join(folder, 'secrets.json'), JSON.stringify(secrets))
+  writeFileSync(join(folder, 'providers.json'), JSON.stringify(PROVIDERS))
   return folder
 }
 

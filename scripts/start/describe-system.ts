@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DataFolder } from './data-folder.ts'
-import { isSet, type SystemSettings } from './service-environments.ts'
+import { isSet, type SystemSettings, secretVariables } from './service-environments.ts'
 
 /** What a start prints about the running system. */
 export interface SystemDescription {
   /** The content of `running.json`. The command line reads that file to find the system. */
-  readonly running: Readonly<Record<string, string | number | null>>
+  readonly running: Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
   /** The lines for the terminal: addresses, one line to paste, then one that begins with `Ready`. */
   readonly lines: readonly string[]
 }
@@ -24,7 +25,10 @@ export interface FoundParts {
 /**
  * Describes a system that is ready. Names the files that contain secrets, but shows no secret except the one-time code.
  */
-export function describeSystem({ env, data, addresses }: SystemSettings, found: FoundParts): SystemDescription {
+export function describeSystem(
+  { env, data, addresses, secrets }: SystemSettings,
+  found: FoundParts,
+): SystemDescription {
   const { gateway, admin, fulfilment } = addresses
   const receipts = receiptsFile(env, data.receipts)
   const running = {
@@ -32,6 +36,8 @@ export function describeSystem({ env, data, addresses }: SystemSettings, found: 
     adminUrl: admin.url,
     fulfilmentUrl: fulfilment.url,
     secretsFile: data.secrets,
+    providersFile: providersFile(env, data.providers),
+    secretVariables: secretVariables(secrets),
     receiptsFile: receipts,
     pid: process.pid,
   }
@@ -78,6 +84,12 @@ function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv
 function pastedLine(): string {
   const name = randomBytes(4).toString('hex')
   return `npm run oncehook -- send --ensure-order ord_${name} --event-id evt_${name}`
+}
+
+/** The file of the gateway's providers; null if they are in the environment. */
+function providersFile(env: NodeJS.ProcessEnv, fallback: string): string | null {
+  if (env.PROVIDERS_FILE) return resolve(env.PROVIDERS_FILE)
+  return env.PROVIDERS ? null : fallback
 }
 
 function receiptsFile(env: NodeJS.ProcessEnv, fallback: string): string | null {

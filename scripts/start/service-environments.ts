@@ -19,6 +19,11 @@ function providerSecretVariable(provider: string): string {
   return `ONCEHOOK_${provider.toUpperCase()}_SECRET`
 }
 
+/** These variables, and whose secret each of them contains. */
+export function secretVariables({ providers }: DevelopmentSecrets): Record<string, string> {
+  return Object.fromEntries(Object.keys(providers).map((name) => [providerSecretVariable(name), name]))
+}
+
 /**
  * `PROVIDERS`, as the file of a development system contains it. Secrets are references, so the file can be edited and
  * shown.

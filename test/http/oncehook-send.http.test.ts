@@ -37,8 +37,10 @@ const dataFolder = stack.adopt(await mkdtemp(join(tmpdir(), 'oncehook-send-')), 
   rm(folder, { recursive: true }),
 )
 const url = `http://127.0.0.1:${port}`
-const running = { gatewayUrl: url, adminUrl: url, secretsFile: 'secrets.json', pid: process.pid }
-const secrets = { apiTokens: { dev: token }, operatorTokens: {}, providers }
+const files = { secretsFile: 'secrets.json', providersFile: 'providers.json', secretVariables: {} }
+const running = { gatewayUrl: url, adminUrl: url, ...files, pid: process.pid }
+const secrets = { apiTokens: { dev: token }, operatorTokens: {}, providers: {} }
+await writeFile(join(dataFolder, 'providers.json'), JSON.stringify(providers))
 await writeFile(join(dataFolder, 'running.json'), JSON.stringify(running))
 await writeFile(join(dataFolder, 'secrets.json'), JSON.stringify(secrets))
 

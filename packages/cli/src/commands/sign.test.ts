@@ -18,8 +18,9 @@ async function makeBodyFile(content: string | Buffer = body) {
 }
 
 async function sign(args: readonly string[], stdin: string | Buffer = body) {
-  // Every variable holds its own name.
-  return runCommand(['sign', ...args], { readStdin: async () => Buffer.from(stdin), readEnv: (name) => name })
+  // Every variable holds its own name, except for settings.
+  const readEnv = (name: string) => (name.startsWith('PROVIDERS') ? undefined : name)
+  return runCommand(['sign', ...args], { readStdin: async () => Buffer.from(stdin), readEnv })
 }
 
 describe('oncehook sign', () => {
@@ -29,7 +30,7 @@ describe('oncehook sign', () => {
       exitCode: 0,
       stdout:
         'webhook-id: msg_0001\nwebhook-timestamp: 1760000000\nwebhook-signature: v1,JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=\n',
-      stderr: '',
+      stderr: `Signing as acme (standard-webhooks) with the secret of --secret-env ${fakeSecret}\n`,
     })
   })
 
@@ -84,7 +85,7 @@ describe('oncehook sign', () => {
     const { exitCode, stdout, stderr } = await sign(args, source)
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/^x-signature: ts=\d{10},v1=[0-9a-f]{64}\nx-request-id: \S+\n$/)
-    expect(stderr).toBe('Send it with the query ?data.id=123456&type=payment\n')
+    expect(stderr).toMatch(/^Signing as .*\nSend it with the query \?data\.id=123456&type=payment\n$/)
     const curl = await sign([...args, '--curl', '--url', 'http://127.0.0.1:1'], source)
     expect(curl.stdout).toContain("'http://127.0.0.1:1/api/webhooks/mercadopago?data.id=123456&type=payment'")
     expect(JSON.parse((await sign([...args, '--json'], source)).stdout).query).toBe('data.id=123456&type=payment')
@@ -94,7 +95,9 @@ describe('oncehook sign', () => {
     const { exitCode, stderr } = await sign(['--scheme', 'discord', '--secret-env', '00'.repeat(32)])
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: 'The secret is not the PEM of a private key (ed25519): the provider keeps the private key\n',
+      stderr: expect.stringContaining(
+        'The secret is not the PEM of a private key (ed25519): the provider keeps the private key\n',
+      ),
     })
   })
 
@@ -105,8 +108,43 @@ describe('oncehook sign', () => {
 
   it('uses the secret and the settings of the system that runs here', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9')
-    const { stdout } = await runCommand(['sign', '--provider', 'shop'], folder)
-    expect(stdout).toMatch(/^x-signature: sha256=[0-9a-f]{64}\n$/)
+    // It asks no gateway, so it works while none answers.
+    const fetch = () => Promise.reject(new Error('asked'))
+    for (const more of [[], ['--json'], ['--curl']]) {
+      const { exitCode, stdout, stderr } = await runCommand(['sign', '--provider', 'shop', ...more], {
+        ...folder,
+        fetch,
+      })
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/sha256=[0-9a-f]{64}/) })
+      expect(stderr).toBe(`Signing as shop (hmac) with the secret of ${join(folder.dataFolder, 'secrets.json')}\n`)
+    }
+  })
+
+  it('names where the secret of its own settings is: in the settings, in a file, or in a variable', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    await using source = await makeBodyFile(fakeSecret)
+    for (const [value, place] of [
+      [fakeSecret, 'PROVIDERS of this shell'],
+      [{ file: source.file }, source.file],
+      [{ env: 'MINE' }, 'the variable MINE'],
+    ] as const) {
+      const providers = JSON.stringify({ psp: { scheme: 'standard-webhooks', secrets: [{ id: '1', value }] } })
+      const env: Record<string, string> = { PROVIDERS: providers, MINE: fakeSecret }
+      const overrides = { ...folder, readEnv: (name: string) => env[name], readStdin: async () => Buffer.from(body) }
+      const { stdout, stderr } = await runCommand(
+        ['sign', '--timestamp', '1760000000', '--event-id', 'msg_0001'],
+        overrides,
+      )
+      expect(stderr).toBe(`Signing as psp (standard-webhooks) with the secret of ${place}\n`)
+      expect(stdout).toContain('v1,JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=')
+    }
+  })
+
+  it('uses no development secret if the local system has its providers in its environment', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9', { providersFile: null })
+    const { exitCode, stdout, stderr } = await runCommand(['sign'], folder)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toContain('The local system has its own PROVIDERS')
   })
 
   it.each([['a file'], ['standard input']])(
@@ -155,7 +193,7 @@ describe('oncehook sign', () => {
     const args = ['--secret-env', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
     expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
       exitCode: 2,
-      stderr: 'The body is not text: with --curl, pass it as a file\n',
+      stderr: expect.stringContaining('The body is not text: with --curl, pass it as a file\n'),
     })
   })
 

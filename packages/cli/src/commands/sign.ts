@@ -6,9 +6,14 @@ import type { AddCommand } from '../command.ts'
 import { UsageError } from '../exit-code.ts'
 import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../options/gateway-address.ts'
 import { readWhole } from '../options/option-values.ts'
-import { writeJson, writeLines } from '../output.ts'
+import { toPrintable, writeJson, writeLines } from '../output.ts'
 import { makeSecret } from '../sign/make-secret.ts'
-import { addSigningOptions, findSigningIdentity, type SigningOptions } from '../sign/signing-identity.ts'
+import {
+  addSigningOptions,
+  findSigningIdentity,
+  type SigningIdentity,
+  type SigningOptions,
+} from '../sign/signing-identity.ts'
 import { toCurlCommand } from '../sign/to-curl-command.ts'
 
 interface SignOptions extends SigningOptions {
@@ -48,11 +53,12 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
 async function sign(file: string | undefined, options: SignOptions, context: CliContext): Promise<void> {
   if (options.makeSecret !== undefined) return make(options.makeSecret, options, context)
   const local = await findAddressedSystem(context.dataFolder, options.url)
-  const { provider, scheme, signer, secret, settings } = await findSigningIdentity(options, {
+  const { provider, scheme, signer, secret, place, settings } = await findSigningIdentity(options, {
     local,
     now: context.now(),
     readEnv: context.readEnv,
   })
+  context.warn(`${describeSigning({ provider, scheme, place })}\n`)
   const body = file === undefined || file === '-' ? await context.readStdin() : await readBody(file)
   const now = options.timestamp === undefined ? context.now() : options.timestamp * 1000
   const eventId = options.eventId ?? findEventId(body) ?? `evt_${context.randomId()}`
@@ -74,6 +80,12 @@ async function make(file: string, { scheme }: SignOptions, context: CliContext):
   writeJson(context, providers)
   const set = Object.entries(settings).map(([name, value]) => ` --set ${name}=${value}`)
   context.warn(`Sign with --scheme ${scheme} --secret-file ${file}${set.join('')}\n`)
+}
+
+/** Standard output has only what a program reads. */
+function describeSigning({ provider, scheme, place }: Pick<SigningIdentity, 'provider' | 'scheme' | 'place'>): string {
+  const who = toPrintable(`${provider} (${scheme})`)
+  return place === null ? `${who} signs nothing` : `Signing as ${who} with the secret of ${toPrintable(place)}`
 }
 
 function toDocument(scheme: string, { headers, query, body }: SignedDelivery, isSealed: boolean): object {

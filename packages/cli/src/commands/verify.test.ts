@@ -36,8 +36,11 @@ describe('oncehook verify', () => {
     const args = ['--scheme', 'standard-webhooks', '--secret-file', files.path('secret'), ...at, ...signed]
     expect(await run('verify', args)).toEqual({
       exitCode: 0,
-      stdout:
-        'Accepted   by standard-webhooks (standard-webhooks), secret given\nSigned id  msg_0001\nSigned at  2025-10-09 08:53:20Z\n',
+      stdout: `Settings   --scheme standard-webhooks, --secret-file ${files.path('secret')}
+Accepted   by standard-webhooks (standard-webhooks), secret given
+Signed id  msg_0001
+Signed at  2025-10-09 08:53:20Z
+`,
       stderr: '',
     })
   })
@@ -51,6 +54,7 @@ describe('oncehook verify', () => {
       result: 'accepted',
       provider: 'standard-webhooks',
       scheme: 'standard-webhooks',
+      settings: '--scheme standard-webhooks, --secret-env ACME',
       secretId: 'given',
       signedId: 'msg_0001',
       signedAt: '2025-10-09T08:53:20.000Z',
@@ -63,7 +67,7 @@ describe('oncehook verify', () => {
     const { exitCode, stdout } = await run('verify', args, { readEnv: () => fakeSecret })
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(
-      /^Refused {4}by standard-webhooks \(standard-webhooks\): timestamp_outside_window\n.*explain/,
+      /^Settings.*\nRefused {4}by standard-webhooks \(standard-webhooks\): timestamp_outside_window\n.*explain/,
     )
   })
 
@@ -72,6 +76,51 @@ describe('oncehook verify', () => {
     const { exitCode, stdout } = await run('verify', ['--provider', 'acme', ...at, ...signed], folder)
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('acme') })
     expect(stdout).toContain('secret new')
+    const path = (name: string) => join(folder.dataFolder, name)
+    expect(stdout.split('\n')[0]).toBe(
+      `Settings   the local system, ${path('providers.json')}, ${path('secrets.json')}`,
+    )
+  })
+
+  it('uses the file of providers that the local system was started with, also after a change of it', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    await using files = await makeFiles({ secret: fakeSecret })
+    const path = join(folder.dataFolder, 'providers.json')
+    const secrets = [{ id: 'of a file', value: { file: files.path('secret') } }]
+    await writeFile(path, JSON.stringify({ psp: { scheme: 'standard-webhooks', secrets } }))
+    const { exitCode, stdout } = await run('verify', [...at, ...signed], folder)
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Accepted   by psp') })
+    expect(stdout.split('\n')[0]).toBe(`Settings   the local system, ${path}, ${files.path('secret')}`)
+  })
+
+  it.each(['verify', 'explain'] as const)(
+    '%s judges nothing by other secrets if the local system has its providers in its environment',
+    async (command) => {
+      await using folder = await makeDataFolder('http://127.0.0.1:9', { providersFile: null })
+      const { exitCode, stdout, stderr } = await run(command, ['--provider', 'acme', ...at, ...signed], folder)
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+      expect(stderr).toContain('set PROVIDERS in this shell, too')
+    },
+  )
+
+  it('prefers the settings of its shell to those of the local system, and says so', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    const secrets = [{ id: 'mine', value: { env: 'SECRET' } }]
+    const env: Record<string, string> = {
+      PROVIDERS: JSON.stringify({ acme: { scheme: 'standard-webhooks', secrets } }),
+      SECRET: fakeSecret,
+    }
+    const overrides = { ...folder, readEnv: (name: string) => env[name] }
+    const { stdout } = await run('verify', [...at, ...signed], overrides)
+    expect(stdout).toMatch(/^Settings {3}PROVIDERS of this shell, the variable SECRET\nAccepted .*, secret mine\n/)
+    const other = { ...env, SECRET: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=' }
+    const refused = await run('verify', [...at, ...signed], {
+      ...overrides,
+      readEnv: (name: string) => other[name as 'SECRET'],
+    })
+    expect(refused.stdout).toMatch(/^Settings {3}PROVIDERS of this shell, the variable SECRET\nRefused /)
+    const json = await run('explain', ['--json', ...at, ...signed], overrides)
+    expect(JSON.parse(json.stdout)).toMatchObject({ settings: 'PROVIDERS of this shell, the variable SECRET' })
   })
 
   it.each([['--providers-file'], ['PROVIDERS_FILE'], ['PROVIDERS']])('takes them from %s', async (where) => {
@@ -85,6 +134,12 @@ describe('oncehook verify', () => {
     const readEnv = (name: string) => env[name]
     const { exitCode, stdout } = await run('verify', [...args, ...at, ...signed], { readEnv })
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('secret one') })
+    const place: Record<string, string> = {
+      '--providers-file': `--providers-file ${files.path('providers')}`,
+      PROVIDERS_FILE: `PROVIDERS_FILE of this shell, ${files.path('providers')}`,
+      PROVIDERS: 'PROVIDERS of this shell',
+    }
+    expect(stdout.split('\n')[0]).toBe(`Settings   ${place[where]}, the variable SECRET_OF_SHOP`)
   })
 
   it('reads a pinned certificate from its file, and says if one is missing', async () => {
@@ -226,7 +281,8 @@ describe('oncehook explain', () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from(pretty) })
     expect(exitCode).toBe(1)
     expect(stdout).toBe(
-      `Refused by standard-webhooks (standard-webhooks)
+      `Settings   --scheme standard-webhooks, --secret-env ACME
+Refused by standard-webhooks (standard-webhooks)
 The delivery is accepted after this correction:
 - The body was changed in transit: it was parsed and serialized again (signed without whitespace)
   Verify the received bytes before anything parses or stores them, and check that no proxy rewrites them
@@ -248,7 +304,9 @@ The delivery is accepted after this correction:
   it('has nothing to explain if the delivery is accepted', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv })
     expect(exitCode).toBe(0)
-    expect(stdout).toBe('Accepted by standard-webhooks (standard-webhooks), secret given: nothing to explain\n')
+    expect(stdout).toMatch(
+      /^Settings .*\nAccepted by standard-webhooks \(standard-webhooks\), secret given: nothing to explain\n$/,
+    )
   })
 
   it('says why an accepted delivery would have no effect', async () => {
@@ -298,7 +356,10 @@ The delivery is accepted after this correction:
         const { exitCode, stdout } = await run('explain', [...args, ...more], {
           readEnv: (name: string) => readEnv(name) ?? (name === how ? given[how] : undefined),
         })
-        expect(stdout).toBe(`Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`)
+        expect(stdout).toBe(
+          `Settings   --scheme standard-webhooks, --secret-env ACME
+Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`,
+        )
         expect(exitCode).toBe(0)
         expect(stdout).not.toContain('other 10')
       },

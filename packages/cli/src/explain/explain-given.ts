@@ -3,7 +3,7 @@ import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 import type { DeliveryFinding } from '../verify/add-delivery-command.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
-import { type GivenCase, readGiven } from '../verify/verify-given.ts'
+import { describeSettings, type GivenCase, readGiven } from '../verify/verify-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeTasks, type ExplainedTasks, findTasks, type HandlerWishes, readWishes } from './find-tasks.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
@@ -13,6 +13,8 @@ import { readExplainedEvents } from './read-explained-events.ts'
 interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string
+  /** Where the settings and secrets come from. */
+  readonly place: string
   /** Why the accepted delivery would have no effect. */
   readonly withheld: readonly Withheld[]
   /** Who gets a task of each of its events. Null if the settings name no handlers. */
@@ -40,8 +42,12 @@ export async function explainGiven(
     explanation.acceptedBy === null
       ? { withheld: [], tasks: null }
       : await findEffects(given, await readWishes(options.handlersFile, context))
-  const found = { ...explanation, ...effects, provider, scheme: settings.scheme }
-  return { isAccepted: found.acceptedBy !== null, lines: describe(found), document: toDocument(found) }
+  const found = { ...explanation, ...effects, provider, scheme: settings.scheme, place: given.place }
+  return {
+    isAccepted: found.acceptedBy !== null,
+    lines: [describeSettings(given.place), ...describe(found)],
+    document: toDocument(found),
+  }
 }
 
 async function findEffects(
@@ -73,8 +79,8 @@ function describe(explanation: GivenExplanation): string[] {
 }
 
 function toDocument(explanation: GivenExplanation): object {
-  const { provider, scheme, acceptedBy: secretId, causes, tried, withheld, tasks } = explanation
-  if (secretId === null) return { result: 'refused', provider, scheme, causes, tried }
+  const { provider, scheme, place: settings, acceptedBy: secretId, causes, tried, withheld, tasks } = explanation
+  if (secretId === null) return { result: 'refused', provider, scheme, settings, causes, tried }
   const effects = { ...(withheld.length > 0 && { withheld }), ...(tasks !== null && { tasks }) }
-  return { result: 'accepted', provider, scheme, secretId, ...effects }
+  return { result: 'accepted', provider, scheme, settings, secretId, ...effects }
 }

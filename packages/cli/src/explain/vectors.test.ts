@@ -22,6 +22,7 @@ describe.each(readVectorFiles())('explain with the vectors of $scheme', ({ schem
       const given = {
         asked: { name: 'p', settings, secretTexts: secrets.map(({ value }) => value) },
         others: [],
+        place: 'PROVIDERS',
         delivery,
         target: null,
         now: vector.now * 1000,

@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CommandFailure } from '../exit-code.ts'
@@ -7,15 +7,18 @@ import { makeDataFolder } from '../testing/run-command.ts'
 import { findLocalSystem } from './local-system.ts'
 
 describe('findLocalSystem', () => {
-  it('finds the running system, its first token and every setting of its providers', async () => {
+  it('finds the running system, its first token, the file of its providers and their development secrets', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080/')
-    expect(await findLocalSystem(folder.dataFolder)).toMatchObject({
+    const found = await findLocalSystem(folder.dataFolder)
+    expect(found).toMatchObject({
       gatewayUrl: 'http://127.0.0.1:8080',
       adminUrl: 'http://127.0.0.1:8080',
       apiToken: fakeToken,
       operatorToken: 'unused',
-      providers: { shop: { scheme: 'hmac', header: 'x-signature', prefix: 'sha256=' } },
+      secretsFile: join(folder.dataFolder, 'secrets.json'),
+      providersFile: join(folder.dataFolder, 'providers.json'),
     })
+    expect(found?.developmentSecrets.get('ONCEHOOK_ACME_SECRET')).toBe(fakeSecret)
   })
 
   it('finds nothing in a missing folder', async () => {
@@ -48,10 +51,8 @@ describe('findLocalSystem', () => {
   it('names a file that it may not read', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080')
     const { dataFolder } = folder
-    await writeFile(
-      join(dataFolder, 'running.json'),
-      JSON.stringify({ gatewayUrl: 'http://x', adminUrl: 'http://x', secretsFile: '.', pid: process.pid }),
-    )
+    const file = join(dataFolder, 'running.json')
+    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), secretsFile: '.' }))
     await expect(findLocalSystem(dataFolder)).rejects.toThrow(`${dataFolder} cannot be read`)
   })
 })

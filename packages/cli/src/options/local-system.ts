@@ -7,22 +7,18 @@ const runningFile = z.object({
   gatewayUrl: z.url(),
   adminUrl: z.url(),
   secretsFile: z.string(),
+  // Null if the setting is in the environment of `npm start`.
+  providersFile: z.string().nullable(),
+  // The variables of the gateway that hold development secrets, and whose.
+  secretVariables: z.record(z.string(), z.string()),
   pid: z.int().positive(),
-})
-
-const providerSettings = z.looseObject({
-  scheme: z.string(),
-  secrets: z.array(z.object({ id: z.string(), value: z.string(), notAfter: z.iso.datetime().optional() })),
 })
 
 const secretsFile = z.object({
   apiTokens: z.record(z.string(), z.string()),
   operatorTokens: z.record(z.string(), z.string()),
-  providers: z.record(z.string(), providerSettings),
+  providers: z.record(z.string(), z.object({ secrets: z.array(z.object({ value: z.string() })) })),
 })
-
-/** The settings of a provider in the local system: scheme, secrets, and other settings of the scheme. */
-export type ProviderSettings = z.infer<typeof providerSettings>
 
 /** The system that `npm start` runs on this machine, as far as a sender or an operator needs it. */
 export interface LocalSystem {
@@ -31,7 +27,11 @@ export interface LocalSystem {
   readonly adminUrl: string
   readonly apiToken: string | undefined
   readonly operatorToken: string | undefined
-  readonly providers: Readonly<Record<string, ProviderSettings>>
+  readonly secretsFile: string
+  /** The providers of its gateway; null if they are in the environment of `npm start`. */
+  readonly providersFile: string | null
+  /** The development secrets, by the variables that the providers file refers to. */
+  readonly developmentSecrets: ReadonlyMap<string, string>
 }
 
 /** The message if no gateway is given and none runs locally. */
@@ -44,14 +44,22 @@ export const nothingRuns = 'Oncehook is not running here: start it with `npm sta
 export async function findLocalSystem(dataFolder: string): Promise<LocalSystem | null> {
   const running = await readJsonFile(resolve(dataFolder, 'running.json'), runningFile)
   if (running === null || !isAlive(running.pid)) return null
-  const secrets = await readJsonFile(resolve(dataFolder, running.secretsFile), secretsFile)
+  const path = resolve(dataFolder, running.secretsFile)
+  const secrets = await readJsonFile(path, secretsFile)
   if (secrets === null) throw new CommandFailure('The file with the development secrets is missing: restart Oncehook')
   return {
     gatewayUrl: running.gatewayUrl.replace(/\/+$/, ''),
     adminUrl: running.adminUrl.replace(/\/+$/, ''),
     apiToken: Object.values(secrets.apiTokens)[0],
     operatorToken: Object.values(secrets.operatorTokens)[0],
-    providers: secrets.providers,
+    secretsFile: path,
+    providersFile: running.providersFile === null ? null : resolve(dataFolder, running.providersFile),
+    developmentSecrets: new Map(
+      Object.entries(running.secretVariables).flatMap(([variable, provider]) => {
+        const value = secrets.providers[provider]?.secrets[0]?.value
+        return value === undefined ? [] : [[variable, value]]
+      }),
+    ),
   }
 }
 

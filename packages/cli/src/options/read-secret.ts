@@ -48,3 +48,9 @@ export async function readSecret(
   if (secret.trim() === '') throw new UsageError(`The file given by --${name}-file is empty`)
   return secret
 }
+
+/** Where the secret in the options is. Empty if there is none. */
+export function placeOfSecret({ secretFile, secretEnv }: Pick<SecretOptions, 'secretFile' | 'secretEnv'>): string[] {
+  if (secretFile !== undefined) return [`--secret-file ${secretFile}`]
+  return secretEnv === undefined ? [] : [`--secret-env ${secretEnv}`]
+}

@@ -30,7 +30,7 @@ describe('oncehook sign --make-secret', () => {
       const body = scheme === 'adyen' ? ADYEN : '{"data":{"id":"1"}}'
       const signArgs = ['sign', ...given, ...more, ...address, '--json']
       const signed = await runCommand(signArgs, { readStdin: async () => Buffer.from(body) })
-      expect(signed).toMatchObject({ exitCode: 0, stderr: '' })
+      expect(signed).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Signing as .*\n$/) })
 
       const document = JSON.parse(signed.stdout)
       const entry = { ...JSON.parse(made.stdout)[scheme], ...toSettings([...more, ...address]) }

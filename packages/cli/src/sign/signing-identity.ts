@@ -3,9 +3,16 @@ import { signers } from '@oncehook/webhooks/signing/signers'
 import type { Command } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure, UsageError } from '../exit-code.ts'
-import { type LocalSystem, nothingRuns, type ProviderSettings } from '../options/local-system.ts'
+import { type LocalSystem, nothingRuns } from '../options/local-system.ts'
 import { collectSetting } from '../options/option-values.ts'
-import { addSecretOptions, readSecret } from '../options/read-secret.ts'
+import {
+  entryOf,
+  findProviderEntries,
+  type ProviderEntries,
+  type ProviderEntry,
+  readSecretText,
+} from '../options/provider-entries.ts'
+import { addSecretOptions, placeOfSecret, readSecret } from '../options/read-secret.ts'
 
 /** The options that select a provider and its secret for signing. */
 export interface SigningOptions {
@@ -25,6 +32,8 @@ export interface SigningIdentity {
   readonly scheme: string
   readonly signer: Signer
   readonly secret: string
+  /** Where the secret is, for people. Null if nothing is signed. */
+  readonly place: string | null
   readonly settings: SigningSettings
 }
 
@@ -32,14 +41,14 @@ export interface SigningIdentity {
 export function addSigningOptions(command: Command): Command {
   const named = command
     .option('--provider <name>', 'provider name, as in /api/webhooks/<name> (default: acme, or the first provider)')
-    .option('--scheme <name>', `signature scheme: ${[...signers.keys()].join(', ')} (default: from the local system)`)
+    .option('--scheme <name>', `signature scheme: ${[...signers.keys()].join(', ')} (default: from the settings)`)
   return addSecretOptions(named, 'secret', 'the secret')
-    .option('--secret-id <id>', 'id of a secret of the local system (default: the first valid one)')
+    .option('--secret-id <id>', 'id of a secret in the settings (default: the first valid one)')
     .option('--set <name=value>', 'scheme setting, such as header=x-signature; repeatable', collectSetting)
 }
 
 /**
- * Completes the options with the provider settings of the local system.
+ * Completes the options with the provider settings of this shell or of the local system. It calls no gateway.
  * @throws UsageError if options conflict, or if the scheme or a setting is unknown
  * @throws CommandFailure if no secret is found
  */
@@ -48,21 +57,37 @@ export async function findSigningIdentity(
   { local, now, readEnv }: { local: LocalSystem | null; now: number; readEnv: CliContext['readEnv'] },
 ): Promise<SigningIdentity> {
   const given = await readSecret('secret', options, readEnv)
-  const provider = options.provider ?? chooseProvider(options, local)
-  const known = local?.providers[provider]
+  const found = await findProviderEntries(undefined, readEnv, async () => local)
+  const provider = options.provider ?? chooseProvider(options, found)
+  const known = typeof found === 'string' ? undefined : entryOf(found, provider)
   const scheme = options.scheme ?? known?.scheme ?? (signers.has(provider) ? provider : 'standard-webhooks')
   const signer = signers.get(scheme)
   if (!signer) throw new UsageError(`Unknown scheme ${scheme}; known schemes: ${[...signers.keys()].join(', ')}`)
   const settings = { ...(known?.scheme === scheme ? known : {}), ...checkSettings({ scheme, signer }, options.set) }
-  if (signer.signsNothing === true) return { provider, scheme, signer, secret: '', settings }
-  const secret = given ?? chooseSecret({ provider, known, local }, options.secretId, now)
-  return { provider, scheme, signer, secret, settings }
+  const identity = { provider, scheme, signer, settings }
+  if (signer.signsNothing === true) return { ...identity, secret: '', place: null }
+  if (given !== undefined) return { ...identity, secret: given, place: placeOfSecret(options).join('') }
+  if (typeof found === 'string') {
+    throw new CommandFailure(`${local === null ? nothingRuns : capitalize(found)}, or give a secret with --secret-file`)
+  }
+  const secret = chooseSecret({ provider, known, found }, options.secretId, now)
+  const [place = found.place] = found.placesOf([secret])
+  return { ...identity, secret: readSecretText(provider, secret, found.sources), place }
 }
 
-function chooseProvider({ scheme }: SigningOptions, local: LocalSystem | null): string {
-  const names = Object.keys(local?.providers ?? {})
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function chooseProvider({ scheme }: SigningOptions, found: ProviderEntries | string): string {
+  const entries = typeof found === 'string' ? {} : found.entries
+  const names = Object.keys(entries)
   if (scheme === undefined) return names.includes('acme') ? 'acme' : (names[0] ?? 'acme')
-  return names.find((name) => local?.providers[name]?.scheme === scheme) ?? scheme
+  return names.find((name) => isOfScheme(entries[name], scheme)) ?? scheme
+}
+
+function isOfScheme(entry: unknown, scheme: string): boolean {
+  return typeof entry === 'object' && entry !== null && 'scheme' in entry && entry.scheme === scheme
 }
 
 function checkSettings(
@@ -76,21 +101,20 @@ function checkSettings(
 }
 
 function chooseSecret(
-  { provider, known, local }: { provider: string; known: ProviderSettings | undefined; local: LocalSystem | null },
+  { provider, known, found }: { provider: string; known: ProviderEntry | undefined; found: ProviderEntries },
   id: string | undefined,
   now: number,
-): string {
-  if (local === null) throw new CommandFailure(`${nothingRuns}, or give a secret with --secret-file`)
+): ProviderEntry['secrets'][number] {
   if (known === undefined) {
-    const names = Object.keys(local.providers).join(', ')
+    const names = Object.keys(found.entries).join(', ')
     throw new CommandFailure(
-      `The local system has no provider ${provider}, only ${names}; for another provider give --secret-file`,
+      `There is no provider ${provider}, only ${names} (${found.place}); for another provider give --secret-file`,
     )
   }
   const secret = known.secrets.find((candidate) =>
     id === undefined ? Date.parse(candidate.notAfter ?? '9999-12-31T00:00:00Z') > now : candidate.id === id,
   )
-  if (secret) return secret.value
+  if (secret) return secret
   throw new CommandFailure(
     id === undefined
       ? `Every secret of the provider ${provider} has expired`

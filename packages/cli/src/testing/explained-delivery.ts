@@ -76,6 +76,7 @@ export async function explain(one: Delivered, { others = [], now = NOW, url, not
   const given = {
     asked: known,
     others,
+    place: 'PROVIDERS',
     delivery,
     target: null,
     now,

@@ -48,36 +48,41 @@ interface RunningSystem {
   readonly adminUrl?: string
   readonly operatorToken?: string
   readonly apiToken?: string
+  /** Null: its providers are in its environment. */
+  readonly providersFile?: null
 }
 
 /** A data folder as `npm start` writes it, for a gateway at the given URL. */
 export async function makeDataFolder(gatewayUrl: string, system: RunningSystem = {}) {
   const { pid = process.pid, adminUrl = gatewayUrl, operatorToken = 'unused', apiToken = fakeToken } = system
   const dataFolder = await mkdtemp(join(tmpdir(), 'oncehook-cli-'))
-  const running = { gatewayUrl, adminUrl, fulfilmentUrl: gatewayUrl, secretsFile: 'secrets.json', pid }
+  const running = {
+    ...{ gatewayUrl, adminUrl, fulfilmentUrl: gatewayUrl, pid },
+    ...{ secretsFile: 'secrets.json', providersFile: system.providersFile === null ? null : 'providers.json' },
+    secretVariables: { ONCEHOOK_ACME_SECRET: 'acme', ONCEHOOK_SHOP_SECRET: 'shop' },
+  }
+  const secretOf = (value: string) => ({ secrets: [{ id: 'development', value }] })
   const secrets = {
     serviceTokenSecret: 'unused',
     apiTokens: { dev: apiToken },
     operatorTokens: { dev: operatorToken },
-    providers: {
-      shop: {
-        scheme: 'hmac',
-        effects: ['payment.succeeded', 'payment.failed'],
-        header: 'x-signature',
-        prefix: 'sha256=',
-        toleranceSeconds: 300,
-        secrets: [{ id: '1', value: 'a secret of the shop' }],
-      },
-      acme: {
-        scheme: 'standard-webhooks',
-        effects: ['payment.succeeded', 'payment.failed'],
-        secrets: [
-          { id: 'old', value: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=', notAfter: '2020-01-01T00:00:00Z' },
-          { id: 'new', value: fakeSecret },
-        ],
-      },
+    providers: { shop: secretOf('a secret of the shop'), acme: secretOf(fakeSecret) },
+  }
+  const effects = ['payment.succeeded', 'payment.failed']
+  const providers = {
+    shop: {
+      ...{ scheme: 'hmac', effects, header: 'x-signature', prefix: 'sha256=', toleranceSeconds: 300 },
+      secrets: [{ id: '1', value: { env: 'ONCEHOOK_SHOP_SECRET' } }],
+    },
+    acme: {
+      ...{ scheme: 'standard-webhooks', effects },
+      secrets: [
+        { id: 'old', value: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=', notAfter: '2020-01-01T00:00:00Z' },
+        { id: 'new', value: { env: 'ONCEHOOK_ACME_SECRET' } },
+      ],
     },
   }
+  await writeFile(join(dataFolder, 'providers.json'), JSON.stringify(providers))
   await writeFile(join(dataFolder, 'running.json'), JSON.stringify(running))
   await writeFile(join(dataFolder, 'secrets.json'), JSON.stringify(secrets))
   return { dataFolder, [Symbol.asyncDispose]: async () => rm(dataFolder, { recursive: true }) }

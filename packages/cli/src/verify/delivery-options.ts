@@ -22,8 +22,8 @@ export interface DeliveryOptions {
 
 const exits = `
 Secrets are not accepted as arguments, because the process list shows them. The provider is looked up in --providers-file,
-then in PROVIDERS_FILE or PROVIDERS, then in the local system. The command sends nothing; it only fetches the PayPal
-certificate if the settings contain none.
+then in PROVIDERS_FILE or PROVIDERS of this shell, then in the local system; the first line says where it was. The command
+asks no gateway. It sends nothing; it only fetches the PayPal certificate if the settings contain none.
 Exits with 0 if the delivery is accepted, with 1 if it is refused, and with 2 for wrong usage.`
 
 /** Gives a command the options of `DeliveryOptions`. */

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
+import type { TextSources } from '@oncehook/kernel/text-source'
 import { PAYMENT_EVENT_TYPES, type ProviderSettings, providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import { findLocalSystem } from '../options/local-system.ts'
-import { readSecret } from '../options/read-secret.ts'
+import { findProviderEntries, readSecretText, textSources } from '../options/provider-entries.ts'
+import { placeOfSecret, readSecret } from '../options/read-secret.ts'
 import type { DeliveryOptions } from './delivery-options.ts'
 
 /** A provider with its parsed settings and the texts of its secrets. */
@@ -20,33 +20,42 @@ export interface KnownProvider {
 export interface KnownProviders {
   readonly asked: KnownProvider
   readonly others: readonly KnownProvider[]
+  /** Where the settings and secrets of the selected one come from. */
+  readonly place: string
 }
 
-type Sources = Pick<CliContext, 'readEnv' | 'dataFolder'>
+type Context = Pick<CliContext, 'readEnv' | 'dataFolder'>
 type Entries = Readonly<Record<string, unknown>>
 
 /**
  * Finds the provider of the options.
  * @throws UsageError if there is no such provider, or if its settings or secrets cannot be read
  */
-export async function findKnownProviders(options: DeliveryOptions, sources: Sources): Promise<KnownProviders> {
-  const secret = await readSecret('secret', options, sources.readEnv)
+export async function findKnownProviders(options: DeliveryOptions, context: Context): Promise<KnownProviders> {
+  const { readEnv, dataFolder } = context
+  const secret = await readSecret('secret', options, readEnv)
   if (options.provider === undefined && options.scheme !== undefined) {
     const name = options.scheme
-    const asked = await readProvider(name, toEntry(options, name, secret), sources)
-    return { asked, others: [] }
+    const asked = readProvider(name, toEntry(options, name, secret), textSources(readEnv))
+    return { asked, others: [], place: [`--scheme ${name}`, ...placeOfSecret(options)].join(', ') }
   }
-  const entries = await readEntries(options, sources)
+  const found = await findProviderEntries(options.providersFile, readEnv, () => findLocalSystem(dataFolder))
+  if (typeof found === 'string') {
+    throw new UsageError(`Give --providers-file, or --scheme with --secret-file: ${found}`)
+  }
+  const { entries, sources } = found
   const name = options.provider ?? onlyNameOf(entries)
   const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
-  if (entry === undefined) throw new UsageError(`Unknown provider ${name}; known providers: ${listNames(entries)}`)
+  if (entry === undefined) {
+    throw new UsageError(`Unknown provider ${name}; known providers: ${listNames(entries)} (${found.place})`)
+  }
   const given = secret === undefined ? {} : { secrets: [{ id: 'given', value: secret }] }
-  const asked = await readProvider(name, { ...toObject(entry), ...toSettings(options.set), ...given }, sources)
-  const read = Object.entries(entries)
-    .filter(([other]) => other !== name)
-    // An unreadable secret of another provider does not matter for this one.
-    .map(async ([other, settings]) => readProvider(other, settings, sources).catch(() => null))
-  return { asked, others: (await Promise.all(read)).filter((other) => other !== null) }
+  const asked = readProvider(name, { ...toObject(entry), ...toSettings(options.set), ...given }, sources)
+  const others = Object.entries(entries).flatMap(([other, settings]) =>
+    other === name ? [] : readIfPossible(other, settings, sources),
+  )
+  const places = secret === undefined ? found.placesOf(asked.settings.secrets) : placeOfSecret(options)
+  return { asked, others, place: [found.place, ...places].join(', ') }
 }
 
 /** The entry of `PROVIDERS` for a provider that is given only by options. */
@@ -90,25 +99,6 @@ function toSettings(set: DeliveryOptions['set'] = {}): Entries {
   )
 }
 
-async function readEntries({ providersFile }: DeliveryOptions, { readEnv, dataFolder }: Sources): Promise<Entries> {
-  const path = providersFile ?? (readEnv('PROVIDERS_FILE') || undefined)
-  if (path !== undefined) return parseEntries(await readText(path), path)
-  const text = readEnv('PROVIDERS')
-  if (text) return parseEntries(text, 'PROVIDERS')
-  const local = await findLocalSystem(dataFolder)
-  if (local !== null) return local.providers
-  throw new UsageError('Give --providers-file, or --scheme with --secret-file: no local system is running')
-}
-
-function parseEntries(text: string, where: string): Entries {
-  try {
-    return toObject(JSON.parse(text))
-  } catch {
-    // The parser's message quotes the text, which contains secrets.
-    throw new UsageError(`${where} is not a JSON object of providers`)
-  }
-}
-
 function toObject(value: unknown): Entries {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new UsageError('The settings of a provider must be an object')
@@ -124,8 +114,7 @@ function listNames(entries: Entries): string {
   return Object.keys(entries).join(', ') || 'none'
 }
 
-async function readProvider(name: string, entry: unknown, { readEnv }: Sources): Promise<KnownProvider> {
-  const sources = { readEnv, readFile: (path: string) => readFileSync(path, 'utf8') }
+function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
     throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)
@@ -137,20 +126,15 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
     throw new UsageError(`The settings are invalid: ${problems.join('; ')}`)
   }
-  const secretTexts = await Promise.all(
-    settings.secrets.map(async ({ id, value }) => {
-      if (typeof value === 'string') return value
-      if ('file' in value) return (await readText(value.file)).replace(/\r?\n$/, '')
-      const text = readEnv(value.env)
-      if (text !== undefined) return text
-      throw new UsageError(`The secret ${id} of ${name} is in an environment variable that is not set`)
-    }),
-  )
-  return { name, settings, secretTexts }
+  return { name, settings, secretTexts: settings.secrets.map((secret) => readSecretText(name, secret, sources)) }
 }
 
-async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
-  })
+/** A secret of another provider that cannot be read does not matter for this one. */
+function readIfPossible(name: string, entry: unknown, sources: TextSources): KnownProvider[] {
+  try {
+    return [readProvider(name, entry, sources)]
+  } catch (error) {
+    if (error instanceof UsageError) return []
+    throw error
+  }
 }

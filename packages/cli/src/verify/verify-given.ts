@@ -50,12 +50,18 @@ export async function verifyGiven(
   return { isAccepted: verified.result.accepted, lines: describe(verified), document: toDocument(verified) }
 }
 
-function describe({ asked, result, signedTime }: GivenVerification): string[] {
+function describe({ asked, place, result, signedTime }: GivenVerification): string[] {
   const who = `${asked.name} (${asked.settings.scheme})`
+  const settings = describeSettings(place)
   if (!result.accepted) {
-    return [`Refused    by ${who}: ${result.refusal}`, 'Run `oncehook explain` with the same arguments to find out why']
+    return [
+      settings,
+      `Refused    by ${who}: ${result.refusal}`,
+      'Run `oncehook explain` with the same arguments to find out why',
+    ]
   }
   return [
+    settings,
     `Accepted   by ${who}, secret ${toPrintable(result.secretId)}`,
     `Signed id  ${result.signedId === null ? 'none' : toPrintable(result.signedId)}`,
     `Signed at  ${toTime(toIso(signedTime))}`,
@@ -63,12 +69,17 @@ function describe({ asked, result, signedTime }: GivenVerification): string[] {
   ]
 }
 
-function toDocument({ asked, result, signedTime }: GivenVerification): object {
+/** The line that says whose settings a result is about. */
+export function describeSettings(place: string): string {
+  return `Settings   ${toPrintable(place)}`
+}
+
+function toDocument({ asked, place, result, signedTime }: GivenVerification): object {
   const { name: provider, settings } = asked
-  const scheme = settings.scheme
+  const about = { provider, scheme: settings.scheme, settings: place }
   return result.accepted
-    ? { result: 'accepted', provider, scheme, ...pick(result), signedAt: toIso(signedTime) }
-    : { result: 'refused', provider, scheme, refusal: result.refusal }
+    ? { result: 'accepted', ...about, ...pick(result), signedAt: toIso(signedTime) }
+    : { result: 'refused', ...about, refusal: result.refusal }
 }
 
 function pick({ secretId, signedId, counts }: VerificationResult & { accepted: true }): object {
