@@ -81,7 +81,7 @@ const CASES: readonly Case[] = [
   },
   {
     does: 'sends a delivery that is not JSON',
-    state: isNew,
+    state: { description: 'the delivery is not JSON' },
     tasks: [sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') })],
     ...{ answer: results([DONE]), means: [DONE] },
   },

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { readUntilReady } from '../stack/read-until-ready.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
@@ -14,6 +15,8 @@ export interface RunningExample extends AsyncDisposable {
   readonly lines: readonly string[]
   /** Delivers an event as Stripe does. Returns the status. */
   deliver(event: object): Promise<number>
+  /** Runs `oncehook contract verify` on it, with a sample event of the example, or with a body that is made up. Returns what it printed. */
+  verifyContract(event?: string): Promise<string>
   /** Kills the process of the example, and waits until the command has stopped the rest. */
   kill(): Promise<void>
   /** Stops the command as Ctrl-C does. Returns its exit code. */
@@ -43,12 +46,47 @@ export async function startExample(name: string, data: string): Promise<RunningE
   return {
     ...{ lines, stop },
     deliver: (event) => deliver(running.gatewayUrl, secrets.providers.stripe.secrets[0].value, event),
+    verifyContract: (event) => verifyContract(name, lines.join('\n'), { data, event }),
     async kill() {
       for (const pid of findProcesses(`examples/${name}/`, data)) process.kill(pid, 'SIGKILL')
       await exit
     },
     [Symbol.asyncDispose]: async () => void (await stop()),
   }
+}
+
+async function verifyContract(
+  name: string,
+  printed: string,
+  { data, event }: { readonly data: string; readonly event: string | undefined },
+): Promise<string> {
+  const folder = join(repository, 'examples', name)
+  const [
+    [
+      handler = '',
+      {
+        events: [wanted],
+      },
+    ] = raise('There is no handler'),
+  ] = Object.entries<{
+    readonly events: readonly { readonly types: readonly string[] }[]
+  }>(JSON.parse(await readFile(join(folder, 'handlers.json'), 'utf8')))
+  const secret = JSON.parse(await readFile(join(data, 'handler-secret.json'), 'utf8'))
+  const [url = raise('It printed no address')] = /http:\S+\/webhooks/.exec(printed) ?? []
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      ...['scripts/bootstrap.mjs', 'packages/cli/src/main.ts', 'contract', 'verify', '--handler', url],
+      ...['--secret-env', 'HANDLER_SECRET', '--name', handler, '--type', wanted?.types[0] ?? ''],
+      ...(event === undefined ? [] : ['--body', join(folder, 'events', `${event}.json`)]),
+    ],
+    { cwd: repository, env: { ...process.env, HANDLER_SECRET: secret } },
+  ).catch((error: { stdout?: string }) => raise(`The contract is not kept:\n${error.stdout}${error}`))
+  return stdout
+}
+
+function raise(reason: string): never {
+  throw new Error(reason)
 }
 
 async function deliver(gatewayUrl: string, secret: string, event: object): Promise<number> {

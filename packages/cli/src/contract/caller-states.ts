@@ -22,6 +22,7 @@ type Change = (call: PlannedCall, parameters: Readonly<Record<string, unknown>>)
 const CHANGES: Readonly<Record<string, Change>> = {
   'the task is new': (call) => call,
   'the handler does not know the type': (call) => call,
+  'the delivery is not JSON': (call) => call,
   'the task was sent before': (call) => ({ ...call, isRepeated: true }),
   'the provider writes JSON with spaces and escapes': (call) => ({ ...call, hasSpaces: true }),
   'the body is large': (call, { bytes }) => ({ ...call, body: pad(call.body, Number(bytes)) }),

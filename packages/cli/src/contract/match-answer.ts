@@ -6,6 +6,8 @@ export interface GivenAnswer {
   readonly headers: Headers
   /** The parsed body. Undefined if it is not JSON. */
   readonly json: unknown
+  /** Its text. */
+  readonly text: string
 }
 
 type Rules = ExpectedAnswer['matchingRules']['body']

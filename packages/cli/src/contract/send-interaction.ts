@@ -15,15 +15,16 @@ export interface CallTarget extends PlanDeps {
 }
 
 /**
- * Sends the call of an interaction, and before it the same call if the state says so.
+ * Sends the call of an interaction, and before it the same call if the state says so. If that one is not accepted, its answer
+ * is the answer.
  * @throws SigningError if the secret cannot sign
  * @throws Error if there is no answer
  */
 export async function sendInteraction(target: CallTarget, interaction: Interaction): Promise<GivenAnswer> {
   const call = planCall(interaction, target.handler, target)
   if (call.isRepeated) {
-    const { status } = await send(target, interaction, call)
-    if (status < 200 || status > 299) throw new Error(`the first of two equal calls was answered with ${status}`)
+    const first = await send(target, interaction, call)
+    if (first.status < 200 || first.status > 299) return first
   }
   return send(target, interaction, call)
 }
@@ -48,15 +49,21 @@ async function send(
     signal: AbortSignal.timeout(timeoutMs),
   })
   const { status, headers: given } = response
-  if (by === 'trpc') return { status, headers: given, json: await readJson(response) }
-  await response.body?.cancel()
-  return { status, headers: given, json: undefined }
+  const answer = await readText(response)
+  return { status, headers: given, text: answer, json: parse(answer) }
 }
 
-/** Undefined if the body is not JSON, or too large. */
-async function readJson(response: Response): Promise<unknown> {
+/** Empty if the body is too large, or does not come. */
+async function readText(response: Response): Promise<string> {
+  return readCapped(response, MOST_BYTES).then(
+    (bytes) => bytes.toString('utf8'),
+    () => '',
+  )
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse((await readCapped(response, MOST_BYTES)).toString('utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }

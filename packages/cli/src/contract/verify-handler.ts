@@ -1,6 +1,7 @@
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { CommandFailure } from '../exit-code.ts'
-import { describeStatus, matchAnswer } from './match-answer.ts'
+import { judgeAnswer, PLAIN_CALLS, type PlainCall } from './judge-answer.ts'
+import { describeStatus, type GivenAnswer, matchAnswer } from './match-answer.ts'
 import { type Interaction, type PublishedState, readCatalogue, readHandlerContract } from './published-contracts.ts'
 import { type CallTarget, sendInteraction } from './send-interaction.ts'
 
@@ -34,54 +35,56 @@ export async function verifyHandler(check: HandlerCheck): Promise<readonly Check
       .map((state) => [state.name, state]),
   )
   const checked: CheckedInteraction[] = []
+  let plain: PlainCall | null = null
   // The plain call comes first. Without its answer, the others would only repeat the problem.
   for (const interaction of readHandlerContract(check.by).toSorted(plainFirst)) {
-    const one = await checkInteraction(check, interaction, states)
-    if (checked.length === 0 && one.result === 'failed' && one.got === null) {
-      throw new CommandFailure(`The handler gave no answer: ${one.problems.join('; ')}`)
+    const { description: sent, providerStates, response } = interaction
+    const usual = providerStates.map(({ name }) => states.get(name)?.advice).find((text) => text !== undefined) ?? null
+    const answer = await sendInStates(check, interaction, states)
+    const expected = describeStatus(response)
+    if ('status' in answer) {
+      const isDone = matchAnswer(response, answer).length === 0
+      plain ??= { by: check.by, isMadeUp: check.handler.body === null, answer, isDone }
+      const { advice, ...judgement } = judgeAnswer(interaction, answer, plain)
+      checked.push({
+        sent,
+        expected,
+        got: answer.status,
+        ...judgement,
+        advice: judgement.result === 'left out' ? advice : (advice ?? usual),
+      })
+      continue
     }
-    checked.push(one)
+    if (plain === null && answer.result === 'failed') {
+      throw new CommandFailure(`The handler gave no answer: ${answer.problems.join('; ')}`)
+    }
+    checked.push({ sent, expected, got: null, ...answer, advice: usual })
   }
   return checked
 }
 
-const PLAIN = ['sends a task', 'sends two tasks']
-const SENDER_REFUSED: readonly number[] = [401, 403]
-const SENDER_ADVICE = {
-  https: 'Check the secret: your handler accepts no signature that is made with it',
-  trpc: 'Check the secret, which is SERVICE_TOKEN_SECRET, and --name: a token is for the handler of this name only',
-} as const
-
 function plainFirst(a: Interaction, b: Interaction): number {
-  return Number(PLAIN.includes(b.description)) - Number(PLAIN.includes(a.description))
+  return Number(PLAIN_CALLS.includes(b.description)) - Number(PLAIN_CALLS.includes(a.description))
 }
 
-async function checkInteraction(
+/** Sends a call when the handler is in the states that it needs. Resolves to the answer, or to why there is none. */
+async function sendInStates(
   check: HandlerCheck,
   interaction: Interaction,
   states: ReadonlyMap<string, PublishedState>,
-): Promise<CheckedInteraction> {
-  const { description: sent, providerStates, response } = interaction
-  const advice = providerStates.map(({ name }) => states.get(name)?.advice).find((text) => text !== undefined) ?? null
-  const result = { sent, expected: describeStatus(response), got: null, advice }
-  const needed = providerStates.filter(({ name }) => states.get(name)?.by !== 'caller')
+): Promise<GivenAnswer | Pick<CheckedInteraction, 'result' | 'problems'>> {
+  const needed = interaction.providerStates.filter(({ name }) => states.get(name)?.by !== 'caller')
   if (check.statesUrl === null && needed.length > 0) {
     const names = needed.map(({ name }) => `"${name}"`).join(', ')
-    return { ...result, result: 'left out', problems: [`needs the state ${names} of the handler: see --states`] }
+    return { result: 'left out', problems: [`needs the state ${names} of the handler: see --states`] }
   }
   try {
     const unknown = await bringAboutAll(check, needed, states)
-    if (unknown !== null) {
-      return { ...result, result: 'left out', problems: [`the state "${unknown}" is optional, and unknown there`] }
-    }
-    const answer = await sendInteraction(check, interaction)
-    const problems = matchAnswer(response, answer)
-    const isUnknown = PLAIN.includes(sent) && SENDER_REFUSED.includes(answer.status)
-    const known = isUnknown ? { ...result, advice: SENDER_ADVICE[check.by] } : result
-    return { ...known, got: answer.status, result: problems.length === 0 ? 'ok' : 'failed', problems }
+    if (unknown === null) return await sendInteraction(check, interaction)
+    return { result: 'left out', problems: [`the state "${unknown}" is optional, and unknown there`] }
   } catch (error) {
     if (error instanceof SigningError) throw error
-    return { ...result, result: 'failed', problems: [problemOf(error)] }
+    return { result: 'failed', problems: [problemOf(error)] }
   }
 }
 

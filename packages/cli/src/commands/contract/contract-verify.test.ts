@@ -120,7 +120,7 @@ describe('oncehook contract verify --handler', () => {
       fault: 'redirects',
       answer: () => ({ status: 302, headers: { location: '/other' } }),
       says: ['sends a task: expected 2xx, got 302'],
-      advice: 'Act on the task',
+      advice: 'The command made the body up',
     },
   ])('exits with 1 for a handler that $fault', async ({ answer, says, advice }) => {
     await using handler = await serve(answer)
@@ -163,14 +163,121 @@ describe('oncehook contract verify --handler', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('sends the body that it is given', async () => {
+  it('leaves out what a handler refuses for good if the body is made up, and repeats what the handler says', async () => {
+    await using handler = await serve((received) => {
+      if (!isAuthentic(received)) return 401
+      return { status: 422, json: { error: 'refused', message: 'The event has no invoice\nwith a customer' } }
+    })
+    const { exitCode, stdout } = await verify(handler.url)
+    expect(stdout).toContain(`left out  sends a task: expected 2xx, got 422
+          your handler refuses the event for good
+          it says: The event has no invoice with a customer
+          The command made the body up: give it an event that your handler acts on, with --body, --type and --provider
+`)
+    expect(stdout).not.toMatch(/any of its signatures|bytes as they arrive|Store the key/)
+    expect(stdout).toMatch(/\n4 kept, 0 not kept, 14 left out\n$/)
+    expect(exitCode).toBe(0)
+  })
+
+  it('accepts that a handler of JSON refuses for good a delivery that is not JSON', async () => {
+    await using handler = await serve((received) => {
+      if (!isAuthentic(received)) return 401
+      return JSON.parse(received.body).body === undefined ? 422 : 200
+    })
+    const { exitCode, stdout } = await verify(handler.url)
+    expect(stdout).toMatch(/ok {8}sends a delivery that is not JSON: expected 200.* or 422, got 422/)
+    expect(exitCode).toBe(0)
+  })
+
+  it('notices a handler that refuses forged and authentic tasks alike', async () => {
+    await using handler = await serve(() => 422)
+    const { exitCode, stdout } = await verify(handler.url)
+    expect(stdout).toMatch(
+      /failed {4}sends a task signed with a secret .*\n.*nothing shows that signatures are verified/,
+    )
+    expect(exitCode).toBe(1)
+  })
+
+  it.each([
+    ['an object', { status: 500, json: { error: 'failed', message: 'no table' } }, 'it says: no table'],
+    ['problem details', { status: 400, json: { title: 'Bad', detail: 'no plan' } }, 'it says: no plan'],
+    ['an error in tRPC form', { status: 500, json: { error: { message: 'broken' } } }, 'it says: broken'],
+  ])(
+    'repeats what a handler says in %s, and gives no other advice than for the first call',
+    async (_, answer, said) => {
+      await using handler = await serve((received) => (isAuthentic(received) ? answer : 401))
+      const { exitCode, stdout } = await verify(handler.url)
+      expect(stdout).toContain(said)
+      expect(stdout).toContain('The command made the body up')
+      expect(stdout).toContain('The first call was answered like this, too: begin with it')
+      expect(stdout).not.toMatch(/any of its signatures|bytes as they arrive|Store the key/)
+      expect(exitCode).toBe(1)
+    },
+  )
+
+  async function verifyBody(body: object, ...more: readonly string[]) {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'contract-'))
     const file = join(folder.path, 'body.json')
-    await writeFile(file, '{"id":"evt_of_ours","livemode":false}')
+    await writeFile(file, JSON.stringify(body))
     await using handler = await serve((received) => (isAuthentic(received) ? 200 : 401))
-    await verify(handler.url, '--body', file)
-    const bodies = handler.received.map(({ body }) => JSON.parse(body).body).filter((body) => body !== undefined)
-    expect(bodies.every(({ id, livemode }) => id === 'evt_of_ours' && livemode === false)).toBe(true)
+    const { stdout } = await verify(handler.url, '--body', file, ...more)
+    const tasks = handler.received.map((received) => JSON.parse(received.body))
+    return { stdout, tasks: tasks.filter((task) => task.body !== undefined) }
+  }
+
+  it('sends the body that it is given, each time as another event about another object', async () => {
+    const object = { id: 'sub_1', customer: 'cus_1' }
+    const { stdout, tasks } = await verifyBody({ id: 'evt_of_ours', livemode: false, data: { object } })
+    expect(tasks).toHaveLength(11)
+    for (const { eventId, objectId, body } of tasks) {
+      expect(body).toMatchObject({
+        id: eventId,
+        livemode: false,
+        data: { object: { id: objectId, customer: 'cus_1' } },
+      })
+      expect(eventId).toMatch(/^evt_contract_/)
+      expect(objectId).toMatch(/^sub_contract_/)
+    }
+    // Only the task that is sent again is about the object of another one.
+    expect(new Set(tasks.map(({ objectId }) => objectId)).size).toBe(tasks.length - 1)
+    expect(stdout).not.toContain('--object-id')
+  })
+
+  it('finds the id of the object where it is told, also if it is a number', async () => {
+    const { tasks } = await verifyBody({ action: 'closed', order: { id: 7 } }, '--object-id', '/order/id')
+    for (const { objectId, body } of tasks) expect(String(body.order.id)).toBe(objectId)
+    expect(new Set(tasks.map(({ objectId }) => objectId)).size).toBe(tasks.length - 1)
+  })
+
+  it('says that all events are about one object if the body has no id there', async () => {
+    const { stdout, tasks } = await verifyBody({ order: 7 })
+    expect(stdout).toContain('All events are about one object: the body has no id at /data/object/id')
+    expect(tasks.every((task) => !('objectId' in task))).toBe(true)
+  })
+
+  it('uses other ids of objects in each run, also without a body', async () => {
+    await using handler = await serve((received) => (isAuthentic(received) ? 200 : 401))
+    await verify(handler.url)
+    await verify(handler.url)
+    const tasks = handler.received.map(({ body }) => JSON.parse(body))
+    expect(new Set(tasks.map(({ objectId }) => objectId)).size).toBe(tasks.length - 2)
+    const own = tasks.filter(({ body }) => body !== undefined)
+    expect(own.every(({ objectId, body }) => body.data.object.id === objectId)).toBe(true)
+  })
+
+  it('leaves out what a handler of events.handle refuses for good', async () => {
+    await using handler = await serve(({ headers, body }) => {
+      const [, claims = ''] = String(headers.authorization).split('.')
+      const { aud, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString())
+      const { handler: name, events } = JSON.parse(body)
+      if (aud !== name || exp <= Date.now() / 1_000) return 401
+      const refused = { refused: 'no_plan', retry: 'never', message: 'The plan is unknown' }
+      const results = events.map(() => refused)
+      return { status: 200, headers: { 'content-type': 'application/json' }, json: { result: { data: { results } } } }
+    })
+    const { stdout } = await verify(handler.url.replace('/webhooks', '/trpc'), '--by', 'trpc')
+    expect(stdout).toMatch(/left out {2}sends two tasks: expected .*\n.*\n {10}it says: The plan is unknown\n/)
+    expect(stdout).toMatch(/ok {8}sends a delivery that is not JSON/)
   })
 
   it('calls a handler of events.handle with a token for its name', async () => {

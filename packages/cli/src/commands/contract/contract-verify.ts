@@ -18,6 +18,7 @@ interface Options extends SecretOptions {
   readonly type: string
   readonly provider: string
   readonly body?: string
+  readonly objectId: string
   readonly states?: string
   readonly timeout: number
   readonly json?: boolean
@@ -26,7 +27,8 @@ interface Options extends SecretOptions {
 const HELP = `
 With --handler, the command calls your handler as the gateway does, and compares each answer with the contract: new, repeated,
 large and unusual tasks, and calls that the handler must refuse. It needs no gateway. The handler acts on the events, so use
-one with a database for tests. Some answers need a state of the handler, such as "the next task is refused": they are left
+one with a database for tests. Each event has a new id, and a new id of its object, also in the body that you give. If the
+handler refuses the body that is made up (422), the calls that it should act on are left out: give --body. Some answers need a state of the handler, such as "the next task is refused": they are left
 out, unless --states is the URL at which your handler creates states as for Pact's verifiers
 (POST { consumer, state, params, action }).
 With --consumer, the command only reads a pact file of yours with the gateway or fulfilment: is it well-formed, and is each
@@ -44,7 +46,8 @@ export const addContractVerifyCommand: AddCommand = (program, { context, finish 
     .option('--name <name>', 'name of the handler in HANDLERS', 'billing')
     .option('--type <type>', 'type of event that your handler acts on', 'customer.subscription.deleted')
     .option('--provider <name>', 'provider of the events', 'stripe')
-    .option('--body <file>', 'JSON body of such an event, if your handler needs one of its provider')
+    .option('--body <file>', 'JSON body of such an event. Default: one that is made up')
+    .option('--object-id <pointer>', 'JSON Pointer: where the body has the id of its object', '/data/object/id')
     .option('--states <url>', 'URL at which your handler creates states', readAddress)
     .option('--timeout <ms>', 'longest time of a call', readWhole(1, 600_000), 10_000)
   addSecretOptions(command, 'secret', 'the secret of the handler (with trpc: SERVICE_TOKEN_SECRET)')
@@ -77,31 +80,37 @@ interface Report {
 
 async function checkHandler(options: Options, context: CliContext): Promise<Report> {
   const check = await readCheck(options, context)
-  const { verifyHandler } = await import('../../contract/verify-handler.ts')
+  const [{ verifyHandler }, { idAt }] = await Promise.all([
+    import('../../contract/verify-handler.ts'),
+    import('../../contract/plan-call.ts'),
+  ])
   const checked = await verifyHandler(check)
   const failed = checked.filter(({ result }) => result === 'failed').length
   const left = checked.filter(({ result }) => result === 'left out').length
   const summary = `${checked.length - failed - left} kept, ${failed} not kept, ${left} left out`
+  const { body, objectId } = check.handler
+  const isOne = body !== null && idAt(body, objectId) === null
+  const note = `All events are about one object: the body has no id at ${objectId}, which --object-id names`
   return {
     isKept: failed === 0,
-    lines: [...checked.flatMap(describe), '', summary],
+    lines: [...checked.flatMap(describe), '', ...(isOne ? [note] : []), summary],
     document: { result: failed === 0 ? 'kept' : 'broken', summary, interactions: checked },
   }
 }
 
 function describe({ sent, expected, got, result, problems, advice }: CheckedInteraction): string[] {
-  const answered = result === 'left out' ? '' : `: expected ${expected}, got ${got ?? 'no answer'}`
+  const answered = result === 'left out' && got === null ? '' : `: expected ${expected}, got ${got ?? 'no answer'}`
   return [
     `${result.padEnd(8)}  ${sent}${answered}`,
     ...(result === 'ok' ? [] : problems.map((problem) => `          ${toPrintable(problem)}`)),
-    ...(result === 'failed' && advice !== null ? [`          ${advice}`] : []),
+    ...(result === 'ok' || got === null || advice === null ? [] : [`          ${advice}`]),
   ]
 }
 
 const LEAST_TOKEN_SECRET = 32
 
 async function readCheck(options: Options, context: CliContext): Promise<HandlerCheck> {
-  const { handler: url = '', by, name, type, provider, states = null, timeout } = options
+  const { handler: url = '', by, name, type, provider, objectId, states = null, timeout } = options
   const secret = await readSecret('secret', options, context.readEnv)
   if (secret === undefined) throw new UsageError('--handler needs --secret-file or --secret-env')
   if (by === 'trpc' && secret.length < LEAST_TOKEN_SECRET) {
@@ -112,7 +121,7 @@ async function readCheck(options: Options, context: CliContext): Promise<Handler
     throw new UsageError('--provider must be a name of PROVIDERS: a to z, 0 to 9 and -')
   const body = options.body === undefined ? null : await readObject(options.body)
   return {
-    ...{ by, url, statesUrl: states, timeoutMs: timeout, handler: { name, type, provider, body, secret } },
+    ...{ by, url, statesUrl: states, timeoutMs: timeout, handler: { name, type, provider, body, objectId, secret } },
     ...{ now: context.now, randomId: context.randomId, fetch: context.fetch },
   }
 }
