@@ -1,6 +1,7 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { checkEncryption } from '../../packages/cli/src/doctor/check-encryption.ts'
+import { checkReason } from '../../packages/cli/src/doctor/check-withheld.ts'
 import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
 import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
@@ -255,6 +256,22 @@ describe('the command line', () => {
     await (await contract).expectExchange(operatorExchange({ kind: 'query', ...call }), async (adminUrl) => {
       const { level, message } = await checkEncryption(createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN }))
       expect({ level, message }).toEqual({ level: 'ok', message: expect.stringMatching(says) })
+    })
+  })
+
+  it('counts the events that nobody could read', async () => {
+    const answer = data({ events: 0, cut: null })
+    const input = { state: 'unhandled', reason: 'unreadable' }
+    const call = {
+      does: 'counts the events that nobody could read',
+      states: [],
+      procedure: 'events.counts',
+      input,
+      answer,
+    }
+    await (await contract).expectExchange(operatorExchange({ kind: 'query', ...call }), async (adminUrl) => {
+      const client = createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN })
+      expect(await checkReason(client, 'unreadable')).toBeNull()
     })
   })
 })

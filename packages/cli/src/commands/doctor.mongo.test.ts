@@ -35,7 +35,7 @@ describe('doctor', () => {
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual([
       ...['settings', 'gateway', 'clock', 'api token', 'admin', 'mongodb', 'fulfilment', 'operator token'],
-      ...['dead events', 'backlog', 'pauses', 'handlers', 'receipts', 'secrets', 'encryption'],
+      ...['dead events', 'backlog', 'withheld events', 'pauses', 'handlers', 'receipts', 'secrets', 'encryption'],
     ])
     expect(exitCode).toBe(0)
     const { stdout } = await runCommand(['doctor'], folder)
@@ -77,6 +77,36 @@ describe('doctor', () => {
     expect(stdout).toMatch(/^WARN +dead events +1 dead: 1 amount_mismatch\n +-> Run oncehook events list/m)
     await system.writeProviders(PROVIDERS)
     await expect.poll(async () => (await examine()).of('secrets')?.level).toBe('ok')
+  })
+
+  it('counts the events without an effect by reason, and says what to do about each that should not be', async () => {
+    const withheld = (reason: string) => sampleRecord({ state: 'unhandled', reason })
+    expect(await system.deliver('no JSON')).toBe(200)
+    expect(await system.deliver({ ...paymentEvent(randomUUID(), { orderId: 'ord_1' }), livemode: false })).toBe(200)
+    await system.events.insertMany([
+      ...['unreadable', 'effect_not_allowed', 'not_paid', 'ambiguous'].map(withheld),
+      ...['type_unhandled', 'test'].map(withheld),
+    ])
+    const { exitCode, findings } = await examine()
+    const cure = (reason: string, more: string) =>
+      expect.stringMatching(`^Run oncehook events list --state unhandled --reason ${reason}\\. .*${more}.* replay it`)
+    expect(findings.filter(({ check }) => check === 'withheld events')).toEqual([
+      {
+        ...{ check: 'withheld events', level: 'warning', todo: cure('unreadable', 'mapping') },
+        message: '2 without an effect: nobody could read it as an event (unreadable)',
+      },
+      {
+        ...{ check: 'withheld events', level: 'warning', todo: cure('not_expected', '"testMode": true') },
+        message: expect.stringMatching(/^1 without an effect: .*`livemode` and `account`.* \(not_expected\)$/),
+      },
+      {
+        ...{ check: 'withheld events', level: 'warning', todo: cure('effect_not_allowed', '`effects`') },
+        message: expect.stringMatching(/^1 .* \(effect_not_allowed\)$/),
+      },
+      { check: 'withheld events', level: 'ok', message: expect.stringMatching(/^1 .* \(not_paid\)$/) },
+      { check: 'withheld events', level: 'ok', message: expect.stringMatching(/^1 .* \(ambiguous\)$/) },
+    ])
+    expect(exitCode).toBe(0)
   })
 
   it('shows a paused provider, and does not count its waiting events as a backlog', async () => {

@@ -7,6 +7,7 @@ import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
 import { checkPauses } from '../doctor/check-pauses.ts'
 import { checkSecrets } from '../doctor/check-secrets.ts'
 import { checkApiToken, checkOperatorToken } from '../doctor/check-tokens.ts'
+import { checkWithheld } from '../doctor/check-withheld.ts'
 import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { createOperatorClient, OperatorApiFailure } from '../operator/operator-client.ts'
@@ -80,6 +81,7 @@ async function* checkInside(
   const client = createOperatorClient(context.fetch, address)
   const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
     ['dead events', () => checkEvents(client)],
+    ['withheld events', () => checkWithheld(client)],
     ['pauses', () => checkPauses(client)],
     ['handlers', () => checkHandlers(client, context.now())],
     ['receipts', () => checkReceipts(client)],

@@ -309,24 +309,99 @@ The delivery is accepted after this correction:
     )
   })
 
-  it('says why an accepted delivery would have no effect', async () => {
-    const now = 1_760_000_000_000
-    const event = { id: 'evt_1', type: 'payment.succeeded', livemode: false, data: { object: { id: 'pi_1' } } }
-    const text = JSON.stringify(event)
-    const signature = createHmac('sha256', fakeSecret)
-      .update(`${now / 1_000}.${text}`)
-      .digest('hex')
-    const header = ['-H', `stripe-signature: t=${now / 1_000},v1=${signature}`, '--now', String(now / 1_000)]
-    const overrides = { readEnv, readStdin: async () => Buffer.from(text) }
-    const explain = (...more: string[]) =>
-      run('explain', ['--scheme', 'stripe', '--secret-env', 'S', ...header, ...more], overrides)
-    const { exitCode, stdout } = await explain()
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('(not_expected)') })
-    expect(JSON.parse((await explain('--json')).stdout)).toMatchObject({ withheld: ['not_expected'] })
-    await using files = await makeFiles({ handlers: '{"any":{"trpc":"http://a/trpc","events":[{"types":["*"]}]}}' })
-    expect((await explain('--handlers-file', files.path('handlers'))).stdout).toContain(
-      'no handler gets a task\n- not for any: the event does not meet `expect` of the provider\n',
-    )
+  describe('of an accepted delivery of Stripe', () => {
+    const seconds = 1_760_000_000
+    const object = { id: 'pi_1', metadata: { orderId: 'ord_1' }, amount_received: 100, currency: 'eur' }
+    const payment = { id: 'evt_1', type: 'payment_intent.succeeded', livemode: true, data: { object } }
+    async function explain(event: object, settings: object, ...more: string[]) {
+      const text = JSON.stringify(event)
+      const mac = createHmac('sha256', fakeSecret).update(`${seconds}.${text}`).digest('hex')
+      const secrets = [{ id: '1', value: fakeSecret }]
+      const PROVIDERS = JSON.stringify({ shop: { scheme: 'stripe', ...settings, secrets } })
+      const lines = ['-H', `stripe-signature: t=${seconds},v1=${mac}`, '--now', String(seconds)]
+      return run('explain', [...lines, ...more], {
+        readStdin: async () => Buffer.from(text),
+        readEnv: (name: string) => (name === 'PROVIDERS' ? PROVIDERS : undefined),
+      })
+    }
+
+    it.each<[what: string, event: object, settings: object, says: readonly [why: string, cure: string]]>([
+      [
+        'a test event where live ones are expected',
+        { ...payment, livemode: false },
+        {},
+        [
+          '(`expect`; for Stripe `livemode` and `account`), here because of /livemode (not_expected)',
+          'set "testMode": true for test events of Stripe',
+        ],
+      ],
+      [
+        'a live event where test events are expected',
+        payment,
+        { testMode: true },
+        ['because of /livemode', '"testMode"'],
+      ],
+      [
+        'an event of another account of Connect',
+        { ...payment, account: 'acct_2' },
+        { expect: { '/account': 'acct_1' } },
+        ['here because of /account (not_expected)', 'correct `expect`'],
+      ],
+      [
+        'a payment of somebody else in the same account',
+        payment,
+        { expect: { '/data/object/metadata/shop': 'mine' } },
+        ['here because of /data/object/metadata/shop (not_expected)', 'If it is yours'],
+      ],
+      ['no effect of the provider', payment, { effects: [] }, ['(effect_not_allowed)', 'add its type to `effects`']],
+      [
+        'a session that is not paid',
+        {
+          ...payment,
+          type: 'checkout.session.completed',
+          data: { object: { object: 'checkout.session', id: 'cs_1', payment_status: 'unpaid' } },
+        },
+        { events: { 'checkout.session.completed': 'payment.succeeded' } },
+        ['(not_paid)', 'map its type with `.unpaid`'],
+      ],
+      [
+        'a type that is not mapped',
+        { ...payment, type: 'payment_intent.created' },
+        {},
+        ['(type_unhandled)', '`events`'],
+      ],
+      ['a body that is no event', [], {}, ['nobody could read it as an event (unreadable)', 'it is read again']],
+      [
+        'a payment without an amount',
+        { ...payment, data: { object: { id: 'pi_1' } } },
+        {},
+        ['It will be dead: it has no amount with a currency (amount_missing)', '"requireAmount": false'],
+      ],
+      [
+        'an amount that is none',
+        { ...payment, data: { object: { ...object, amount_received: '1 EUR' } } },
+        {},
+        ['(amount_mismatch)', 'the mapping'],
+      ],
+    ])('names the reason and the cure: %s', async (_, event, settings, [why, cure]) => {
+      const { exitCode, stdout } = await explain(event, settings)
+      expect(exitCode).toBe(0)
+      const [reason, todo] = stdout.split('\n').slice(2)
+      expect(reason).toMatch(/^(No effect on an order|It will be dead): /)
+      expect(reason).toContain(why)
+      expect(todo).toContain(cure)
+    })
+
+    it('has the same in JSON, and says why no handler gets it', async () => {
+      const event = { ...payment, livemode: false }
+      expect(JSON.parse((await explain(event, {}, '--json')).stdout)).toMatchObject({
+        withheld: [{ reason: 'not_expected', pointer: '/livemode' }],
+      })
+      await using files = await makeFiles({ handlers: '{"any":{"trpc":"http://a/trpc","events":[{"types":["*"]}]}}' })
+      expect((await explain(event, {}, '--handlers-file', files.path('handlers'))).stdout).toContain(
+        'no handler gets a task\n- not for any: its mode or account is not the one that the provider has to send',
+      )
+    })
   })
 
   describe('with handlers', () => {

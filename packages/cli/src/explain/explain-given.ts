@@ -56,14 +56,14 @@ async function findEffects(
 ): Promise<Pick<GivenExplanation, 'withheld' | 'tasks'>> {
   const events = await readExplainedEvents(given)
   const accepted = { provider: given.asked.name, rawBody: given.delivery.rawBody, events }
-  return { withheld: findWithheld(events), tasks: wishes === null ? null : findTasks(wishes, accepted) }
+  return { withheld: findWithheld(events, given), tasks: wishes === null ? null : findTasks(wishes, accepted) }
 }
 
 function describe(explanation: GivenExplanation): string[] {
   const { provider, scheme, acceptedBy, causes, tried, withheld, tasks } = explanation
   if (acceptedBy !== null) {
     const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
-    const effects = [...withheld.map(describeWithheld), ...describeTasks(tasks ?? [])]
+    const effects = [...withheld.flatMap(describeWithheld), ...describeTasks(tasks ?? [])]
     return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
   }
   const [first] = causes

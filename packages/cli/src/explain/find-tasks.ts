@@ -3,6 +3,7 @@ import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/ga
 import { FULFILMENT, parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
+import { EVENT_REASONS } from '../event-reasons.ts'
 import { UsageError } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 
@@ -82,9 +83,7 @@ export function describeTasks(tasks: readonly ExplainedTasks[]): string[] {
 }
 
 function describeEntries(entries: Unwanted['entries']): string {
-  if (entries === 'not_expected') return 'the event does not meet `expect` of the provider'
-  if (entries === 'ambiguous') return 'the signature would fit another event too'
-  if (entries === 'unreadable') return 'nobody could read it as an event'
+  if (typeof entries === 'string') return EVENT_REASONS[entries].why
   if (entries.length === 1) return entries.map(describeMismatch).join('')
   return entries.map((one, index) => `entry ${index + 1} of its events: ${describeMismatch(one)}`).join('; ')
 }

@@ -1,25 +1,58 @@
-import type { PaymentFacts, WebhookEvent } from '@oncehook/webhooks/providers'
+import {
+  isPaymentEventType,
+  resolvePointer,
+  SCHEMES,
+  unhandledReason,
+  type WebhookEvent,
+} from '@oncehook/webhooks/providers'
+import { EVENT_REASONS, type EventReason } from '../event-reasons.ts'
+import { toPrintable } from '../output.ts'
+import type { GivenCase } from '../verify/verify-given.ts'
 
 /** Why an authentic delivery has no effect. */
-export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'
-
-/** The provider settings that keep events from having an effect, each once. */
-export function findWithheld(events: readonly Pick<WebhookEvent, 'facts'>[]): readonly Withheld[] {
-  const reasons = events.map(({ facts }) => facts.withheld ?? facts.unreadable)
-  return [...new Set(reasons.filter((reason) => reason !== undefined && reason in SAYS))] as Withheld[]
+export interface Withheld {
+  readonly reason: EventReason
+  /** The first property that is not as expected, as a JSON Pointer. */
+  readonly pointer?: string
 }
 
-const SAYS: Readonly<Record<Withheld, string>> = {
-  not_expected: 'No effect: mode or account does not match `expect` of the provider (or `testMode` for Stripe)',
-  unreadable: 'No effect: nobody could read it as an event. It is kept, and a replay reads it again',
-  effect_not_allowed: 'No effect: `effects` of the provider does not include this type',
-  not_paid:
-    'No effect: the object is not paid. To count it, map its type with `.unpaid` or `.uncaptured` after it in `events`',
-  ambiguous: 'No effect: a signed property contains a colon, so the signature would fit another item too',
-  amount_missing: 'It will be dead: it has no amount with a currency, and `requireAmount` requires both',
+/** Why events have no effect, each reason once. */
+export function findWithheld(
+  events: readonly WebhookEvent[],
+  given: Pick<GivenCase, 'asked' | 'delivery'>,
+): readonly Withheld[] {
+  const found = events.flatMap((event): Withheld[] => {
+    const reason = unhandledReason(event, isPaymentEventType) ?? event.facts.unreadable
+    if (reason === undefined) return []
+    return [{ reason, ...(reason === 'not_expected' ? unexpectedPart(event, given) : {}) }]
+  })
+  return [...new Map(found.map((one) => [`${one.reason} ${one.pointer}`, one])).values()]
 }
 
-/** The text for a reason. */
-export function describeWithheld(reason: Withheld): string {
-  return `${SAYS[reason]} (${reason})`
+function unexpectedPart(
+  { facts }: WebhookEvent,
+  { asked: { settings }, delivery }: Pick<GivenCase, 'asked' | 'delivery'>,
+): Pick<Withheld, 'pointer'> {
+  const expected = { ...SCHEMES.get(settings.scheme)?.permits.expect?.(settings), ...settings.expect }
+  const document = resolvePointer(parsed(delivery.rawBody), facts.pointer ?? '')
+  const pointer = Object.keys(expected).find((one) => resolvePointer(document, one) !== expected[one])
+  return pointer === undefined ? {} : { pointer }
+}
+
+function parsed(rawBody: Buffer): unknown {
+  try {
+    return JSON.parse(rawBody.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+const UNREADABLE: ReadonlySet<EventReason> = new Set(['amount_missing', 'amount_mismatch', 'currency_mismatch'])
+
+/** The lines for a reason: in words, and what to do. */
+export function describeWithheld({ reason, pointer }: Withheld): string[] {
+  const { why, cure } = EVENT_REASONS[reason]
+  const where = pointer === undefined ? '' : `, here because of ${toPrintable(pointer)}`
+  const result = UNREADABLE.has(reason) ? 'It will be dead' : 'No effect on an order'
+  return [`${result}: ${why}${where} (${reason})`, `  ${cure}`]
 }

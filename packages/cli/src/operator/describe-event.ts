@@ -1,3 +1,4 @@
+import { EVENT_REASONS, type EventReason } from '../event-reasons.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { toTableLines } from '../table.ts'
 import type { OperatorClient } from './operator-client.ts'
@@ -23,6 +24,7 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ['Object', event.objectId],
     ['Order', event.orderId],
     ['State', event.reason === null ? event.state : `${event.state}: ${event.reason}`],
+    ...describeReason(event.reason),
     ['Outcome', describeOutcome(event)],
     ['Last error', event.lastError === null ? null : `${event.lastError.code}: ${event.lastError.message}`],
     ['Received', `${toTime(event.receivedAt)}, ${describeDeliveries(event)}`],
@@ -53,6 +55,15 @@ const NOT_SENT = {
   handler_removed: 'its handler is not in the setting',
   handler_paused: 'its handler is paused',
   provider_paused: 'its provider is paused',
+}
+
+function describeReason(reason: string | null): (readonly [name: string, value: string])[] {
+  if (reason === null || !Object.hasOwn(EVENT_REASONS, reason)) return []
+  const { why, cure } = EVENT_REASONS[reason as EventReason]
+  return [
+    ['Because', why],
+    ['What to do', cure],
+  ]
 }
 
 function describeOutcome({ outcome }: EventDetails): string | null {

@@ -81,6 +81,24 @@ describe('events close and events release', () => {
   })
 })
 
+describe('events show', () => {
+  it.each([
+    ['not_expected', /`livemode` and `account`/, /"testMode": true/],
+    ['effect_not_allowed', /`effects`/, /add its type/],
+    ['not_paid', /not paid/, /`\.unpaid`/],
+    ['ambiguous', /a colon/, /No setting changes that/],
+    ['unreadable', /nobody could read it/, /it is read again/],
+    ['type_unhandled', /not mapped/, /map its type/],
+  ])('says why an event has no effect, and what to do: %s', async (reason, why, cure) => {
+    const record = sampleRecord({ state: 'unhandled', reason })
+    await system.events.insertOne(record)
+    const { stdout } = await run(['events', 'show', String(record._id)])
+    expect(stdout).toMatch(
+      new RegExp(`^State +unhandled: ${reason}\\nBecause +.*${why.source}.*\\nWhat to do +.*${cure.source}`, 'm'),
+    )
+  })
+})
+
 describe('events test', () => {
   it('sends a test event, which `events show` marks and `events list --test` finds', async () => {
     const args = ['events', 'test', 'acme', '--type', 'payment.failed', '--order', 'ord_9']
