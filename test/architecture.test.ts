@@ -41,7 +41,7 @@ describe('packages', () => {
     [
       'cli',
       [
-        ...['kernel/currencies', 'kernel/mongo', 'kernel/read', 'simulator', 'webhooks'],
+        ...['kernel/currencies', 'kernel/mongo', 'kernel/read', 'kernel/text', 'simulator', 'webhooks'],
         ...['gateway/providers', 'gateway/handlers', 'gateway/inbox'],
       ],
       ['gateway'],
