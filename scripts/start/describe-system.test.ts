@@ -12,7 +12,7 @@ const secrets = makeDevelopmentSecrets(randomBytes)
 function describeWith(env: NodeJS.ProcessEnv) {
   const data = openDataFolder('/tmp', { ONCEHOOK_DATA: 'oncehook-described' })
   const addresses = { gateway: address(1), admin: address(2), fulfilment: address(3) }
-  return describeSystem({ env, secrets, data, addresses, mongoUri: '' }, { mongo: '', link: null })
+  return describeSystem({ env, secrets, data, addresses, mongoUri: '' }, { mongo: '', link: null, next: [] })
 }
 
 describe('the description of a running system', () => {

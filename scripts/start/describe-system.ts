@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { DataFolder } from './data-folder.ts'
 import { isSet, type SystemSettings, secretVariables } from './service-environments.ts'
 
 /** What a start prints about the running system. */
 export interface SystemDescription {
   /** The content of `running.json`. The command line reads that file to find the system. */
   readonly running: Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
-  /** The lines for the terminal: addresses, one line to paste, then one that begins with `Ready`. */
+  /** The lines for the terminal: addresses, what to do next, then one that begins with `Ready`. */
   readonly lines: readonly string[]
 }
 
@@ -18,8 +16,8 @@ export interface FoundParts {
   readonly mongo: string
   /** The link that signs in once. Null if the gateway made none. */
   readonly link: string | null
-  /** What an example prints instead of the line to paste. */
-  readonly next?: readonly string[] | undefined
+  /** What to do next. */
+  readonly next: readonly string[]
 }
 
 /**
@@ -41,7 +39,6 @@ export function describeSystem(
     receiptsFile: receipts,
     pid: process.pid,
   }
-  const terminal = otherTerminal(env, data)
   const lines = [
     '',
     `  Public API    ${gateway.url}`,
@@ -53,20 +50,11 @@ export function describeSystem(
     `  Secrets       ${data.secrets} (made for this machine at the first start)`,
     `  Logs          ${data.logs}`,
     '',
-    ...(found.next ?? [
-      `Paste this line into ${terminal}: it makes an order and delivers its signed payment`,
-      '',
-      pastedLine(),
-    ]),
+    ...found.next,
     '',
     `Ready after ${(performance.now() / 1_000).toFixed(1)} s; Ctrl-C stops everything`,
   ]
   return { running, lines }
-}
-
-/** The terminal in which the command line finds this system. */
-export function otherTerminal(env: NodeJS.ProcessEnv, { path }: Pick<DataFolder, 'path'>): string {
-  return `another terminal${env.ONCEHOOK_DATA ? ` where ONCEHOOK_DATA=${path} is set` : ''}`
 }
 
 function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv): string {
@@ -75,15 +63,6 @@ function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv
     return `${adminUrl} (npm run oncehook -- sign-in prints a link${whose})`
   }
   return `${link} (signs in once, within 10 minutes)`
-}
-
-/**
- * Names its order and its event. If the line is pasted again, it delivers the same event, gets the same answer, and
- * changes nothing.
- */
-function pastedLine(): string {
-  const name = randomBytes(4).toString('hex')
-  return `npm run oncehook -- send --ensure-order ord_${name} --event-id evt_${name}`
 }
 
 /** The file of the gateway's providers; null if they are in the environment. */

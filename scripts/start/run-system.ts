@@ -9,6 +9,7 @@ import { openDatabase } from './database.ts'
 import { describeSystem } from './describe-system.ts'
 import { readDevelopmentSecrets } from './development-secrets.ts'
 import { chooseAddresses } from './listen-addresses.ts'
+import { describeNextStep } from './next-step.ts'
 import {
   fulfilmentEnvironment,
   gatewayEnvironment,
@@ -126,7 +127,8 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
   }
   const token = isSet(env, 'OPERATOR_TOKENS') ? undefined : Object.values(secrets.operatorTokens)[0]
   const link = token === undefined ? null : await createSignInLink({ adminUrl: addresses.admin.url, token, fetch })
-  const description = describeSystem(settings, { mongo: database.shown, link, next })
+  const found = { mongo: database.shown, link, next: next ?? (await describeNextStep(settings)) }
+  const description = describeSystem(settings, found)
   writePrivateFile(data.running, description.running)
   for (const line of description.lines) say(line)
 }

@@ -114,7 +114,11 @@ function listNames(entries: Entries): string {
   return Object.keys(entries).join(', ') || 'none'
 }
 
-function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
+/**
+ * A provider with its texts.
+ * @throws UsageError if its settings or its secrets cannot be read
+ */
+export function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
     throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)
