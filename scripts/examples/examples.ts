@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 import { setUpPostgres } from '../../packages/handler/src/postgres/set-up-postgres.ts'
+import { withProgress } from '../progress.ts'
 import { installOnce } from '../python-tools/install-python-tool.ts'
 import type { ExampleSurroundings } from '../start/run-system.ts'
+import { requireTool } from '../tools/find-tool.ts'
 import { openPostgres } from './open-postgres.ts'
 
 /** What an example needs of its surroundings to prepare its database. */
@@ -58,6 +62,24 @@ const fastapi: Example = {
   },
 }
 
+const go: Example = {
+  events: ['first', 'second'],
+  async prepare(preparation) {
+    const { folder, env, data, say } = preparation
+    await requireTool('go')
+    const url = await openPostgres(preparation)
+    const program = join(data.path, 'examples/go-postgres/balances')
+    const building = promisify(execFile)('go', ['build', '-o', program, '.'], { cwd: folder, env })
+    await withProgress(say, 'Building the example', building)
+    return {
+      program: [RUN_PROGRAM, program],
+      // Our own server has no TLS, which its library demands by default.
+      settings: { DATABASE_URL: url, ...(env.DATABASE_URL ? {} : { PGSSLMODE: 'disable' }) },
+      look: `psql '${url}' --command 'select * from balances'`,
+    }
+  },
+}
+
 const orders: Example = {
   events: ['paid', 'again', 'too-little'],
   async prepare({ folder, mongoUri }) {
@@ -89,4 +111,5 @@ export const EXAMPLES: ReadonlyMap<string, Example> = new Map([
   ['subscriptions-postgres', subscriptions],
   ['shop-orders-mongo', orders],
   ['python-fastapi', fastapi],
+  ['go-postgres', go],
 ])

@@ -7,7 +7,7 @@ import { findTool, findTools, missingTool, requireTool } from './find-tool.ts'
 // A variable: this test does not use it.
 const BROWSER = 'chromium'
 
-afterEach(() => void vi.unstubAllEnvs())
+afterEach(() => void vi.unstubAllEnvs().restoreAllMocks())
 
 describe('a tool', () => {
   it.each([
@@ -22,6 +22,19 @@ describe('a tool', () => {
     vi.stubEnv('TEST_TOOLS', '{}')
     vi.stubEnv('CHROMIUM', path)
     expect(await findTool(BROWSER)).toBe(isFound ? path : null)
+  })
+
+  it.each([
+    ['is too old', 'echo go1.19.8', false],
+    ['cannot download the modules', '[ "$1" = env ] && echo go1.24.4', false],
+    ['has the modules', 'echo go1.24.4', true],
+  ])('Go that %s: is it found?', async (_, script, isFound) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'oncehook-tool-'))
+    await writeFile(join(folder.path, 'go'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    vi.stubEnv('TEST_TOOLS', '{}')
+    vi.stubEnv('PATH', folder.path)
+    vi.spyOn(console, 'error').mockReturnValue(undefined)
+    expect(await findTool('go')).toBe(isFound ? 'go' : null)
   })
 
   it('that the runner has looked for is not looked for again', async () => {

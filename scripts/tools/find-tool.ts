@@ -29,6 +29,8 @@ const BROWSERS = [
 const LONGEST_MS = 60_000
 const PIP = 'python3 with pip and a package registry (Debian: apt-get install python3-pip; macOS: brew install python)'
 
+const GO = 'Go 1.22 or later and the Go module proxy (Debian 13: apt-get install golang-go; macOS: brew install go)'
+
 const FASTAPI = {
   name: 'python-fastapi',
   requirements: join(repository, 'examples/python-fastapi/requirements.txt'),
@@ -95,6 +97,7 @@ const TOOLS = {
   },
   'pact-python': { title: 'pact-python', find: python(pinned('pact-python'), 'pact'), cure: PIP, optional: true },
   fastapi: { title: 'FastAPI', find: python(FASTAPI, 'fastapi'), cure: PIP, optional: true },
+  go: { title: 'Go 1.22, with what examples/go-postgres needs,', find: findGo, cure: GO, optional: true },
   node20: { title: 'Node.js 20', find: node(20), cure: 'put it on the PATH or in NODE_BINARIES', optional: true },
   node22: { title: 'Node.js 22', find: node(22), cure: 'put it on the PATH or in NODE_BINARIES', optional: true },
 } satisfies Record<string, Tool>
@@ -179,6 +182,15 @@ async function findFaketime(): Promise<string | null> {
   const env = { ...process.env, LD_PRELOAD: library, FAKETIME: '+365d' }
   const { stdout } = await run(process.execPath, ['-p', 'Date.now()'], { env })
   return Number(stdout) > Date.now() + 300 * 86_400_000 ? library : null
+}
+
+/** The modules of the example come into Go's cache. Only the download: a program that does not compile is no missing tool. */
+async function findGo(env: NodeJS.ProcessEnv): Promise<string | null> {
+  const { stdout } = await run('go', ['env', 'GOVERSION'], { env })
+  const [, major, minor] = /^go(\d+)\.(\d+)/.exec(stdout) ?? []
+  if (Number(major) === 1 && Number(minor) < 22) return null
+  await run('go', ['mod', 'download'], { env, cwd: join(repository, 'examples/go-postgres'), timeout: LONGEST_MS })
+  return 'go'
 }
 
 /** The folder with packages of Python, for `PYTHONPATH`. They are installed into our cache if they are not there. */

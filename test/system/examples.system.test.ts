@@ -1,15 +1,18 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { type RunningExample, startExample } from '../support/examples/running-example.ts'
 
+const run = promisify(execFile)
 const FIRST_SECOND = 1_764_151_200
 
 async function dataFolder() {
@@ -30,6 +33,20 @@ async function deliverAll(example: RunningExample, events: readonly object[]): P
 
 const STEPS = ['created', 'updated', 'deleted'] as const
 const STATUSES = { created: 'active', updated: 'past_due', deleted: 'canceled' }
+
+/** The database of an example with PostgreSQL. */
+async function connect(example: RunningExample) {
+  const [, connectionString = ''] = /'(postgres:[^']+)'/.exec(example.lines.join('\n')) ?? []
+  const client = new pg.Client({ connectionString })
+  client.on('error', () => undefined) // the server ends when the example is killed
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+async function inDatabase(example: RunningExample, text: string) {
+  await using client = await connect(example)
+  return (await client.query(text)).rows
+}
 
 /** The contract is kept, also if the body is made up: a handler may refuse that for good. */
 async function expectKeptContract(example: RunningExample, event: string): Promise<void> {
@@ -55,14 +72,6 @@ it('subscriptions-postgres counts each event once, in any order, even if it is k
   const ids = Array.from({ length: 30 }, () => `sub_${randomUUID()}`)
   const events = ids.flatMap((id) => eventsAbout(id, `cus of ${id}`).toReversed())
   await deliverAll(first, [...events, ...events])
-  const inDatabase = async (example: RunningExample, text: string) => {
-    const [, connectionString = ''] = /'(postgres:[^']+)'/.exec(example.lines.join('\n')) ?? []
-    await using client = Object.assign(new pg.Client({ connectionString }), {
-      [Symbol.asyncDispose]: () => client.end(),
-    })
-    await client.connect()
-    return (await client.query(text)).rows
-  }
   const changes = 'select subscription, type from subscription_changes'
   await expect.poll(() => inDatabase(first, changes)).not.toEqual([])
   await first.kill()
@@ -115,6 +124,63 @@ it('python-fastapi adds each invoice to the credit once, even if it is killed', 
       .reduce((sum, { data: { object } }) => sum + object.amount_paid, 0),
   }))
   expect(inDatabase('select customer, amount from credits order by amount')).toEqual(wanted)
+  await expectKeptContract(second, 'first')
+  expect(await second.stop()).toBe(0)
+})
+
+/** Calls of the handler stop before the effect of each second payment, and before the commit of the others, until this connection ends. */
+const HOLD = `
+  create function hold() returns trigger language plpgsql
+    as $$ begin perform pg_advisory_xact_lock_shared(7); return new; end $$;
+  create trigger hold before insert on balances for each row when (new.amount % 2 = 1) execute function hold();
+  create constraint trigger hold after insert on keys deferrable initially deferred
+    for each row when (new.key like '%even%') execute function hold();
+  select pg_advisory_lock(7)`
+
+it('go-postgres adds each payment to the balance once, even if it is killed before the effect and before the commit', async (context) => {
+  await requireTool('go', context)
+  await requireTool('postgresql', context)
+  const cwd = join(import.meta.dirname, '../../examples/go-postgres')
+  const { stdout: unformatted } = await run('gofmt', ['-l', '.'], { cwd })
+  expect(unformatted).toBe('')
+  await run('go', ['vet', '.'], { cwd })
+  await using data = await dataFolder()
+  await using first = await startExample('go-postgres', data.path)
+  const accounts = ['account-1', 'account-ö', 'account-3']
+  const payments = Array.from({ length: 60 }, (_, index) => ({
+    ...{ id: `evt ä ${index % 2 === 0 ? 'even' : 'odd'} ${randomUUID()}`, type: 'payment_intent.succeeded' },
+    ...{ created: FIRST_SECOND, livemode: false },
+    data: {
+      object: {
+        ...{ id: `pi_${index}`, currency: 'eur', amount_received: 2 ** 53 - index },
+        metadata: { account_id: accounts[index % 3] },
+      },
+    },
+  }))
+  const early = payments.slice(0, 30)
+  await deliverAll(first, [...early, ...early])
+  await expect.poll(() => inDatabase(first, 'select key from keys')).toHaveLength(early.length)
+  await using holder = await connect(first)
+  await holder.query(HOLD)
+  await deliverAll(first, payments.slice(30, 38))
+  const held = `select distinct lower(substring(query from '\\w+')) as held from pg_stat_activity where wait_event = 'advisory'`
+  await expect.poll(() => inDatabase(first, `${held} order by 1`)).toEqual([{ held: 'commit' }, { held: 'insert' }])
+  await first.kill()
+
+  await using second = await startExample('go-postgres', data.path)
+  await deliverAll(second, [...payments.toReversed(), ...payments])
+  await expect.poll(() => inDatabase(second, 'select key from keys')).toHaveLength(payments.length)
+  const wanted = accounts.map((account, rest) => ({
+    account,
+    amount: payments
+      .filter((_, index) => index % 3 === rest)
+      .reduce((sum, { data: { object } }) => sum + BigInt(object.amount_received), 0n)
+      .toString(),
+  }))
+  const balances = await inDatabase(second, 'select account, amount from balances')
+  expect(balances.toSorted((one, other) => (one.account < other.account ? -1 : 1))).toEqual(
+    wanted.toSorted((one, other) => (one.account < other.account ? -1 : 1)),
+  )
   await expectKeptContract(second, 'first')
   expect(await second.stop()).toBe(0)
 })
