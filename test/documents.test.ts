@@ -46,6 +46,25 @@ describe('docs/errors.md', () => {
   })
 })
 
+describe('docs/handlers.md', () => {
+  it('has in "Any language" the SQL and the limits of the examples, which other tests kill', () => {
+    const read = (path: string) => readFileSync(join(repository, path), 'utf8')
+    const [, section = ''] = read('docs/handlers.md').split('\n## Any language\n')
+    const blocks = Array.from(
+      section.split('\n## ')[0]?.matchAll(/^```sql\n(.*?)^```$/gms) ?? [],
+      ([, sql = '']) => sql,
+    )
+    const statements = blocks.flatMap((sql) => sql.trim().split(/;\n?/)).filter((statement) => statement !== '')
+    expect(statements).toHaveLength(3)
+    const example = `${read('examples/go-postgres/schema.sql')}${read('examples/go-postgres/main.go')}`
+    expect(statements.filter((statement) => !example.includes(statement))).toEqual([])
+    expect(section).toContain('more than 1,572,864: answer 413')
+    for (const path of ['go-postgres/main.go', 'python-fastapi/main.py']) {
+      expect(read(`examples/${path}`)).toMatch(/max_?bytes = 1_572_864$/im)
+    }
+  })
+})
+
 describe('docs/failure-modes.md', () => {
   const page = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
   const tables = Array.from(page.matchAll(/(?:^\|.+\n)+/gm), ([table]) => table.trimEnd().split('\n'))

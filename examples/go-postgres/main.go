@@ -81,7 +81,7 @@ func main() {
 	}
 }
 
-// refusal is the reason why an event can never have its effect. The gateway keeps the event as dead, with this reason.
+// refusal is the reason why an event can never have its effect. The gateway keeps the event as dead.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

@@ -37,6 +37,6 @@ interface Subscription {
 function readSubscription({ data, occurredAt }: HandlerEvent): Subscription {
   const { id, customer, status } = (data as { object?: Partial<Subscription> } | undefined)?.object ?? {}
   if (id && customer && status && occurredAt) return { id, customer, status }
-  // No attempt will change that. The event is kept at the gateway as dead, with this reason.
+  // No attempt will change that. The gateway keeps the event as dead.
   throw new Refusal('never', 'The event has no subscription with a customer, a status and a time')
 }
