@@ -61,7 +61,8 @@ async function simulate(scheme: string, { now = NOW, body }: { now?: number; bod
 }
 
 async function accepts({ provider }: Pick<Both, 'provider'>, delivery: Delivery, now = NOW): Promise<boolean> {
-  return 'secretId' in (await provider.verify(delivery, now, fetch))
+  const verdict = await provider.verify(delivery, now, fetch)
+  return 'secretId' in verdict && verdict.refusedItems === undefined
 }
 
 // Some libraries read the clock of the process.

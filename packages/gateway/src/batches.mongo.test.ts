@@ -142,10 +142,37 @@ describe('a delivery of many events', () => {
     expect(await events.findOne({ eventId })).toMatchObject({ state: 'unhandled', reason: 'unreadable' })
   })
 
-  it('of adyen with too many events is not authentic when one that is checked is forged', async () => {
-    const signed = signAll('adyen', batch('adyen', 251).list)
+  it('of adyen is stored but for the items that are not authentic, and is asked for again until they are', async () => {
+    const { ids, list } = batch('adyen', 3)
+    const signed = signAll('adyen', list)
     const forged = Buffer.from(signed.body).toString().replace('"merchantReference":"xxx"', '"merchantReference":"yyy"')
+    for (const to of [0, 1]) {
+      const { status, body } = await send('adyen', { ...signed, body: Buffer.from(forged) }, to)
+      expect([status, body]).toEqual([401, expect.objectContaining({ code: 'signature_invalid' })])
+    }
+    const known = () => events.distinct('eventId', { eventId: { $in: ids } })
+    expect(await known()).toEqual(ids.slice(1).toSorted())
+    expect(gateways[0].logs).toContainEqual(
+      expect.objectContaining({ msg: 'webhook.refused', reason: 'signature_mismatch', items: '0' }),
+    )
+    const operator = createOperatorClient(gateways[0].adminUrl, OPERATOR)
+    const message = expect.stringMatching(/: items 0, counted from 0; the others are stored$/)
+    await expect
+      .poll(async () => (await operator.refusals.list.query({ provider: 'adyen' })).items)
+      .toContainEqual(expect.objectContaining({ reason: 'signature_invalid', message }))
+    expect(await deliver('adyen', signed)).toBe(200)
+    expect(await known()).toEqual(ids.toSorted())
+    expect(await events.countDocuments({ eventId: { $in: ids } })).toBe(3)
+  })
+
+  it('of adyen with no authentic item leaves nothing', async () => {
+    const { ids, list } = batch('adyen', 2)
+    const signed = signAll('adyen', list)
+    const forged = Buffer.from(signed.body)
+      .toString()
+      .replaceAll('"merchantReference":"xxx"', '"merchantReference":"y"')
     expect((await send('adyen', { ...signed, body: Buffer.from(forged) })).status).toBe(401)
+    expect(await events.countDocuments({ eventId: { $in: ids } })).toBe(0)
   })
 
   it('of twilio is an array of CloudEvents, each of which is an event that can be checked again', async () => {

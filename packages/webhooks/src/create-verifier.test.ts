@@ -38,8 +38,11 @@ describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
     for (const vector of cases) {
       const verifier = createVerifier(optionsOf(scheme, vector), { now: () => vector.now * 1_000, fetch: offline })
       const { rawBody, rawHeaders, query } = deliveryOf(vector)
-      const { outcome } = await verifier.verify({ rawBody, headers: rawHeaders, url: `/webhooks?${query}` })
-      expect([vector.why, outcome === 'refused' ? 'refused' : 'accepted']).toEqual([vector.why, vector.verdict])
+      const result = await verifier.verify({ rawBody, headers: rawHeaders, url: `/webhooks?${query}` })
+      const { refusedItems } = result.outcome === 'verified' ? result : {}
+      const expected = vector.refusedItems === undefined ? vector.verdict : 'accepted'
+      expect([vector.why, result.outcome === 'refused' ? 'refused' : 'accepted']).toEqual([vector.why, expected])
+      expect([refusedItems, result.status === 401]).toEqual([vector.refusedItems, vector.verdict === 'refused'])
     }
   })
 

@@ -173,7 +173,8 @@ async function check(provider: Provider, delivery: Delivery, { now, fetch }: Cir
     : { ...toVerified(verified), events }
 }
 
-function toVerified({ secretId, transmission }: VerifiedDelivery): Omit<Verified, 'events'> {
+function toVerified({ secretId, transmission, refusedItems }: VerifiedDelivery): Omit<Verified, 'events'> {
+  if (refusedItems !== undefined) return { outcome: 'verified', status: 401, secretId, refusedItems }
   const found = { outcome: 'verified', status: 200, secretId } as const
   return transmission === undefined ? found : { ...found, transmission }
 }

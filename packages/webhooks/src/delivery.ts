@@ -24,6 +24,8 @@ export interface VerifiedDelivery extends Delivery {
   readonly signedId?: string
   /** Set only if the signature covers no more than a checksum of the body. */
   readonly transmission?: SignedTransmission
+  /** The places of the items whose own signatures do not hold, if there are any. They are not read. */
+  readonly refusedItems?: readonly number[]
   readonly [verified]: true
 }
 

@@ -75,10 +75,11 @@ export function verifyWith(check: CheckSignature): Provider['verify'] {
 function toVerificationResult(delivery: Delivery, result: CheckResult): VerificationResult {
   if ('refused' in result) return result
   const { rawBody, rawHeaders, query } = delivery
-  const { secretId, signedId, transmission } = result
+  const { secretId, signedId, transmission, refusedItems } = result
   const verified =
     signedId === undefined
       ? { rawBody, rawHeaders, query, secretId }
       : { rawBody, rawHeaders, query, secretId, signedId }
+  if (refusedItems !== undefined) return { ...verified, refusedItems } as VerifiedDelivery
   return (transmission === undefined ? verified : { ...verified, transmission }) as VerifiedDelivery
 }

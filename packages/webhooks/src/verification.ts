@@ -8,7 +8,8 @@ export type Verification = Verified | Handshake | Refused | Unreadable | Undecid
 /** The delivery is authentic, and its events were read. */
 export interface Verified {
   readonly outcome: 'verified'
-  readonly status: 200
+  /** 401 if there are `refusedItems`: the provider then sends the delivery again, and the events that it has already are repetitions. */
+  readonly status: 200 | 401
   /** In the order of the delivery. There may be none. */
   readonly events: readonly WebhookEvent[]
   /** The id of the secret that signed; `unsigned` if the provider signs nothing and confirmed the events instead. */
@@ -18,6 +19,11 @@ export interface Verified {
    * of the body until `countsUntil`, and refuse the same id with another body.
    */
   readonly transmission?: SignedTransmission
+  /**
+   * Set only if items are signed one by one (Adyen), and the signatures of some do not hold: their places in the delivery. They are
+   * not among `events`. A secret is missing, or somebody has added items.
+   */
+  readonly refusedItems?: readonly number[]
 }
 
 /** The delivery is authentic and only checks this endpoint. Send `body`; there is no event. */

@@ -11,10 +11,10 @@ export interface Attempt {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The id of the secret that makes the gateway accept the delivery, or null. */
+/** The id of the secret that makes the gateway accept the whole delivery, or null. */
 export async function findSignerOf(attempt: Attempt): Promise<string | null> {
   const finding = await prepare(attempt)(attempt.delivery, attempt.now, attempt.fetch)
-  return 'secretId' in finding ? finding.secretId : null
+  return 'secretId' in finding && finding.refusedItems === undefined ? finding.secretId : null
 }
 
 const prepared = new WeakMap<readonly LiveSecret[], { settings: ProviderSettings; check: CheckSignature }>()

@@ -6,7 +6,12 @@ import type { KnownProvider } from './known-providers.ts'
 /** How the gateway would verify a delivery. */
 export type VerificationResult =
   | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
-  | { readonly accepted: false; readonly refusal: Refusal }
+  | {
+      readonly accepted: false
+      readonly refusal: Refusal
+      /** The places of the items that are refused, if the gateway stores the others. */
+      readonly items?: readonly number[]
+    }
 
 /** A delivery, the time of verification, and `fetch` for certificates. */
 interface Checked {
@@ -35,6 +40,7 @@ export async function verifyDelivery(known: KnownProvider, checked: Checked): Pr
     throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })
   if ('refused' in result) return { accepted: false, refusal: result.refused }
-  const { secretId, signedId = null } = result
+  const { secretId, signedId = null, refusedItems: items } = result
+  if (items !== undefined) return { accepted: false, refusal: 'signature_mismatch', items }
   return { accepted: true, secretId, signedId, counts: provider.confirm === undefined }
 }

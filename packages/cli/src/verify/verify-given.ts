@@ -54,9 +54,11 @@ function describe({ asked, place, result, signedTime }: GivenVerification): stri
   const who = `${asked.name} (${asked.settings.scheme})`
   const settings = describeSettings(place)
   if (!result.accepted) {
+    const items = result.items?.join(', ')
     return [
       settings,
       `Refused    by ${who}: ${result.refusal}`,
+      ...(items === undefined ? [] : [`Items      ${items} (counted from 0); the gateway stores the others`]),
       'Run `oncehook explain` with the same arguments to find out why',
     ]
   }
@@ -79,7 +81,7 @@ function toDocument({ asked, place, result, signedTime }: GivenVerification): ob
   const about = { provider, scheme: settings.scheme, settings: place }
   return result.accepted
     ? { result: 'accepted', ...about, ...pick(result), signedAt: toIso(signedTime) }
-    : { result: 'refused', ...about, refusal: result.refusal }
+    : { result: 'refused', ...about, refusal: result.refusal, ...(result.items && { items: result.items }) }
 }
 
 function pick({ secretId, signedId, counts }: VerificationResult & { accepted: true }): object {

@@ -95,7 +95,7 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
 
   it('answers 401 to every refused one, with identical bytes, and stores none of them', async () => {
     const before = (await events.distinct('_id')).map(String)
-    for (const vector of sendable.filter(({ verdict }) => verdict === 'refused')) {
+    for (const vector of sendable.filter(({ verdict, refusedItems }) => verdict === 'refused' && !refusedItems)) {
       const answer = await send(scheme, vector)
       expect(answer.status, vector.why).toBe(401)
       alike.push(likenessOf(answer))
@@ -104,6 +104,19 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
     // The database removes old ones meanwhile: some vectors are of years ago.
     const after = (await events.distinct('_id')).map(String)
     expect(after.filter((id) => !before.includes(id))).toEqual([])
+  })
+
+  it('stores of a delivery that is refused in part only what holds, and answers it like any refused one', async () => {
+    for (const vector of sendable.filter(({ refusedItems }) => refusedItems !== undefined)) {
+      const pointers = vector.refusedItems?.map((place) => `/notificationItems/${place}/NotificationRequestItem`)
+      const answer = await send(scheme, vector)
+      expect(answer.status, vector.why).toBe(401)
+      expect(likenessOf(answer), vector.why).toEqual(alike[0])
+      const stored = await events.find({ provider: pathOf(scheme, vector) }).toArray()
+      expect(stored.length, vector.why).toBeGreaterThan(0)
+      expect(pointers, vector.why).not.toContain(stored[0]?.facts.pointer)
+      await events.deleteMany({ provider: pathOf(scheme, vector) })
+    }
   })
 
   it('answers every accepted one otherwise: it is stored, or no event', async () => {

@@ -47,7 +47,12 @@ export interface ReceivedDelivery {
 
 /** The result of an accepted delivery: stored events, or the answer to a handshake. */
 export type Accepted =
-  | { readonly secretId: string; readonly events: readonly StoredEvent[] }
+  | {
+      readonly secretId: string
+      readonly events: readonly StoredEvent[]
+      /** The places of the items whose signatures do not hold. They are not stored, and the delivery must come again. */
+      readonly refusedItems?: readonly number[]
+    }
   | { readonly secretId: string; readonly handshake: HandshakeAnswer }
 
 /** An event of a delivery, and its outcome. */
@@ -83,7 +88,8 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const read = provider.readEvents(verified)
   const isProven = provider.confirm === undefined && verified.transmission === undefined
   const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
-  return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
+  const stored = { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
+  return verified.refusedItems === undefined ? stored : { ...stored, refusedItems: verified.refusedItems }
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */

@@ -5,7 +5,7 @@ import type { Handshake, Refused, Undecided, Unreadable, Verified } from '../ver
 import { type BodyChunks, readRawBody } from './read-raw-body.ts'
 
 /**
- * Acts on an authentic delivery. When it returns or resolves, the provider gets 200 and does not deliver again: store
+ * Acts on an authentic delivery. When it returns or resolves, the provider gets 200 (401 if there are `refusedItems`) and does not deliver again: store
  * the events first. When it throws or rejects, the framework handles the error, usually with 500, and the provider
  * delivers again.
  */
@@ -92,7 +92,7 @@ export function createResponder(
     if (result.outcome === 'handshake') return answerHandshake(result)
     if (result.outcome === 'verified') {
       await withoutStatus(() => onVerified(result))
-      return answerJson(200, JSON.stringify({ received: true }))
+      return answerVerified(result)
     }
     await withoutStatus(() => onRejected?.(result))
     return answerJson(result.status, JSON.stringify({ error: messageOf(result) }))
@@ -134,6 +134,12 @@ function answerHandshake({ status, body }: Handshake): WebhookAnswer {
 
 function answerJson(status: number, body: string): WebhookAnswer {
   return { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body }
+}
+
+function answerVerified({ status, refusedItems }: Verified): WebhookAnswer {
+  const body =
+    refusedItems === undefined ? { received: true } : { error: 'Some items of the delivery are not authentic' }
+  return answerJson(status, JSON.stringify(body))
 }
 
 /** What the sender may know. */

@@ -1,3 +1,4 @@
+import type { VerifiedDelivery } from '../delivery.ts'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
@@ -10,18 +11,18 @@ interface ItemList<Item> {
   readonly items: readonly Item[]
   /** The most items of the provider. Each becomes a record. */
   readonly most: number
-  readonly rawBody: Buffer
+  readonly delivery: Pick<VerifiedDelivery, 'rawBody' | 'refusedItems'>
   /** Where an item is in the body, as a JSON Pointer. */
   readonly pointerOf: (index: number) => string
 }
 
 /**
- * Reads each item of a delivery with what `find` finds in it. An item that cannot be read has no effect, and takes none away
+ * Reads each item of a delivery whose signature holds, with what `find` finds in it. An item that cannot be read has no effect, and takes none away
  * from the others.
  * @throws eventInvalid if there are more items than the provider ever sends
  */
 export function readItems<Item>(
-  { items, most, rawBody, pointerOf }: ItemList<Item>,
+  { items, most, delivery: { rawBody, refusedItems = [] }, pointerOf }: ItemList<Item>,
   rules: EventRules,
   find: (item: Item) => FoundEvent,
 ): WebhookEvent[] {
@@ -29,14 +30,15 @@ export function readItems<Item>(
     throw eventInvalid({ events: items.length }, { message: `A delivery of this provider has at most ${most} events` })
   }
   const idOfAll = idOfBytes(rawBody)
-  return items.map((item, index) => {
+  return items.flatMap((item, index) => {
+    if (refusedItems.includes(index)) return []
     const [otherId, pointer] = [`${idOfAll}:${index}`, pointerOf(index)]
     try {
       const found = find(item)
-      return normalizeEvent({ ...found, id: toId(found.id) ?? otherId, pointer }, item, rules)
+      return [normalizeEvent({ ...found, id: toId(found.id) ?? otherId, pointer }, item, rules)]
     } catch (error) {
       if (!eventInvalid.is(error)) throw error
-      return unreadableEvent({ id: otherId, pointer })
+      return [unreadableEvent({ id: otherId, pointer })]
     }
   })
 }

@@ -11,9 +11,17 @@ import type { LiveSecret } from '../signatures/signature.ts'
 import type { SignedTransmission } from '../signed-transmission.ts'
 import type { Redelivery } from './redelivery.ts'
 
-/** The result of a check: the secret that signed, and the signed id if there is one; or the reason for a refusal. */
+/**
+ * The result of a check: the secret that signed, and the signed id if there is one; or the reason for a refusal. If items are signed
+ * one by one, the places of those whose signatures do not hold, while those of others do.
+ */
 export type CheckResult =
-  | { readonly secretId: string; readonly signedId?: string; readonly transmission?: SignedTransmission }
+  | {
+      readonly secretId: string
+      readonly signedId?: string
+      readonly transmission?: SignedTransmission
+      readonly refusedItems?: readonly number[]
+    }
   | { readonly refused: Refusal }
 
 /** Replaces the id of a secret if the provider signs nothing and has no secret. */

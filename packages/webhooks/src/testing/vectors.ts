@@ -7,6 +7,8 @@ import { makeProvider } from './make-provider.ts'
 export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'
+  /** The places of the items that are refused, if items are signed one by one and others hold. */
+  readonly refusedItems?: readonly number[]
   readonly settings?: Readonly<Record<string, unknown>>
   /** Empty if the provider has none. */
   readonly secret: string

@@ -88,7 +88,9 @@ function noteRefused({ refusals }: RefuseDeps, call: WebhookCall, error: AppErro
   const why = typeof details.reason === 'string' && PLAIN.test(details.reason) ? details.reason : null
   const { rawHeaders, url } = request
   const refused = { provider, address, requestId: ids.requestId, rawHeaders, rawBody, url }
-  refusals.note(refused, { code, status, message, why })
+  const { items } = details
+  const which = typeof items === 'string' ? `: items ${items}, counted from 0; the others are stored` : ''
+  refusals.note(refused, { code, status, message: `${message}${which}`, why })
 }
 
 /** Counts a rejected delivery and logs it: in a separate line, or in the summary if there are too many. */

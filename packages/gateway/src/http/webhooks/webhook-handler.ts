@@ -1,7 +1,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Asker } from '@oncehook/webhooks/providers'
+import { signatureInvalid } from '../../errors.ts'
 import type { Providers } from '../../providers/read-providers.ts'
+import { CHALLENGE } from '../../receive/confirm-events.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
@@ -71,6 +73,7 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     // Other deliveries may have used up the processor time while the body arrived.
     refuseCostly(deps, call, call.rawBody.length)
     const accepted = await verifyAndStore(deps, call, call.rawBody)
+    refuseItems(deps, call, accepted)
     // The database confirms new events together, but repetitions are found one by one. Answers that are written in one turn
     // of the event loop wake their reader once, not each time.
     if (isRepetition(accepted)) await endOfTurn()
@@ -84,6 +87,18 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     if (call.isCheap) deps.turns.leave()
     call.share?.release()
   }
+}
+
+/**
+ * Answers 401 if some items of a delivery are not authentic, after the others were stored: the provider sends it again, until
+ * somebody has put the missing secret right, and what is stored is a repetition by then.
+ * @throws signatureInvalid
+ */
+function refuseItems(deps: WebhookDeps, call: WebhookCall, accepted: Accepted): void {
+  if (!('events' in accepted) || accepted.refusedItems === undefined) return
+  logAccepted(deps, call, accepted)
+  const items = accepted.refusedItems.join(', ')
+  throw signatureInvalid({ reason: 'signature_mismatch', items }, CHALLENGE)
 }
 
 /** Waits until a body may be checked: a large one for its turn. Small ones are only counted. */

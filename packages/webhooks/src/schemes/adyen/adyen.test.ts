@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { hmacValidator as HmacValidator } from '@adyen/api-library'
 import { describe, expect, it } from 'vitest'
+import { createVerifier } from '../../create-verifier.ts'
 import { makeProvider, onlyEvent } from '../../testing/make-provider.ts'
 
 const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
@@ -35,6 +36,17 @@ describe('adyen', () => {
     const body = bodyOf(Array.from({ length: items }, () => itemWith(members)))
     expect(body.length).toBeLessThanOrEqual(196_608)
     expect(await verdictOf(body)).toHaveProperty('secretId', 's1')
+  })
+
+  it('takes the items that hold, and names the others', async () => {
+    const [good, bad] = [itemWith(0), { ...itemWith(0), pspReference: 'psp_2' }]
+    expect(await verdictOf(bodyOf([bad, good, bad]))).toMatchObject({ secretId: 's1', refusedItems: [0, 2] })
+    expect(await verdictOf(bodyOf([bad]))).toEqual({ refused: 'signature_mismatch' })
+    const verifier = createVerifier({ scheme: 'adyen', secrets: secret })
+    expect(await verifier.verify({ rawBody: bodyOf([bad, good]), headers: {} })).toMatchObject({
+      ...{ outcome: 'verified', status: 401, refusedItems: [0] },
+      events: [{ objectId: 'psp_1', facts: { pointer: '/notificationItems/1/NotificationRequestItem' } }],
+    })
   })
 
   it('parses no body of more parts than its bytes can mean, and any of up to a thousand', async () => {

@@ -28,8 +28,9 @@ const SIGNED_PROPERTIES = [
 /**
  * Adyen's payment webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures): every item of
  * `notificationItems` carries its own HMAC-SHA256 in base64, over eight of its properties joined by colons, keyed with the
- * decoded hexadecimal key. One bad item refuses all; an item that its signature does not determine has no effect. Neither a time nor an id is signed: the id of an event is
- * made from pspReference, eventCode and success. Other properties (`eventDate`, `paymentMethod`) are not signed.
+ * decoded hexadecimal key. Items that hold count, whatever else is in the delivery; an item that its signature does not
+ * determine has no effect. Neither a time nor an id is signed: the id of an event is made from pspReference, eventCode and
+ * success. Other properties (`eventDate`, `paymentMethod`) are not signed.
  */
 export const adyen = defineScheme(
   'adyen',
@@ -56,8 +57,8 @@ export const adyen = defineScheme(
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
       const pointerOf = (index: number): string => `/notificationItems/${index}/NotificationRequestItem`
-      return ({ rawBody }) =>
-        readItems({ items: itemsOf(rawBody) ?? [], most: MOST_ITEMS, rawBody, pointerOf }, rules, findInItem)
+      return (delivery) =>
+        readItems({ items: itemsOf(delivery.rawBody) ?? [], most: MOST_ITEMS, delivery, pointerOf }, rules, findInItem)
     },
   },
 )
@@ -99,15 +100,17 @@ function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   }
 }
 
+/** Refused only if no item holds: of the others, each proves itself. */
 function checkItems(items: readonly JsonObject[], secrets: readonly LiveSecret[], now: number): CheckResult {
-  let first: CheckResult | undefined
-  for (const item of items) {
-    const result = checkItem(item, secrets, now)
-    if ('refused' in result) return result
-    first ??= result
-  }
-  return first ?? { refused: 'header_missing' }
+  const results = items.map((item) => checkItem(item, secrets, now))
+  const [first = MISSING] = results
+  const held = results.find((result) => 'secretId' in result)
+  if (held === undefined) return first
+  const refusedItems = results.flatMap((result, index) => ('refused' in result ? [index] : []))
+  return refusedItems.length === 0 ? held : { ...held, refusedItems }
 }
+
+const MISSING: CheckResult = { refused: 'header_missing' }
 
 function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number): CheckResult {
   const { hmacSignature } = isObject(item.additionalData) ? item.additionalData : {}

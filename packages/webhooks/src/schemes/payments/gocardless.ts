@@ -33,10 +33,10 @@ export const gocardless = defineScheme(
     permits: { ...PAYMENTS, requireAmount: false, origin: ['/links/organisation'] },
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES }
-      return ({ rawBody }) => {
-        const { events } = readJsonObject(rawBody)
+      return (delivery) => {
+        const { events } = readJsonObject(delivery.rawBody)
         if (!Array.isArray(events)) throw eventInvalid()
-        const list = { items: events, most: MOST_EVENTS, rawBody, pointerOf: (index: number) => `/events/${index}` }
+        const list = { items: events, most: MOST_EVENTS, delivery, pointerOf: (index: number) => `/events/${index}` }
         return readItems<unknown>(list, rules, findInItem)
       }
     },

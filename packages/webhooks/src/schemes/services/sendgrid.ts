@@ -35,12 +35,12 @@ export const sendgrid = defineScheme(
     permits: NO_PAYMENTS,
     prepareReader(settings) {
       const rules = { ...settings, types: {} }
-      return ({ rawBody }) => {
-        const items = readJson(rawBody)
+      return (delivery) => {
+        const items = readJson(delivery.rawBody)
         if (!Array.isArray(items))
           throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
         const pointerOf = (index: number): string => `/${index}`
-        return readItems<unknown>({ items, most: MOST_EVENTS, rawBody, pointerOf }, rules, findInItem)
+        return readItems<unknown>({ items, most: MOST_EVENTS, delivery, pointerOf }, rules, findInItem)
       }
     },
   },

@@ -137,7 +137,7 @@ function readJsonEvents(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
   const body = readJson(rawBody)
   if (Array.isArray(body)) {
     const pointerOf = (index: number): string => `/${index}`
-    return readItems<unknown>({ items: body, most: MOST_EVENTS, rawBody, pointerOf }, rules, (item) =>
+    return readItems<unknown>({ items: body, most: MOST_EVENTS, delivery: { rawBody }, pointerOf }, rules, (item) =>
       isObject(item) ? { ...findInJson(item), id: item.id } : NOTHING,
     )
   }
