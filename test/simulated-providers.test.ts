@@ -181,7 +181,7 @@ describe('gitlab with a clear token', () => {
       scheme: 'gitlab',
       effects: PAYMENT_EVENT_TYPES,
       ...signer.mapping,
-      orderReference: '/title',
+      read: { order: '/title' },
       fetch: { baseUrl: api.url, token: API_TOKEN },
       secrets: [{ id: 's1', value: 'a clear token of gitlab' }],
     })

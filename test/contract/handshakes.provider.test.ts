@@ -26,7 +26,7 @@ const gateway = stack.use(
       discord: { scheme: 'discord', secrets: [{ id: 's1', value: DISCORD_KEY }] },
       zoom: { scheme: 'zoom', ...SECRETS },
       x: { scheme: 'x', ...SECRETS },
-      twilio: { scheme: 'twilio', publicUrl: PUBLIC_URL, ...BOTH_EFFECTS, orderReference: '/Order', ...SECRETS },
+      twilio: { scheme: 'twilio', publicUrl: PUBLIC_URL, ...BOTH_EFFECTS, read: { order: '/Order' }, ...SECRETS },
     },
   }),
 )

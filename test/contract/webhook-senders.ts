@@ -128,7 +128,7 @@ export const SENDERS: readonly WebhookSender[] = [
       scheme: 'github',
       ...BOTH_EFFECTS,
       events: { [GITHUB_TYPES.succeeded]: 'payment.succeeded', [GITHUB_TYPES.failed]: 'payment.failed' },
-      orderReference: '/sponsorship/order',
+      read: { order: '/sponsorship/order' },
     },
     signsTime: false,
     headers: ({ type }) => ({

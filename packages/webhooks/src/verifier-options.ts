@@ -1,4 +1,5 @@
 import type { PaymentEventType } from './event.ts'
+import type { Mapping, Meaning } from './events/mapping.ts'
 
 /** A secret and its expiry. */
 export interface VerifierSecret {
@@ -23,9 +24,9 @@ export interface CommonOptions {
   /** Accept secrets of less than 16 bytes. Default: false. */
   readonly acceptShortSecret?: boolean
   /** More types of the provider, and the type that events get instead. */
-  readonly events?: Readonly<Record<string, string>>
-  /** A JSON Pointer (RFC 6901) to the order id. Default: the usual place of the provider. */
-  readonly orderReference?: string
+  readonly events?: Readonly<Record<string, Meaning>>
+  /** Where the values of an event are in the body. Default: where the provider has them. */
+  readonly read?: Mapping
   /** The payment events that the provider may cause; others are marked as withheld. Default: depends on the scheme. */
   readonly effects?: readonly PaymentEventType[]
   /** Mark a success without amount and currency as unreadable. Default: depends on the scheme. */

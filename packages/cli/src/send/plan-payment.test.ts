@@ -99,7 +99,7 @@ describe('toEffect', () => {
   it('of a scheme without payments depends on the settings of the gateway', () => {
     const effect = (settings: object) => toEffect(['payment.succeeded'], { signer: discord, settings: { ...settings } })
     expect(effect({ scheme: 'discord', ...discord.mapping })).toBe('paid')
-    expect(effect({ scheme: 'discord', ...discord.mapping, orderReference: undefined })).toBe('none')
+    expect(effect({ scheme: 'discord', ...discord.mapping, read: undefined })).toBe('none')
     expect(effect({ scheme: 'discord', ...discord.mapping, events: {} })).toBe('none')
     // Of a gateway elsewhere nothing is known.
     expect(effect({})).toBe('paid')

@@ -42,7 +42,7 @@ type Sender = Pick<SigningIdentity, 'signer' | 'settings'>
 /** Without local settings, the mapping of the gateway is unknown, so the type counts as mapped. */
 function isMapped(name: string, { mapping }: Signer, settings: SigningIdentity['settings']): boolean {
   if (mapping === undefined || settings.scheme === undefined) return true
-  if (mapping.orderReference !== undefined && settings.orderReference === undefined) return false
+  if (mapping.read !== undefined && settings.read === undefined) return false
   const { events } = settings
   return mapping.events === undefined || (typeof events === 'object' && events !== null && Object.hasOwn(events, name))
 }

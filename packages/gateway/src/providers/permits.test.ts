@@ -159,11 +159,9 @@ describe('what is expected', () => {
     expect(problemsOf({ ...adyen, expect: { '/eventDate': 'x' } })[0]).toContain(
       'expect refers to a property that is not signed',
     )
-    const orderReference = '/additionalData/metadata.orderId'
-    expect(problemsOf({ ...adyen, orderReference })[0]).toContain(
-      'orderReference refers to a property that is not signed',
-    )
-    expect(problemsOf({ ...adyen, orderReference: '/merchantReference' })).toEqual([])
+    const read = { order: '/additionalData/metadata.orderId' }
+    expect(problemsOf({ ...adyen, read })[0]).toContain('read.order refers to a property that is not signed')
+    expect(problemsOf({ ...adyen, read: { order: '/merchantReference' } })).toEqual([])
   })
 })
 

@@ -311,13 +311,13 @@ describe('readProviders', () => {
     ['a size that no record can hold', { acme: { ...hmac, maxBytes: 16_000_001 } }, 'PROVIDERS.acme.maxBytes'],
     [
       'a pointer without a slash',
-      { acme: { ...hmac, orderReference: 'data/id' } },
-      'PROVIDERS.acme.orderReference must be a JSON Pointer (RFC 6901)',
+      { acme: { ...hmac, read: { order: 'data/id' } } },
+      'PROVIDERS.acme.read.order must be a JSON Pointer (RFC 6901)',
     ],
     [
       'a pointer with a lone tilde',
-      { acme: { ...hmac, orderReference: '/a~2' } },
-      'PROVIDERS.acme.orderReference must be a JSON Pointer (RFC 6901)',
+      { acme: { ...hmac, read: { order: '/a~2' } } },
+      'PROVIDERS.acme.read.order must be a JSON Pointer (RFC 6901)',
     ],
     [
       'a header with a blank',
@@ -408,7 +408,7 @@ describe('readProviders', () => {
         'maxBytes',
         'acceptShortSecret',
         'events',
-        'orderReference',
+        'read',
         'shape',
       ],
       ...['effects', 'requireAmount', 'expect'],

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { type FoundEvent, normalizeEvent } from './event-reader.ts'
+import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
+import type { Mapping } from './mapping.ts'
 
 const types = { 'payment.updated.COMPLETED': 'payment.succeeded', charged: 'payment.succeeded' }
 
-function read(found: Partial<FoundEvent>, settings: object = {}, document: unknown = {}): WebhookEvent {
-  return normalizeEvent({ id: 'evt_1', type: 'charged', objectId: 'pay_1', ...found }, document, { ...settings, types })
+function read(
+  found: Partial<FoundEvent>,
+  settings: { readonly read?: Mapping } & Partial<EventRules> = {},
+  document: unknown = {},
+): WebhookEvent {
+  const values = { id: 'evt_1', type: 'charged', objectId: 'pay_1', ...found }
+  return normalizeEvent(values, document, { ...settings, types })
 }
 
 function typeOf(found: Partial<FoundEvent>, events: Record<string, string> = {}): string {
@@ -30,7 +36,7 @@ describe('normalizeEvent', () => {
 
   it('finds the order at the pointer of the settings, not at the provider’s usual place', () => {
     const document = { note: { cart: 'c_7' } }
-    expect(read({ orderId: 'ord_1' }, { orderReference: '/note/cart' }, document).facts.orderId).toBe('c_7')
+    expect(read({ orderId: 'ord_1' }, { read: { order: '/note/cart' } }, document).facts.orderId).toBe('c_7')
   })
 
   it('keeps every digit of a long number', () => {

@@ -7,6 +7,7 @@ import { occurredAtOf } from './event-time.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { mapped, meets } from './mapping.ts'
 import { type PermissionSettings, permit } from './permits.ts'
 
 /** The provider's names of types, with or without the status, and ours. */
@@ -42,7 +43,7 @@ export interface FoundEvent {
 }
 
 /** How these values become an event: the settings of the provider, and the types of its scheme. */
-export interface EventRules extends Pick<CommonSettings, 'events' | 'orderReference'>, PermissionSettings {
+export interface EventRules extends Pick<CommonSettings, 'events' | 'read'>, PermissionSettings {
   readonly types: TypeNames
   /** How many levels a body may have. Default: as many as the body of a delivery. */
   readonly maxDepth?: number
@@ -78,31 +79,35 @@ export function eventReader(types: TypeNames, find: (delivery: VerifiedDelivery)
     const rules = { ...settings, types }
     return (delivery) => {
       const { found, document } = find(delivery)
-      const id = toId(found.id) ?? idOfBytes(delivery.rawBody)
-      return [normalizeEvent({ ...found, id }, document, rules)]
+      const idOfBody = (): string => idOfBytes(delivery.rawBody)
+      return [normalizeEvent(found, document, rules, idOfBody)]
     }
   }
 }
 
 /**
- * Makes an event from values of `document`, in which `orderReference` and `expect` are looked up: the body, one item of a body
- * with several, or the answer of the provider's API.
+ * Makes an event from values of `document`, in which the settings look things up: the body, one item of a body with several, or
+ * the answer of the provider's API. `otherId` makes the id of an event that names none.
  * @throws eventInvalid
  */
-export function normalizeEvent(found: FoundEvent, document: unknown, rules: EventRules): WebhookEvent {
-  const id = toId(found.id)
-  const { type, withheld } = meaningOf(found, rules)
+export function normalizeEvent(
+  usual: FoundEvent,
+  document: unknown,
+  rules: EventRules,
+  otherId?: () => string,
+): WebhookEvent {
+  const found = rules.read === undefined ? usual : mapped(usual, document, rules.read)
+  const id = toId(found.id) ?? otherId?.()
+  const { type, withheld } = meaningOf(found, document, rules)
   if (id === undefined || type === undefined) throw eventInvalid()
   const objectId = toId(found.objectId)
   if (objectId === undefined && isPaymentEventType(type)) throw eventInvalid()
-  const { orderReference: reference } = rules
-  const order = reference === undefined ? found.orderId : resolvePointer(document, reference)
   const event = {
     id,
     type,
     ...(objectId === undefined ? {} : { objectId }),
     facts: {
-      orderId: toId(order) ?? objectId ?? '',
+      orderId: toId(found.orderId) ?? objectId ?? '',
       ...amountOf(typeof found.amount === 'function' ? found.amount(type) : found.amount),
       ...currencyOf(found.currency),
       ...occurredAtOf(found.occurredAt),
@@ -115,12 +120,13 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
 /** Our type; or, of an object that is not paid, the provider's name and the reason. */
 function meaningOf(
   found: FoundEvent,
+  document: unknown,
   rules: EventRules,
 ): { readonly type: string | undefined; readonly withheld: PaymentFacts['withheld'] } {
   const { withheld, unpaid } = found
-  const type = typeOf(found, rules)
+  const type = typeOf(found, document, rules)
   if (unpaid === undefined || type !== 'payment.succeeded' || !isEventText(found.type)) return { type, withheld }
-  const counted = ownName(rules.events, `${found.type}.${unpaid}`)
+  const counted = nameBySettings(rules, `${found.type}.${unpaid}`, document)
   return counted === undefined ? { type: found.type, withheld: 'not_paid' } : { type: counted, withheld }
 }
 
@@ -128,18 +134,24 @@ function meaningOf(
  * The more specific name wins: a type with its status before the type alone, so that a mapped type does not turn its
  * failures into successes. Of equal names that of the settings wins.
  */
-function typeOf({ type, status, types }: FoundEvent, rules: EventRules): string | undefined {
+function typeOf({ type, status, types }: FoundEvent, document: unknown, rules: EventRules): string | undefined {
   if (!isEventText(type)) return undefined
-  const ours = (name: string) => ownName(rules.events, name) ?? ownName(types ?? rules.types, name)
+  const ours = (name: string) => nameBySettings(rules, name, document) ?? ownName(types ?? rules.types, name)
   if (!isEventText(status)) return ours(type) ?? type
   const whole = `${type}.${status}`
   return ours(whole) ?? ours(type) ?? (isEventText(whole) ? whole : undefined)
 }
 
+/** What the settings say of a type. If they say it only of other documents, it keeps its name. */
+function nameBySettings({ events = {} }: EventRules, name: string, document: unknown): string | undefined {
+  const meaning = ownName(events, name)
+  if (meaning === undefined || typeof meaning === 'string') return meaning
+  return meets(document, meaning.where) ? meaning.is : name
+}
+
 /** Safe for names that a sender chooses. */
-function ownName(names: TypeNames | undefined, name: string): string | undefined {
-  const ours = names !== undefined && Object.hasOwn(names, name) ? names[name] : undefined
-  return isEventText(ours) ? ours : undefined
+function ownName<Value>(names: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(names, name) ? names[name] : undefined
 }
 
 function amountOf(amount: Amount): Pick<PaymentFacts, 'amount' | 'unreadable'> {

@@ -2,7 +2,6 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
-import { toId } from './event-text.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { unreadableEvent } from './read-anything.ts'
 
@@ -34,8 +33,7 @@ export function readItems<Item>(
     if (refusedItems.includes(index)) return []
     const [otherId, pointer] = [`${idOfAll}:${index}`, pointerOf(index)]
     try {
-      const found = find(item)
-      return [normalizeEvent({ ...found, id: toId(found.id) ?? otherId, pointer }, item, rules)]
+      return [normalizeEvent({ ...find(item), pointer }, item, rules, () => otherId)]
     } catch (error) {
       if (!eventInvalid.is(error)) throw error
       return [unreadableEvent({ id: otherId, pointer })]

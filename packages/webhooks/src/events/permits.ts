@@ -1,8 +1,5 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
-import { resolvePointer } from './json-pointer.ts'
-
-/** JSON Pointers (RFC 6901) and the values required there. Types are compared too. */
-type Expectations = Readonly<Record<string, string | number | boolean | null>>
+import { type Expectations, meets } from './mapping.ts'
 
 /** What the events of a provider may do. */
 export interface Permissions {
@@ -60,7 +57,7 @@ export function permit(event: WebhookEvent, { permissions, document, withheld: a
 function withheldBy(event: WebhookEvent, request: PermitRequest): NonNullable<PaymentFacts['withheld']> | null {
   const { permissions, document } = request
   const { effects = PAYMENT_EVENT_TYPES, expect = {} } = permissions
-  for (const pointer in expect) if (resolvePointer(document, pointer) !== expect[pointer]) return 'not_expected'
+  if (!meets(document, expect)) return 'not_expected'
   const type = PAYMENT_EVENT_TYPES.find((one) => one === event.type)
   return type === undefined || effects.includes(type) ? null : 'effect_not_allowed'
 }

@@ -228,11 +228,11 @@ describe('the order', () => {
   })
 
   it('is only at the pointer of the settings', () => {
-    const orderReference = '/data/object/lines/0/ref'
-    expect(factsOf({ ...everywhere, lines: [{ ref: 'ord_9' }] }, { orderReference }).orderId).toBe('ord_9')
-    expect(factsOf({ ...everywhere, lines: [{ ref: 1001 }] }, { orderReference }).orderId).toBe('1001')
-    expect(factsOf({ ...everywhere, lines: [] }, { orderReference }).orderId).toBe('pay_1')
-    expect(read({ ...whole, ref: 'ord_9' }, { orderReference: '/ref' }).facts.orderId).toBe('ord_9')
+    const pointed = { read: { order: '/data/object/lines/0/ref' } }
+    expect(factsOf({ ...everywhere, lines: [{ ref: 'ord_9' }] }, pointed).orderId).toBe('ord_9')
+    expect(factsOf({ ...everywhere, lines: [{ ref: 1001 }] }, pointed).orderId).toBe('1001')
+    expect(factsOf({ ...everywhere, lines: [] }, pointed).orderId).toBe('pay_1')
+    expect(read({ ...whole, ref: 'ord_9' }, { read: { order: '/ref' } }).facts.orderId).toBe('ord_9')
   })
 })
 

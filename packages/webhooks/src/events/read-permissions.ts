@@ -1,5 +1,6 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
+import { typeOfMeaning } from './mapping.ts'
 import type { Permissions } from './permits.ts'
 
 /** What the events of a provider may do, from its settings and the preset of its scheme. */
@@ -28,7 +29,9 @@ export function unsaidOrigin({ permits }: Pick<Scheme, 'permits'>, settings: Pro
  */
 export function unsureAmounts({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): readonly string[] {
   if (settings.requireAmount !== undefined || !permits.requireAmount) return []
-  return Object.entries(settings.events ?? {}).flatMap(([type, ours]) => (ours === 'payment.succeeded' ? [type] : []))
+  return Object.entries(settings.events ?? {}).flatMap(([type, ours]) =>
+    typeOfMeaning(ours) === 'payment.succeeded' ? [type] : [],
+  )
 }
 
 /** The property that allows every effect, as it is written. */
@@ -37,7 +40,8 @@ const ALL = propertyOf(PAYMENT_EVENT_TYPES)
 function effectProblems(preset: Permissions['effects'] | null, { effects, events }: ProviderSettings): string[] {
   const allowed = effects ?? preset
   if (allowed === null) return [`effects is required: add ${ALL}, or "effects": [] for none`]
-  const mapped = PAYMENT_EVENT_TYPES.filter((type) => Object.values(events ?? {}).includes(type))
+  const meanings = Object.values(events ?? {}).map(typeOfMeaning)
+  const mapped = PAYMENT_EVENT_TYPES.filter((type) => meanings.includes(type))
   if (mapped.every((type) => allowed.includes(type))) return []
   const needed = PAYMENT_EVENT_TYPES.filter((type) => allowed.includes(type) || mapped.includes(type))
   const verb = effects === undefined ? 'add' : 'write'
@@ -46,17 +50,18 @@ function effectProblems(preset: Permissions['effects'] | null, { effects, events
 
 function pointerProblems(signed: readonly string[] | undefined, settings: ProviderSettings): string[] {
   if (signed === undefined) return []
-  const { expect = {}, orderReference = signed[0] ?? '' } = settings
-  const isUnsigned = (pointer: string): boolean => !signed.includes(pointer)
-  const list = signed.join(', ')
-  return [
-    ...(Object.keys(expect).some(isUnsigned)
-      ? [`expect refers to a property that is not signed; signed are ${list}`]
-      : []),
-    ...(isUnsigned(orderReference)
-      ? [`orderReference refers to a property that is not signed; signed are ${list}`]
-      : []),
+  const { expect = {}, read = {}, events = {} } = settings
+  const { amountIn: _, ...pointers } = read
+  const conditions = Object.values(events).flatMap((one) => (typeof one === 'string' ? [] : Object.keys(one.where)))
+  const named: readonly (readonly [name: string, pointer: string | undefined])[] = [
+    ...Object.keys(expect).map((pointer) => ['expect', pointer] as const),
+    ...Object.entries(pointers).map(([name, pointer]) => [`read.${name}`, pointer] as const),
+    ...conditions.map((pointer) => ['events', pointer] as const),
   ]
+  const unsigned = named.filter(([, pointer]) => pointer !== undefined && !signed.includes(pointer))
+  return [...new Set(unsigned.map(([name]) => name))].map(
+    (name) => `${name} refers to a property that is not signed; signed are ${signed.join(', ')}`,
+  )
 }
 
 function propertyOf(effects: readonly PaymentEventType[]): string {

@@ -22,7 +22,7 @@ describe('the number of an order', () => {
       expect(orderOf({ scheme: 'standard-webhooks' }, body)).toBe(number)
       const standard = `{"type":"t","data":{"id":"pay_1","order_id":${number}}}`
       expect(orderOf({ scheme: 'standard-webhooks', shape: 'standard' }, standard)).toBe(number)
-      const pointed = { scheme: 'standard-webhooks', shape: 'standard', orderReference: '/data/order_id' }
+      const pointed = { scheme: 'standard-webhooks', shape: 'standard', read: { order: '/data/order_id' } }
       expect(orderOf(pointed, standard)).toBe(number)
     },
   )

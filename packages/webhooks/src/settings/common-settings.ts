@@ -2,6 +2,7 @@ import { textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import { isEventText } from '../events/event-text.ts'
+import type { Mapping, Meaning } from '../events/mapping.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),
@@ -18,6 +19,22 @@ const expected = z.union([z.string().max(255), z.number().refine(isExact), z.boo
 function isExact(value: number): boolean {
   return !Number.isInteger(value) || Number.isSafeInteger(value)
 }
+
+const meaning = z.union([eventType, z.strictObject({ is: eventType, where: z.record(pointer, expected).readonly() })], {
+  error: 'must be the name of a type, 1 to 255 bytes, or { "is": <its name>, "where": { <JSON Pointer>: <value> } }',
+})
+const mapping = z
+  .strictObject({
+    id: pointer.optional(),
+    type: pointer.optional(),
+    object: pointer.optional(),
+    order: pointer.optional(),
+    amount: pointer.optional(),
+    amountIn: z.enum(['minor', 'decimal']).optional(),
+    currency: pointer.optional(),
+    time: pointer.optional(),
+  })
+  .readonly()
 
 /**
  * The name of a header (RFC 9110 section 5.1), in lower case as everything here compares it.
@@ -49,8 +66,8 @@ export const commonShape = {
   toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),
   maxBytes: z.number().int().min(1).max(MAX_RECORD_BYTES).optional(),
   acceptShortSecret: z.boolean().optional(),
-  events: z.record(z.string(), eventType).optional(),
-  orderReference: pointer.optional(),
+  events: z.record(z.string(), meaning).optional(),
+  read: mapping.optional(),
   effects: z.array(z.enum(PAYMENT_EVENT_TYPES)).max(PAYMENT_EVENT_TYPES.length).readonly().optional(),
   requireAmount: z.boolean().optional(),
   expect: z.record(pointer, expected).readonly().optional(),
@@ -74,8 +91,8 @@ export interface CommonSettings {
   readonly toleranceSeconds: number
   readonly maxBytes?: number | undefined
   readonly acceptShortSecret?: boolean | undefined
-  readonly events?: Readonly<Record<string, string>> | undefined
-  readonly orderReference?: string | undefined
+  readonly events?: Readonly<Record<string, Meaning>> | undefined
+  readonly read?: Mapping | undefined
   readonly effects?: readonly PaymentEventType[] | undefined
   readonly requireAmount?: boolean | undefined
   readonly expect?: Readonly<Record<string, string | number | boolean | null>> | undefined

@@ -30,6 +30,6 @@ export function jsonSigner(types: PaymentTypes, toBody: (event: SchemeEvent) => 
 }
 
 /** The gateway settings for a scheme without payments: which events mean a payment, and where the order is (JSON Pointer). */
-export function mapToPayments(types: PaymentTypes, orderReference: string): SigningSettings {
-  return { events: { [types.succeeded]: plainTypes.succeeded, [types.failed]: plainTypes.failed }, orderReference }
+export function mapToPayments(types: PaymentTypes, order: string): SigningSettings {
+  return { events: { [types.succeeded]: plainTypes.succeeded, [types.failed]: plainTypes.failed }, read: { order } }
 }

@@ -63,7 +63,7 @@ describe('a delivery of an event that is dead', () => {
       { eventId },
       { $set: { state: 'dead', reason: 'order_unknown' }, $unset: { dueAt: '' } },
     )
-    await system.writeProviders({ ...PROVIDERS, shop: { ...PROVIDERS.shop, orderReference: '/shop/ref' } })
+    await system.writeProviders({ ...PROVIDERS, shop: { ...PROVIDERS.shop, read: { order: '/shop/ref' } } })
     await expect.poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed')).toBe(true)
     await deliver()
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })

@@ -32,7 +32,7 @@ describe('remap', () => {
       ...{ type: 'payment.succeeded', objectId: 'pay_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } },
     }
     expect(await read(recordOf(body))).toEqual({ members })
-    const mended = { settings: { ...settings, orderReference: '/ref' }, secrets: [{ value: secret }] }
+    const mended = { settings: { ...settings, read: { order: '/ref' } }, secrets: [{ value: secret }] }
     expect(await read(recordOf(body), makeProvider(mended))).toMatchObject({ members: { orderId: 'ord_ref' } })
   })
 

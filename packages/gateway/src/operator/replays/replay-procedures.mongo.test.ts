@@ -246,7 +246,7 @@ describe('events.replay', () => {
     const orderId = await system.order()
     await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } }, { provider: 'shop' })
     const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
-    await system.writeProviders({ ...PROVIDERS, shop: { ...PROVIDERS.shop, orderReference: '/shop/reference' } })
+    await system.writeProviders({ ...PROVIDERS, shop: { ...PROVIDERS.shop, read: { order: '/shop/reference' } } })
     await expect.poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed')).toBe(true)
     await alice.events.replay.mutate({ ids: [String(_id)], reason })
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Delivery, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { findStrictEvent } from '../../events/plain-event.ts'
+import { findPlainEvent, findStrictEvent } from '../../events/plain-event.ts'
 import { type CommonSettings, headerName, publicUrl } from '../../settings/common-settings.ts'
 import { readBase64Key, readHexKey, readTextKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, MAX_CANDIDATES, resultOf } from '../../signatures/signature.ts'
@@ -50,7 +50,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   usesQuery: ({ signedText }) => signedText?.includes('{query}') === true,
   redelivery: UNDOCUMENTED,
   permits: EFFECTS_UNKNOWN,
-  refusesUnreadable: () => true,
+  refusesUnreadable: ({ read }) => read?.type === undefined,
   signsTime,
   prepare(settings, secrets): CheckSignature {
     const { algorithm, header, toleranceSeconds } = settings
@@ -72,8 +72,11 @@ export const genericHmac = defineScheme('hmac', shape, {
       return resultOf(findSigner(secrets, signatures, { now, macOf: (key) => hmac(algorithm, key, parts) }))
     }
   },
-  prepareReader: jsonReader({}, findStrictEvent),
+  prepareReader: (settings) => (settings.read?.type === undefined ? readAgreed : readMapped)(settings),
 })
+
+const readAgreed = jsonReader({}, findStrictEvent)
+const readMapped = jsonReader({}, (body) => findPlainEvent(body))
 
 function problemsOfList({ separator, prefix, timestampPrefix, timestampHeader }: Settings): string[] {
   const problems: string[] = []

@@ -45,7 +45,7 @@ describe('standardWebhooks', () => {
 
     it('finds the order at the pointer of the settings in the original body', () => {
       const ours = { ...body, data: { id: 'pay_1', cart: 'c_7' } }
-      expect(read(ours, { ...settings, orderReference: '/data/cart' }).facts.orderId).toBe('c_7')
+      expect(read(ours, { ...settings, read: { order: '/data/cart' } }).facts.orderId).toBe('c_7')
     })
 
     it.each([[{}], [null], ['pay_1'], [['pay_1']], [{ object: { id: 'pay_1' } }]])(

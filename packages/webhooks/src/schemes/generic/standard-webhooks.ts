@@ -1,10 +1,11 @@
 import { type KeyObject, verify } from 'node:crypto'
 import { z } from 'zod'
 import { type Delivery, headerLines, singleHeader } from '../../delivery.ts'
-import { jsonReader } from '../../events/event-reader.ts'
+import { jsonReader, type PrepareReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent, findStrictEvent } from '../../events/plain-event.ts'
+import type { CommonSettings } from '../../settings/common-settings.ts'
 import { ed25519Key, findKeyHolder } from '../../signatures/public-key.ts'
 import { findSigner, hmac, isWithinTolerance, type LiveSecret, type SignedParts } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -22,13 +23,19 @@ export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   signedHeaders: () => STANDARD_HEADERS,
   redelivery: { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours; the specification suggests 76' },
   permits: EFFECTS_UNKNOWN,
-  refusesUnreadable: ({ shape }) => shape === undefined,
+  refusesUnreadable: ({ shape, read }) => shape === undefined && read?.type === undefined,
   signsTime: () => true,
   prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
-  prepareReader: (settings) => (settings.shape === undefined ? readPlain : readStandard)(settings),
+  prepareReader: (settings) => readerOf(settings)(settings),
 })
 
+function readerOf({ shape, read }: { readonly shape?: 'standard' | undefined } & CommonSettings): PrepareReader {
+  if (shape === 'standard') return readStandard
+  return read?.type === undefined ? readPlain : readMapped
+}
+
 const readPlain = jsonReader({}, findStrictEvent)
+const readMapped = jsonReader({}, (body, _, { signedId }) => ({ ...findPlainEvent(body), id: signedId }))
 const readStandard = jsonReader({}, (body, _, { signedId }) =>
   findPlainEvent({ ...body, id: signedId, data: { object: body.data } }),
 )

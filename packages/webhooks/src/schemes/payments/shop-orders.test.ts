@@ -18,7 +18,7 @@ describe('an order of a shop that has an id and a number', () => {
     'is found by its id at %s, or by its number if the settings say so',
     (...[scheme, body, id, pointer, number]) => {
       expect(orderOf({ scheme }, body)).toBe(id)
-      expect(orderOf({ scheme, orderReference: pointer }, body)).toBe(number)
+      expect(orderOf({ scheme, read: { order: pointer } }, body)).toBe(number)
     },
   )
 })

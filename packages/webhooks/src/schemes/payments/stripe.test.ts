@@ -116,7 +116,7 @@ describe('stripe', () => {
       type: 'payment_intent.succeeded',
       data: { object: { ...intent, metadata: { cart: 'c_7' } } },
     }
-    expect(read(body, { orderReference: '/data/object/metadata/cart' }).facts.orderId).toBe('c_7')
+    expect(read(body, { read: { order: '/data/object/metadata/cart' } }).facts.orderId).toBe('c_7')
   })
 })
 

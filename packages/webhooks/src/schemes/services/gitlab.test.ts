@@ -51,7 +51,7 @@ describe('gitlab', () => {
       fetch: { baseUrl: api.baseUrl, token: 'glpat-1' },
       effects: ['payment.succeeded'],
       events: { 'merge_request.merged': 'payment.succeeded' },
-      orderReference: '/ref',
+      read: { order: '/ref' },
     }
     const provider = makeProvider({ settings, secrets: clear })
     const claimed = onlyEvent(provider.readEvents(verified(mergeRequest)))

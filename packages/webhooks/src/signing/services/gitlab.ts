@@ -18,7 +18,7 @@ export const gitlab = jsonSigner(types, toBody, {
       'issue.closed': 'payment.succeeded',
       'issue.opened': 'payment.failed',
     },
-    orderReference: '/object_attributes/title',
+    read: { order: '/object_attributes/title' },
   },
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: (request) => [

@@ -17,7 +17,7 @@ export const twilio: Signer = {
   types,
   settings: ['publicUrl'],
   contentType: 'application/x-www-form-urlencoded',
-  mapping: { orderReference: '/Order' },
+  mapping: { read: { order: '/Order' } },
   writeEvent,
   batch: { most: 1_000, writeEvents: (events) => writeJson(events.map(toCloudEvent)) },
   query: ({ body }) => (isJson(body) ? `bodySHA256=${createHash('sha256').update(body).digest('hex')}` : ''),

@@ -1,0 +1,96 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { WebhookEvent } from '../event.ts'
+import { asVerified, makeProvider, onlyEvent } from '../testing/make-provider.ts'
+
+const secret = 'a secret of the shop'
+const EFFECTS = ['payment.succeeded', 'payment.failed']
+
+/** Paystack, by settings alone (paystack.com/docs/payments/webhooks). */
+const PAYSTACK = {
+  ...{ scheme: 'hmac', header: 'x-paystack-signature', algorithm: 'sha512', effects: EFFECTS },
+  read: {
+    ...{ type: '/event', object: '/data/id', order: '/data/metadata/order', amount: '/data/amount' },
+    ...{ currency: '/data/currency', time: '/data/paid_at' },
+  },
+  events: { 'charge.success': { is: 'payment.succeeded', where: { '/data/status': 'success' } } },
+}
+const CHARGE = {
+  event: 'charge.success',
+  data: {
+    ...{ id: 302_961, status: 'success', amount: 2_000, currency: 'NGN', paid_at: '2026-01-01T00:00:00.000Z' },
+    metadata: { order: 'ord_1' },
+  },
+}
+
+function read(settings: object, body: unknown): WebhookEvent {
+  const provider = makeProvider({ settings: settings as { scheme: string }, secrets: [{ value: secret }] })
+  const rawBody = Buffer.from(JSON.stringify(body))
+  const signature = createHmac('sha512', secret).update(rawBody).digest('hex')
+  const rawHeaders = ['x-paystack-signature', signature]
+  return onlyEvent(provider.readEvents(asVerified({ rawBody, rawHeaders, query: '', secretId: 's1' })))
+}
+
+describe('a mapping', () => {
+  it('reads a provider that nobody has built in', () => {
+    expect(read(PAYSTACK, CHARGE)).toEqual({
+      ...{ id: expect.stringMatching(/^sha256:/), type: 'payment.succeeded', objectId: '302961' },
+      facts: { orderId: 'ord_1', amount: 2_000, currency: 'NGN', occurredAt: '2026-01-01T00:00:00.000Z' },
+    })
+  })
+
+  it.each([['pending'], [undefined], [true]])('means a type only where its conditions hold: status %j', (status) => {
+    expect(read(PAYSTACK, { ...CHARGE, data: { ...CHARGE.data, status } }).type).toBe('charge.success')
+  })
+
+  it('overrides what the scheme means by a type, also where its conditions do not hold', () => {
+    const events = { 'payment_intent.succeeded': { is: 'payment.succeeded', where: { '/data/object/capture': true } } }
+    const intent = { id: 'evt_1', type: 'payment_intent.succeeded', livemode: true }
+    const readIntent = (object: object): string =>
+      read({ scheme: 'stripe', events }, { ...intent, data: { object: { id: 'pi_1', ...object } } }).type
+    expect([readIntent({ capture: true }), readIntent({ capture: false })]).toEqual([
+      'payment.succeeded',
+      'payment_intent.succeeded',
+    ])
+  })
+
+  it.each([
+    ['minor', 1_999, 1_999],
+    ['minor', '1999', 1_999],
+    ['decimal', '19.99', 1_999],
+    ['decimal', 19.99, 1_999],
+  ])('reads an amount in %s units: %j', (amountIn, amount, units) => {
+    const settings = { ...PAYSTACK, read: { ...PAYSTACK.read, amountIn } }
+    expect(read(settings, { ...CHARGE, data: { ...CHARGE.data, amount } }).facts.amount).toBe(units)
+  })
+
+  it.each([
+    ['minor', 19.99],
+    ['decimal', '19.999'],
+    ['decimal', 'much'],
+  ])('says that an amount in %s units is none: %j', (amountIn, amount) => {
+    const settings = { ...PAYSTACK, read: { ...PAYSTACK.read, amountIn } }
+    const { unreadable } = read(settings, { ...CHARGE, data: { ...CHARGE.data, amount } }).facts
+    expect(unreadable).toBe('amount_mismatch')
+  })
+
+  it.each([[[]], ['text'], [{ event: 7 }], [{ event: 'charge.success', data: { status: 'success' } }]])(
+    'refuses nothing that is authentic: %j',
+    (body) => expect(read(PAYSTACK, body).facts.withheld).toBe('unreadable'),
+  )
+
+  it('of one value leaves the others where the scheme has them', () => {
+    const body = {
+      id: 'evt_1',
+      type: 'x',
+      data: { object: { id: 'o_1', currency: 'EUR', price: '5.00' } },
+      cart: 'c_7',
+    }
+    const settings = { scheme: 'hmac', header: 'x-paystack-signature', algorithm: 'sha512', effects: EFFECTS }
+    const pointers = { order: '/cart', amount: '/data/object/price', amountIn: 'decimal' }
+    expect(read({ ...settings, read: pointers }, body)).toEqual({
+      ...{ id: 'evt_1', type: 'x', objectId: 'o_1' },
+      facts: { orderId: 'c_7', amount: 500, currency: 'EUR' },
+    })
+  })
+})

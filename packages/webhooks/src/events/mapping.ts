@@ -1,0 +1,62 @@
+import type { FoundEvent } from './event-reader.ts'
+import { resolvePointer } from './json-pointer.ts'
+import { minorUnits, minorUnitsOfText } from './money.ts'
+
+/** JSON Pointers (RFC 6901) and the values required there. Types are compared too. */
+export type Expectations = Readonly<Record<string, string | number | boolean | null>>
+
+/** What a type of a provider means: another type, perhaps only of documents with these values. */
+export type Meaning = string | { readonly is: string; readonly where: Expectations }
+
+/**
+ * Where the values of an event are in a body, or in one item of a body with several, as JSON Pointers (RFC 6901). What is left
+ * out is where the scheme finds it.
+ */
+export interface Mapping {
+  /** The id of the event. Without one, it has the hash of its bytes. */
+  readonly id?: string | undefined
+  readonly type?: string | undefined
+  /** The id of the object that the event is about; for a payment, the id of the payment. */
+  readonly object?: string | undefined
+  readonly order?: string | undefined
+  readonly amount?: string | undefined
+  /** Whether the amount is in minor units (1999), or a decimal (19.99). Default: minor. */
+  readonly amountIn?: 'minor' | 'decimal' | undefined
+  readonly currency?: string | undefined
+  /** ISO 8601, or seconds or milliseconds since 1970. */
+  readonly time?: string | undefined
+}
+
+/** The values of an event, as the settings say where they are, or else as the scheme has found them. */
+export function mapped(found: FoundEvent, document: unknown, mapping: Mapping): FoundEvent {
+  const { id, type, object, order, amount, amountIn, currency, time } = mapping
+  const at = (pointer: string): unknown => resolvePointer(document, pointer)
+  const money = { currency: currency === undefined ? found.currency : at(currency) }
+  return {
+    ...found,
+    ...(id === undefined ? {} : { id: at(id) }),
+    ...(type === undefined ? {} : { type: at(type), status: undefined, unpaid: undefined }),
+    ...(object === undefined ? {} : { objectId: at(object) }),
+    ...(order === undefined ? {} : { orderId: at(order) }),
+    ...(amount === undefined ? {} : { amount: amountAt(at(amount), { amountIn, ...money }) }),
+    ...(currency === undefined ? {} : money),
+    ...(time === undefined ? {} : { occurredAt: at(time) }),
+  } as FoundEvent
+}
+
+function amountAt(
+  value: unknown,
+  { amountIn, currency }: Pick<Mapping, 'amountIn'> & { readonly currency: unknown },
+): number | null | undefined {
+  return amountIn === 'decimal' ? minorUnits(value, currency) : minorUnitsOfText(value)
+}
+
+/** Whether a document has these values. */
+export function meets(document: unknown, expectations: Expectations): boolean {
+  return Object.entries(expectations).every(([pointer, value]) => resolvePointer(document, pointer) === value)
+}
+
+/** The type that a meaning names, whatever the document. */
+export function typeOfMeaning(meaning: Meaning): string {
+  return typeof meaning === 'string' ? meaning : meaning.is
+}
