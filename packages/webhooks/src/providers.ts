@@ -14,6 +14,7 @@ export {
 } from './event.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
+export type { Meaning } from './events/mapping.ts'
 export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'

@@ -404,6 +404,27 @@ The delivery is accepted after this correction:
     })
   })
 
+  it('says what each pointer of the settings finds', async () => {
+    const settings = {
+      ...{ scheme: 'hmac', header: 'x-signature', effects: [], secrets: [{ id: '1', value: fakeSecret }] },
+      read: { type: '/event', order: '/data/order' },
+      events: { 'charge.success': { is: 'charge.paid', where: { '/data/status': 'success' } } },
+    }
+    await using files = await makeFiles({ providers: JSON.stringify({ paystack: settings }) })
+    const text = JSON.stringify({ event: 'charge.success', data: { status: 'pending', id: 1 } })
+    const header = `x-signature: ${createHmac('sha256', fakeSecret).update(text).digest('hex')}`
+    const given = ['--providers-file', files.path('providers'), '-H', header]
+    const { exitCode, stdout } = await run('explain', given, { readStdin: async () => Buffer.from(text) })
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: `Accepted by paystack (hmac), secret 1
+read.type at /event: "charge.success"
+read.order at /data/order: nothing
+events of charge.success, where at /data/status: "pending"
+`,
+    })
+  })
+
   describe('with handlers', () => {
     const at = (members: object) => ({ trpc: 'http://127.0.0.1:9/trpc', events: [{ types: ['*'], ...members }] })
     const handlers = {

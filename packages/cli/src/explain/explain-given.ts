@@ -4,6 +4,7 @@ import { toPrintable } from '../output.ts'
 import type { DeliveryFinding } from '../verify/add-delivery-command.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
 import { describeSettings, type GivenCase, readGiven } from '../verify/verify-given.ts'
+import { describeMapping } from './describe-mapping.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeTasks, type ExplainedTasks, findTasks, type HandlerWishes, readWishes } from './find-tasks.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
@@ -19,6 +20,8 @@ interface GivenExplanation extends Explanation {
   readonly withheld: readonly Withheld[]
   /** Who gets a task of each of its events. Null if the settings name no handlers. */
   readonly tasks: readonly ExplainedTasks[] | null
+  /** What the pointers of the settings find. */
+  readonly found: readonly string[]
 }
 
 /**
@@ -40,7 +43,7 @@ export async function explainGiven(
   const explanation = await explainDelivery(given, options.url)
   const effects =
     explanation.acceptedBy === null
-      ? { withheld: [], tasks: null }
+      ? { withheld: [], tasks: null, found: [] }
       : await findEffects(given, await readWishes(options.handlersFile, context))
   const found = { ...explanation, ...effects, provider, scheme: settings.scheme, place: given.place }
   return {
@@ -53,17 +56,21 @@ export async function explainGiven(
 async function findEffects(
   given: GivenCase,
   wishes: HandlerWishes | null,
-): Promise<Pick<GivenExplanation, 'withheld' | 'tasks'>> {
+): Promise<Pick<GivenExplanation, 'withheld' | 'tasks' | 'found'>> {
   const events = await readExplainedEvents(given)
   const accepted = { provider: given.asked.name, rawBody: given.delivery.rawBody, events }
-  return { withheld: findWithheld(events, given), tasks: wishes === null ? null : findTasks(wishes, accepted) }
+  return {
+    withheld: findWithheld(events, given),
+    tasks: wishes === null ? null : findTasks(wishes, accepted),
+    found: describeMapping(given.asked.settings, events, given.delivery.rawBody),
+  }
 }
 
 function describe(explanation: GivenExplanation): string[] {
-  const { provider, scheme, acceptedBy, causes, tried, withheld, tasks } = explanation
+  const { provider, scheme, acceptedBy, causes, tried, withheld, tasks, found } = explanation
   if (acceptedBy !== null) {
     const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
-    const effects = [...withheld.flatMap(describeWithheld), ...describeTasks(tasks ?? [])]
+    const effects = [...found, ...withheld.flatMap(describeWithheld), ...describeTasks(tasks ?? [])]
     return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
   }
   const [first] = causes
@@ -79,8 +86,12 @@ function describe(explanation: GivenExplanation): string[] {
 }
 
 function toDocument(explanation: GivenExplanation): object {
-  const { provider, scheme, place: settings, acceptedBy: secretId, causes, tried, withheld, tasks } = explanation
+  const { provider, scheme, place: settings, acceptedBy: secretId, causes, tried, withheld, tasks, found } = explanation
   if (secretId === null) return { result: 'refused', provider, scheme, settings, causes, tried }
-  const effects = { ...(withheld.length > 0 && { withheld }), ...(tasks !== null && { tasks }) }
+  const effects = {
+    ...(withheld.length > 0 && { withheld }),
+    ...(tasks !== null && { tasks }),
+    ...(found.length > 0 && { found }),
+  }
   return { result: 'accepted', provider, scheme, settings, secretId, ...effects }
 }
