@@ -12,6 +12,7 @@ export {
   unhandledReason,
   type WebhookEvent,
 } from './event.ts'
+export { type Alternatives, firstUnmet, pointersOf } from './events/conditions.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
 export type { Meaning } from './events/mapping.ts'
@@ -30,6 +31,7 @@ export {
 } from './schemes/scheme.ts'
 export { SCHEMES } from './schemes/schemes.ts'
 export { MAX_RECORD_BYTES } from './settings/common-settings.ts'
+export { alternativesSchema, pointerSchema } from './settings/conditions-schema.ts'
 export { providersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'

@@ -1,4 +1,5 @@
 import type { PaymentEventType } from './event.ts'
+import type { Conditions } from './events/conditions.ts'
 import type { Mapping, Meaning } from './events/mapping.ts'
 
 /** A secret and its expiry. */
@@ -31,8 +32,8 @@ export interface CommonOptions {
   readonly effects?: readonly PaymentEventType[]
   /** Mark a success without amount and currency as unreadable. Default: depends on the scheme. */
   readonly requireAmount?: boolean
-  /** JSON Pointers and required values; other events are marked as withheld. Default: depends on the scheme. */
-  readonly expect?: Readonly<Record<string, string | number | boolean | null>>
+  /** Conditions that events must meet; other events are marked as withheld. Default: depends on the scheme. */
+  readonly expect?: Conditions
 }
 
 /** Up to three secrets, so that an old and a new secret can be valid at the same time. */

@@ -1,4 +1,10 @@
-import { type Meaning, type ProviderSettings, resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
+import {
+  type Meaning,
+  type ProviderSettings,
+  pointersOf,
+  resolvePointer,
+  type WebhookEvent,
+} from '@oncehook/webhooks/providers'
 import { toPrintable } from '../output.ts'
 
 const MOST_SHOWN = 80
@@ -26,7 +32,7 @@ export function describeMapping(
 }
 
 function conditionsOf(meaning: Meaning): string[] {
-  return typeof meaning === 'string' ? [] : Object.keys(meaning.where)
+  return typeof meaning === 'string' ? [] : pointersOf(meaning.where)
 }
 
 function parsed(rawBody: Buffer): unknown {

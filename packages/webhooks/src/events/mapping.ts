@@ -1,12 +1,10 @@
+import type { Alternatives } from './conditions.ts'
 import type { FoundEvent } from './event-reader.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnits, minorUnitsOfText } from './money.ts'
 
-/** JSON Pointers (RFC 6901) and the values required there. Types are compared too. */
-export type Expectations = Readonly<Record<string, string | number | boolean | null>>
-
-/** What a type of a provider means: another type, perhaps only of documents with these values. */
-export type Meaning = string | { readonly is: string; readonly where: Expectations }
+/** What a type of a provider means: another type, perhaps only of documents that meet conditions. */
+export type Meaning = string | { readonly is: string; readonly where: Alternatives }
 
 /**
  * Where the values of an event are in a body, or in one item of a body with several, as JSON Pointers (RFC 6901). What is left
@@ -49,11 +47,6 @@ function amountAt(
   { amountIn, currency }: Pick<Mapping, 'amountIn'> & { readonly currency: unknown },
 ): number | null | undefined {
   return amountIn === 'decimal' ? minorUnits(value, currency) : minorUnitsOfText(value)
-}
-
-/** Whether a document has these values. */
-export function meets(document: unknown, expectations: Expectations): boolean {
-  return Object.entries(expectations).every(([pointer, value]) => resolvePointer(document, pointer) === value)
 }
 
 /** The type that a meaning names, whatever the document. */

@@ -1,5 +1,5 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
-import { type Expectations, meets } from './mapping.ts'
+import { type Conditions, meets } from './conditions.ts'
 
 /** What the events of a provider may do. */
 export interface Permissions {
@@ -8,7 +8,7 @@ export interface Permissions {
   /** Whether a success without an amount and a currency is refused. */
   readonly requireAmount: boolean
   /** Values that an event must have, otherwise it has no effect. */
-  readonly expect: Expectations
+  readonly expect: Conditions
 }
 
 /** The same in the settings of a provider. The preset of the scheme supplies what is missing. */
@@ -20,7 +20,7 @@ export interface SchemePermits<Settings> {
   readonly effects: Permissions['effects'] | null
   readonly requireAmount: boolean
   /** Added to what the settings expect. For the same pointer the settings win. */
-  readonly expect?: (settings: Settings) => Expectations
+  readonly expect?: (settings: Settings) => Conditions
   /** The properties (JSON Pointers) that name the mode or the account of an event. A start warns if none is expected. */
   readonly origin?: readonly string[]
   /** The only properties that the signature covers, as JSON Pointers. Absent: it covers every property. */

@@ -1,5 +1,6 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
+import { pointersOf } from './conditions.ts'
 import { typeOfMeaning } from './mapping.ts'
 import type { Permissions } from './permits.ts'
 
@@ -52,7 +53,7 @@ function pointerProblems(signed: readonly string[] | undefined, settings: Provid
   if (signed === undefined) return []
   const { expect = {}, read = {}, events = {} } = settings
   const { amountIn: _, ...pointers } = read
-  const conditions = Object.values(events).flatMap((one) => (typeof one === 'string' ? [] : Object.keys(one.where)))
+  const conditions = Object.values(events).flatMap((one) => (typeof one === 'string' ? [] : pointersOf(one.where)))
   const named: readonly (readonly [name: string, pointer: string | undefined])[] = [
     ...Object.keys(expect).map((pointer) => ['expect', pointer] as const),
     ...Object.entries(pointers).map(([name, pointer]) => [`read.${name}`, pointer] as const),

@@ -1,8 +1,10 @@
 import { textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
+import type { Conditions } from '../events/conditions.ts'
 import { isEventText } from '../events/event-text.ts'
 import type { Mapping, Meaning } from '../events/mapping.ts'
+import { alternativesSchema, conditionsSchema, pointerSchema } from './conditions-schema.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),
@@ -10,29 +12,20 @@ const secretSettings = z.strictObject({
   notAfter: z.iso.datetime({ offset: true }).optional(),
 })
 
-const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
 const eventType = z.string().refine(isEventText, { error: 'must be the name of a type, 1 to 255 bytes' })
-const expected = z.union([z.string().max(255), z.number().refine(isExact), z.boolean(), z.null()], {
-  error: 'must be text, a number that JSON keeps exactly, true, false or null',
-})
-
-function isExact(value: number): boolean {
-  return !Number.isInteger(value) || Number.isSafeInteger(value)
-}
-
-const meaning = z.union([eventType, z.strictObject({ is: eventType, where: z.record(pointer, expected).readonly() })], {
-  error: 'must be the name of a type, 1 to 255 bytes, or { "is": <its name>, "where": { <JSON Pointer>: <value> } }',
+const meaning = z.union([eventType, z.strictObject({ is: eventType, where: alternativesSchema })], {
+  error: 'must be the name of a type, 1 to 255 bytes, or { "is": <its name>, "where": <conditions> }',
 })
 const mapping = z
   .strictObject({
-    id: pointer.optional(),
-    type: pointer.optional(),
-    object: pointer.optional(),
-    order: pointer.optional(),
-    amount: pointer.optional(),
+    id: pointerSchema.optional(),
+    type: pointerSchema.optional(),
+    object: pointerSchema.optional(),
+    order: pointerSchema.optional(),
+    amount: pointerSchema.optional(),
     amountIn: z.enum(['minor', 'decimal']).optional(),
-    currency: pointer.optional(),
-    time: pointer.optional(),
+    currency: pointerSchema.optional(),
+    time: pointerSchema.optional(),
   })
   .readonly()
 
@@ -70,7 +63,7 @@ export const commonShape = {
   read: mapping.optional(),
   effects: z.array(z.enum(PAYMENT_EVENT_TYPES)).max(PAYMENT_EVENT_TYPES.length).readonly().optional(),
   requireAmount: z.boolean().optional(),
-  expect: z.record(pointer, expected).readonly().optional(),
+  expect: conditionsSchema.optional(),
 }
 
 /**
@@ -95,5 +88,5 @@ export interface CommonSettings {
   readonly read?: Mapping | undefined
   readonly effects?: readonly PaymentEventType[] | undefined
   readonly requireAmount?: boolean | undefined
-  readonly expect?: Readonly<Record<string, string | number | boolean | null>> | undefined
+  readonly expect?: Conditions | undefined
 }

@@ -1,4 +1,4 @@
-import { resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
+import { firstUnmet, resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { lineOf, type TaskWish } from '../../inbox/lines/line.ts'
 import type { HandlerSettings, WantedEvents } from '../settings/read-handlers.ts'
 
@@ -82,13 +82,13 @@ const OTHER_PROVIDER: Mismatch = { differs: 'provider' }
 const OTHER_TYPE: Mismatch = { differs: 'types' }
 
 function mismatchOf(
-  { provider: wanted, types, where = {} }: WantedEvents,
+  { provider: wanted, types, where }: WantedEvents,
   { provider, event, body }: Offered,
 ): Mismatch | null {
   if (wanted !== undefined && wanted !== provider) return OTHER_PROVIDER
   if (!types.some((pattern) => matchesType(pattern, event.type))) return OTHER_TYPE
-  const other = Object.entries(where).find(([pointer, value]) => resolvePointer(body.partOf(event), pointer) !== value)
-  return other === undefined ? null : { differs: 'where', pointer: other[0] }
+  const pointer = where === undefined ? null : firstUnmet(body.partOf(event), where)
+  return pointer === null ? null : { differs: 'where', pointer }
 }
 
 /** Whether a type is the one of a pattern: the same text, below `a.b.*`, or any for `*`. */

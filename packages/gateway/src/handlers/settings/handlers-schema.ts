@@ -1,15 +1,12 @@
 import { isLoopback } from '@oncehook/kernel/is-loopback'
 import { textSource } from '@oncehook/kernel/text-source'
+import { alternativesSchema, pointerSchema } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 
 const DAY_MS = 86_400_000
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
   error: 'must have 1 to 63 of the characters a-z, 0-9 and -, and not begin with -',
-})
-const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
-const expected = z.union([z.string().max(255), z.number(), z.boolean(), z.null()], {
-  error: 'must be text, a number, true, false or null',
 })
 // An asterisk anywhere else would look as if it could match a part of a name.
 const typePattern = z
@@ -20,7 +17,7 @@ const typePattern = z
 const eventsSchema = z.strictObject({
   provider: name.optional(),
   types: z.array(typePattern).min(1).max(100),
-  where: z.record(pointer, expected).optional(),
+  where: alternativesSchema.optional(),
 })
 
 const secretsSchema = z
@@ -47,7 +44,7 @@ const handlerShape = z.strictObject({
   ratePerSecond: whole(1, 100_000).optional(),
   timeoutMs: whole(100, 60_000).default(10_000),
   maxAgeMs: whole(1_000, 30 * DAY_MS).optional(),
-  orderBy: pointer.optional(),
+  orderBy: pointerSchema.optional(),
   blockOnDead: z.boolean().optional(),
   paused: z.boolean().default(false),
 })
