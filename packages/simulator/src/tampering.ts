@@ -10,7 +10,7 @@ import {
 /** The parts of a delivery to tamper with. A receiver must answer each with 401. */
 export const tamperedParts = ['body', 'signature', 'timestamp'] as const
 
-/** The wrong part: one bit of the body, the signature (well-formed, but for other bytes), or the time (not the signed one). */
+/** The wrong part: one bit of the body, or of each item that is signed by itself, the signature (well-formed, but for other bytes), or the time (not the signed one). */
 export type TamperedPart = (typeof tamperedParts)[number]
 
 /**
@@ -18,7 +18,7 @@ export type TamperedPart = (typeof tamperedParts)[number]
  * @throws SigningError if the scheme does not sign that part, because the delivery would be valid
  */
 export function signTampered(signer: Signer, request: SigningRequest, tampered: TamperedPart): SignedDelivery {
-  const flip = (body: Uint8Array): Uint8Array => flipOneBit(body, signer.seal?.signedOffset(body))
+  const flip = (body: Uint8Array): Uint8Array => flipBits(body, signer.seal?.signedOffsets(body))
   const right = signDelivery(signer, request)
   const other = signDelivery(signer, { ...request, body: flip(request.body) })
   if (tampered === 'timestamp') {
@@ -39,10 +39,10 @@ function isSame(one: readonly HeaderLine[], other: readonly HeaderLine[]): boole
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function flipOneBit(body: Uint8Array, offset = body.length >> 1): Uint8Array {
+function flipBits(body: Uint8Array, offsets: readonly number[] = [body.length >> 1]): Uint8Array {
   if (body.length === 0) return Uint8Array.of(0x20)
-  // The lowest bit of a byte in the middle: ASCII stays ASCII, so that only the signature is wrong.
-  return body.map((byte, index) => (index === offset ? byte ^ 1 : byte))
+  // The lowest bit of a byte: ASCII stays ASCII, so that only the signature is wrong.
+  return body.map((byte, index) => (offsets.includes(index) ? byte ^ 1 : byte))
 }
 
 /** Replaces milliseconds before seconds, because the first text starts with the second. */

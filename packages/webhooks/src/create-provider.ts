@@ -1,10 +1,12 @@
 import { answerOnlyHandshakes, readAnything } from './events/read-anything.ts'
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
+import { sampleProblems } from './events/sample-problems.ts'
 import type { PrepareExplanation } from './explanation.ts'
 import { type Provider, verifyWith } from './provider.ts'
 import type { ProviderSettings, Scheme } from './schemes/scheme.ts'
 import { SCHEMES } from './schemes/schemes.ts'
 import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
+import type { LiveSecret } from './signatures/signature.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -16,17 +18,32 @@ export function createProvider(
   source: ProviderSource,
   prepareExplanation: PrepareExplanation = () => () => [],
 ): Provider | { readonly problems: string[] } {
-  const { name, maxBytes, maxDepth } = source
   const scheme = SCHEMES.get(source.settings.scheme)
   if (scheme === undefined) return { problems: ['the scheme is unknown'] }
   const { secrets, problems } = readSecrets(scheme, source)
   problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))
   if (problems.length > 0) return { problems }
   const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
-  const readerSettings = maxDepth === undefined ? settings : { ...settings, maxDepth }
+  const provider = prepareProvider(scheme, { ...source, settings }, secrets)
+  const unfit = sampleProblems(settings, provider)
+  if (unfit.length > 0) return { problems: unfit }
+  return {
+    ...provider,
+    unsaidOrigin: unsaidOrigin(scheme, source.settings),
+    unsureAmounts: unsureAmounts(scheme, source.settings),
+    explain: prepareExplanation(scheme, settings, secrets),
+  }
+}
+
+function prepareProvider(
+  scheme: Scheme,
+  { name, settings, maxBytes, maxDepth }: ProviderSource,
+  secrets: readonly LiveSecret[],
+): Omit<Provider, 'explain' | 'unsaidOrigin' | 'unsureAmounts'> {
   const check = scheme.prepare(settings, secrets)
   const answerCheck = scheme.prepareCheck?.(settings, secrets)
   const confirm = scheme.prepareConfirm?.(settings)
+  const readerSettings = maxDepth === undefined ? settings : { ...settings, maxDepth }
   return {
     name,
     scheme: scheme.name,
@@ -34,13 +51,10 @@ export function createProvider(
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
     signsTime: scheme.signsTime(settings),
     redeliveryMs: scheme.redelivery.hours * HOUR_MS,
-    unsaidOrigin: unsaidOrigin(scheme, source.settings),
-    unsureAmounts: unsureAmounts(scheme, source.settings),
     signedHeaders: scheme.signedHeaders(settings),
     usesQuery: scheme.usesQuery?.(settings) ?? false,
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
-    explain: prepareExplanation(scheme, settings, secrets),
     ...prepareReading(scheme, readerSettings, confirm !== undefined),
     answerHandshake: answerOnlyHandshakes(scheme.prepareHandshake?.(settings, secrets) ?? (() => null)),
     verify: verifyWith(check),

@@ -28,6 +28,8 @@ export interface CommonOptions {
   readonly events?: Readonly<Record<string, Meaning>>
   /** Where the values of an event are in the body. Default: where the provider has them. */
   readonly read?: Mapping
+  /** A body as the provider sends it, as JSON or its text. A verifier whose options do not fit it is not made. Default: none. */
+  readonly sample?: string | object
   /** The payment events that the provider may cause; others are marked as withheld. Default: depends on the scheme. */
   readonly effects?: readonly PaymentEventType[]
   /** Mark a success without amount and currency as unreadable. Default: depends on the scheme. */

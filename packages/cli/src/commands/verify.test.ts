@@ -417,7 +417,8 @@ The delivery is accepted after this correction:
     const { exitCode, stdout } = await run('explain', given, { readStdin: async () => Buffer.from(text) })
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: `Accepted by paystack (hmac), secret 1
+      stdout: `Settings   --providers-file ${files.path('providers')}
+Accepted by paystack (hmac), secret 1
 read.type at /event: "charge.success"
 read.order at /data/order: nothing
 events of charge.success, where at /data/status: "pending"

@@ -9,15 +9,15 @@ export function WantedEvents({ handler: { name, events } }: { readonly handler: 
     <PlainTable
       caption={wantedBy(name)}
       heads={[types, texts.events.provider, conditions]}
-      rows={events.map(({ types: patterns, provider, where = {} }, index) => ({
+      rows={events.map(({ types: patterns, provider, where = [] }, index) => ({
         key: `${index}`,
         cells: [
           <Codes key="types" texts={patterns} />,
           provider ?? anyProvider,
-          Object.keys(where).length === 0 ? (
+          where.every((conditions) => Object.keys(conditions).length === 0) ? (
             noCondition
           ) : (
-            <Codes key="where" texts={Object.entries(where).map(toCondition)} />
+            <Codes key="where" texts={where.map(toConditions)} />
           ),
         ],
       }))}
@@ -25,9 +25,18 @@ export function WantedEvents({ handler: { name, events } }: { readonly handler: 
   )
 }
 
-function toCondition([pointer, value]: [string, unknown]): string {
-  return `${pointer} = ${JSON.stringify(value)}`
+/** One alternative of those of which one is enough. */
+function toConditions(conditions: object): string {
+  return Object.entries(conditions).map(toCondition).join(', ')
 }
+
+function toCondition([pointer, condition]: [string, unknown]): string {
+  if (typeof condition !== 'object' || condition === null) return `${pointer} = ${JSON.stringify(condition)}`
+  const parts = Object.entries(condition).map(([name, value]) => `${SIGNS[name] ?? name} ${JSON.stringify(value)}`)
+  return parts.map((part) => `${pointer} ${part}`).join(', ')
+}
+
+const SIGNS: Readonly<Record<string, string>> = { gt: '>', gte: '≥', lt: '<', lte: '≤' }
 
 function Codes({ texts: codes }: { readonly texts: readonly string[] }) {
   return (

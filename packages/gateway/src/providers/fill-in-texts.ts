@@ -8,7 +8,7 @@ export interface FilledEntry {
 }
 
 /**
- * Puts the texts in place that an entry of `PROVIDERS` points at: the token of `fetch` and the `certificates`. Everything
+ * Puts the texts in place that an entry of `PROVIDERS` points at: the token of `fetch`, the `certificates` and the `sample`. Everything
  * else stays as it is; secrets are read apart, since they keep their names.
  */
 export function fillInTexts(entry: unknown, sources: TextSources): FilledEntry {
@@ -21,13 +21,14 @@ export function fillInTexts(entry: unknown, sources: TextSources): FilledEntry {
     return text ?? value
   }
   if (!isObject(entry)) return { entry, unreadable }
-  const { fetch, certificates } = entry
+  const { fetch, certificates, sample } = entry
   const filled = {
     ...entry,
     ...(isObject(fetch) ? { fetch: { ...fetch, token: fill(fetch.token, 'fetch.token') } } : {}),
     ...(Array.isArray(certificates)
       ? { certificates: certificates.map((one: unknown, index) => fill(one, `certificates.${index}`)) }
       : {}),
+    ...(sample === undefined ? {} : { sample: fill(sample, 'sample') }),
   }
   return { entry: filled, unreadable }
 }

@@ -80,6 +80,16 @@ describe('readProviders', () => {
     ])
   })
 
+  it('tries the settings on a sample in a file, and says which setting names a file that cannot be read', () => {
+    const files = { '/sample.json': '{"id":"evt_1","type":"x","data":{"object":{"id":"o_1"}}}\n' }
+    const problemsOfSample = (settings: object) => problemsOf({ acme: { ...hmac, ...settings } }, { files })
+    expect(problemsOfSample({ sample: { file: '/sample.json' } })).toEqual([])
+    expect(problemsOfSample({ sample: { file: '/sample.json' }, read: { order: '/cart' } })).toEqual([
+      'PROVIDERS.acme: sample has nothing at read.order',
+    ])
+    expect(problemsOfSample({ sample: { file: '/absent.json' } })).toEqual(['PROVIDERS.acme.sample cannot be read'])
+  })
+
   it.each([
     ['empty', '', 'is empty'],
     ['blank', '   ', 'is empty'],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
+import { type EventRules, normalizeEvent } from './event-reader.ts'
+import type { FoundEvent } from './found-event.ts'
 import type { Mapping } from './mapping.ts'
 
 const types = { 'payment.updated.COMPLETED': 'payment.succeeded', charged: 'payment.succeeded' }

@@ -5,43 +5,11 @@ import type { CommonSettings } from '../settings/common-settings.ts'
 import { meets } from './conditions.ts'
 import { isEventText, toId } from './event-text.ts'
 import { occurredAtOf } from './event-time.ts'
+import { type Amount, type FoundEvent, mapped, type TypeNames } from './found-event.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
 import { resolvePointer } from './json-pointer.ts'
-import { mapped } from './mapping.ts'
 import { type PermissionSettings, permit } from './permits.ts'
-
-/** The provider's names of types, with or without the status, and ours. */
-export type TypeNames = Readonly<Record<string, string>>
-
-/** Minor units; null if the amount is invalid, undefined if there is none. */
-type Amount = number | null | undefined
-
-/** Values from the body of a provider. They are not checked yet. */
-export interface FoundEvent {
-  /** The provider's id of the event. Without one, the event has the hash of its bytes. */
-  readonly id: unknown
-  /** The provider's name of the type. */
-  readonly type: unknown
-  /** A status that decides what the type means. It is appended to the type after a full stop. */
-  readonly status?: unknown
-  /** The id of the object. An event that changes no order may have none. */
-  readonly objectId: unknown
-  readonly orderId?: unknown
-  /** If our type decides which amount counts, a function of it. */
-  readonly amount?: Amount | ((type: string) => Amount)
-  readonly currency?: unknown
-  /** ISO 8601, or seconds or milliseconds since 1970. */
-  readonly occurredAt?: unknown
-  /** If a body can have several events: where this one is, as a JSON Pointer. */
-  readonly pointer?: string
-  /** If the object is not paid yet, its state: then it is no success, unless the settings map the type with this state. */
-  readonly unpaid?: string
-  /** Why the event has no effect, whatever the settings say. */
-  readonly withheld?: NonNullable<PaymentFacts['withheld']>
-  /** The names of types, if the body decides which count. Default: those of the scheme. */
-  readonly types?: TypeNames
-}
 
 /** How these values become an event: the settings of the provider, and the types of its scheme. */
 export interface EventRules extends Pick<CommonSettings, 'events' | 'read'>, PermissionSettings {

@@ -1,7 +1,8 @@
 import type { VerifiedDelivery } from '../delivery.ts'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { type EventRules, type FoundEvent, normalizeEvent } from './event-reader.ts'
+import { type EventRules, normalizeEvent } from './event-reader.ts'
+import type { FoundEvent } from './found-event.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { unreadableEvent } from './read-anything.ts'
 

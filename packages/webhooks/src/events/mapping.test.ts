@@ -94,3 +94,85 @@ describe('a mapping', () => {
     })
   })
 })
+
+describe('a sample event', () => {
+  const problemsOf = (sample: unknown, settings: object = { ...PAYSTACK, requireAmount: true }): string[] => {
+    try {
+      makeProvider({ settings: { ...(settings as { scheme: string }), sample }, secrets: [{ value: secret }] })
+      return []
+    } catch (error) {
+      return (error as Error).message.split('\n')
+    }
+  }
+  const charge = (changed: object): object => ({ ...CHARGE, data: { ...CHARGE.data, ...changed } })
+
+  it('that the settings fit has no problem, as JSON or as its text', () => {
+    expect(problemsOf(CHARGE)).toEqual([])
+    expect(problemsOf(JSON.stringify(CHARGE))).toEqual([])
+    expect(problemsOf({ event: 'customer.created', ...charge({}) })).toEqual([])
+  })
+
+  it.each([
+    ['that is none', 'charge', ['sample is not JSON']],
+    [
+      'of another provider',
+      { type: 'charge.succeeded' },
+      ['type', 'object', 'order', 'amount', 'currency', 'time'].map((name) => `sample has nothing at read.${name}`),
+    ],
+    [
+      'in another state',
+      charge({ status: 'pending' }),
+      ['sample does not meet the conditions of its type at /data/status'],
+    ],
+    ['without the order', charge({ metadata: {} }), ['sample has nothing at read.order']],
+    [
+      'of a type that is a number',
+      { ...CHARGE, event: 7 },
+      ['sample cannot be read: the id, the type or the object is none'],
+    ],
+    [
+      'of a payment without an id',
+      charge({ id: {} }),
+      ['sample cannot be read: the id, the type or the object is none'],
+    ],
+    [
+      'with a decimal amount',
+      charge({ amount: 20.5 }),
+      ['sample has no amount in the units of read.amountIn at the place of the amount'],
+    ],
+    [
+      'with the name of a currency',
+      charge({ currency: 'Naira' }),
+      ['sample has no currency of three letters at the place of the currency'],
+    ],
+    ['with a time that nobody reads', charge({ paid_at: 'yesterday' }), ['read.time finds no time in sample']],
+  ])('%s is a problem of the settings', (_, sample, problems) => {
+    expect(problemsOf(sample)).toEqual(problems)
+  })
+
+  it('shows what expect refuses, and an amount that is required and missing', () => {
+    expect(problemsOf(CHARGE, { ...PAYSTACK, expect: { '/data/domain': 'live' } })).toEqual([
+      'sample does not meet expect at /data/domain',
+    ])
+    const { amount: _, ...read } = PAYSTACK.read
+    expect(problemsOf(CHARGE, { ...PAYSTACK, requireAmount: true, read })).toEqual([
+      'sample is a payment without an amount and a currency, which requireAmount asks for',
+    ])
+  })
+
+  it('shows what each of several events lacks, once', () => {
+    const events = [{ id: 'EV1' }, { id: 'EV2' }].map((one) => ({
+      ...{ ...one, resource_type: 'payments', action: 'confirmed', links: { payment: 'PM1' } },
+    }))
+    expect(problemsOf({ events }, { scheme: 'gocardless' })).toEqual([])
+    const settings = { scheme: 'gocardless', read: { order: '/resource_metadata/shop_order' } }
+    expect(problemsOf({ events }, settings)).toEqual(['sample has nothing at read.order'])
+  })
+
+  it('of a provider that is asked is refused: its values are not in the delivery', () => {
+    const fetch = { baseUrl: 'https://api.example', token: 'FLWSECK-0123456789abcdef' }
+    expect(problemsOf({}, { scheme: 'flutterwave', fetch })).toEqual([
+      'sample must be omitted: the values come from the API of the provider',
+    ])
+  })
+})

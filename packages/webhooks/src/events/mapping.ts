@@ -1,7 +1,4 @@
 import type { Alternatives } from './conditions.ts'
-import type { FoundEvent } from './event-reader.ts'
-import { resolvePointer } from './json-pointer.ts'
-import { minorUnits, minorUnitsOfText } from './money.ts'
 
 /** What a type of a provider means: another type, perhaps only of documents that meet conditions. */
 export type Meaning = string | { readonly is: string; readonly where: Alternatives }
@@ -23,30 +20,6 @@ export interface Mapping {
   readonly currency?: string | undefined
   /** ISO 8601, or seconds or milliseconds since 1970. */
   readonly time?: string | undefined
-}
-
-/** The values of an event, as the settings say where they are, or else as the scheme has found them. */
-export function mapped(found: FoundEvent, document: unknown, mapping: Mapping): FoundEvent {
-  const { id, type, object, order, amount, amountIn, currency, time } = mapping
-  const at = (pointer: string): unknown => resolvePointer(document, pointer)
-  const money = { currency: currency === undefined ? found.currency : at(currency) }
-  return {
-    ...found,
-    ...(id === undefined ? {} : { id: at(id) }),
-    ...(type === undefined ? {} : { type: at(type), status: undefined, unpaid: undefined }),
-    ...(object === undefined ? {} : { objectId: at(object) }),
-    ...(order === undefined ? {} : { orderId: at(order) }),
-    ...(amount === undefined ? {} : { amount: amountAt(at(amount), { amountIn, ...money }) }),
-    ...(currency === undefined ? {} : money),
-    ...(time === undefined ? {} : { occurredAt: at(time) }),
-  } as FoundEvent
-}
-
-function amountAt(
-  value: unknown,
-  { amountIn, currency }: Pick<Mapping, 'amountIn'> & { readonly currency: unknown },
-): number | null | undefined {
-  return amountIn === 'decimal' ? minorUnits(value, currency) : minorUnitsOfText(value)
 }
 
 /** The type that a meaning names, whatever the document. */

@@ -1,6 +1,6 @@
 import { eventInvalid } from '../errors.ts'
-import type { FoundEvent } from './event-reader.ts'
 import { isEventText, toId } from './event-text.ts'
+import type { FoundEvent } from './found-event.ts'
 import { isObject, type JsonObject } from './json-object.ts'
 
 /** How the amounts of a provider differ from the plain shape. */

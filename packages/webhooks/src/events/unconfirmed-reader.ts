@@ -1,5 +1,6 @@
 import type { VerifiedDelivery } from '../delivery.ts'
-import { type FoundEvent, normalizeEvent, type PrepareReader } from './event-reader.ts'
+import { normalizeEvent, type PrepareReader } from './event-reader.ts'
+import type { FoundEvent } from './found-event.ts'
 
 /**
  * Reads deliveries of one event each that prove nothing until the provider confirms it: neither the scheme nor the settings

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../event.ts'
-import { type EventRules, type FoundEvent, normalizeEvent, type TypeNames } from '../events/event-reader.ts'
+import { type EventRules, normalizeEvent } from '../events/event-reader.ts'
+import type { FoundEvent, TypeNames } from '../events/found-event.ts'
 import { isObject, type JsonObject } from '../events/json-object.ts'
 import type { ConfirmEvent, Confirmed } from '../schemes/scheme.ts'
 import { type ApiQuestion, type FetchSettings, readFromApi } from './provider-api.ts'

@@ -61,6 +61,7 @@ export const commonShape = {
   acceptShortSecret: z.boolean().optional(),
   events: z.record(z.string(), meaning).optional(),
   read: mapping.optional(),
+  sample: z.union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional(),
   effects: z.array(z.enum(PAYMENT_EVENT_TYPES)).max(PAYMENT_EVENT_TYPES.length).readonly().optional(),
   requireAmount: z.boolean().optional(),
   expect: conditionsSchema.optional(),
@@ -86,6 +87,8 @@ export interface CommonSettings {
   readonly acceptShortSecret?: boolean | undefined
   readonly events?: Readonly<Record<string, Meaning>> | undefined
   readonly read?: Mapping | undefined
+  /** A body as the provider sends it, as JSON or its text, on which the settings are tried at start. */
+  readonly sample?: string | object | undefined
   readonly effects?: readonly PaymentEventType[] | undefined
   readonly requireAmount?: boolean | undefined
   readonly expect?: Conditions | undefined

@@ -1,10 +1,7 @@
 import { z } from 'zod'
-import type { Alternatives, Condition, Conditions } from '../events/conditions.ts'
+import type { Condition, Conditions } from '../events/conditions.ts'
 
-/**
- * A JSON Pointer in a setting.
- * @internal
- */
+/** A JSON Pointer in a setting. */
 export const pointerSchema = z
   .string()
   .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
@@ -31,11 +28,8 @@ const condition: z.ZodType<Condition> = z.union(
  */
 export const conditionsSchema: z.ZodType<Conditions> = z.record(pointerSchema, condition).readonly()
 
-/**
- * The same, or a list of them, of which one is enough.
- * @internal
- */
-export const alternativesSchema: z.ZodType<Alternatives> = z.preprocess(
+/** Conditions in a setting, or a list of them, of which one is enough. */
+export const alternativesSchema: z.ZodType<readonly Conditions[]> = z.preprocess(
   // As a list, so that what is wrong is said of its place: a union would only say that nothing fits.
   (given) => (Array.isArray(given) ? given : [given]),
   z.array(conditionsSchema).min(1).max(20),

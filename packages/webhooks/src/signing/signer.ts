@@ -63,8 +63,8 @@ interface EventBatch {
 /** Puts a signature into a body. */
 export interface Seal {
   seal(request: SigningRequest): Uint8Array
-  /** The offset of a signed byte in a body, sealed or not. */
-  signedOffset(body: Uint8Array): number
+  /** The offset of a signed byte in each item of a body, sealed or not. */
+  signedOffsets(body: Uint8Array): readonly number[]
 }
 
 /** An object of a provider's API. */

@@ -59,7 +59,7 @@ describe('prepareWanting', () => {
   })
 
   it('compares values of the body with their types, and finds nothing in a body that is no JSON', () => {
-    const where = { '/data/object/livemode': true, '/account': 'acct_1' }
+    const where = [{ '/data/object/livemode': true, '/account': 'acct_1' }]
     const find = searchOf(handlersOf({ shop: [{ types: ['*'], where }] }))
     const from = (body: string) => find(offer('a', { rawBody: Buffer.from(body) }))
     expect(from('{"account":"acct_1","data":{"object":{"livemode":true}}}')).toEqual(['shop'])
@@ -116,7 +116,7 @@ describe('prepareMismatches', () => {
   }
 
   it('names the first property of each entry that differs', () => {
-    const where = { '/livemode': true, '/account': 'acct_1' }
+    const where = [{ '/livemode': true, '/account': 'acct_1' }]
     expect(find({ provider: 'acme', types: ['other'] }, { types: ['other'], where }, { types: ['*'], where })).toEqual([
       { differs: 'provider' },
       { differs: 'types' },
@@ -125,6 +125,6 @@ describe('prepareMismatches', () => {
   })
 
   it('finds none if one entry matches', () => {
-    expect(find({ types: ['other'] }, { types: ['invoice.*'], where: { '/livemode': false } })).toBeNull()
+    expect(find({ types: ['other'] }, { types: ['invoice.*'], where: [{ '/livemode': false }] })).toBeNull()
   })
 })

@@ -105,7 +105,7 @@ it('costs one search at a time while its handler is not configured', async () =>
 })
 
 it('goes by what the handler wanted at the request, whatever the process that runs it has read', async () => {
-  const wanted = { types: ['of.no.effect'], where: { '/a.b': 'c' } }
+  const wanted = { types: ['of.no.effect'], where: [{ '/a.b': 'c' }] }
   const bodies = ['{"a.b":"c","of":"sub_1"}', '{"a.b":"another"}'].map((text) => new Binary(Buffer.from(text)))
   const [stored, ...others] = bodies.map((raw) => sampleRecord({ raw }))
   const id = await startBackfill([stored!, ...others], { ...SEARCH, events: [wanted], orderBy: '/of' })

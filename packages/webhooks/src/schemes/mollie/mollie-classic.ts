@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '../../event.ts'
-import type { FoundEvent } from '../../events/event-reader.ts'
 import { toId } from '../../events/event-text.ts'
 import { readForm } from '../../events/form-body.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../../event.ts'
-import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText, toId } from '../../events/event-text.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'

@@ -1,6 +1,6 @@
 import { eventInvalid } from '../../errors.ts'
-import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { readItems } from '../../events/item-list.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { orderInMetadata } from '../../events/metadata.ts'

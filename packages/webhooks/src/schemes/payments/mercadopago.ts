@@ -1,7 +1,7 @@
 import { type Delivery, singleHeader } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
-import type { FoundEvent } from '../../events/event-reader.ts'
 import { isEventText, toId } from '../../events/event-text.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnits } from '../../events/money.ts'

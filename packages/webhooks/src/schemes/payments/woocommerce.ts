@@ -1,6 +1,7 @@
 import { singleHeader } from '../../delivery.ts'
-import { type FoundEvent, jsonReader } from '../../events/event-reader.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { eventInvalid } from '../../errors.ts'
-import type { FoundEvent } from '../../events/event-reader.ts'
+import type { FoundEvent } from '../../events/found-event.ts'
 import { readItems } from '../../events/item-list.ts'
 import { isObject, readJson } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'

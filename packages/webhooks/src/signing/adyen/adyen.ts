@@ -18,7 +18,7 @@ export const adyen: Signer = {
   writeEvent: (event) => writeEvents([event]),
   batch: { most: 250, writeEvents },
   sign: () => [],
-  seal: { seal, signedOffset } satisfies Seal,
+  seal: { seal, signedOffsets } satisfies Seal,
 }
 
 interface Item {
@@ -80,9 +80,11 @@ function textOf(item: Item): string {
     .join(':')
 }
 
-/** The last character of the first merchant account. */
-function signedOffset(body: Uint8Array): number {
-  const name = '"merchantAccountCode":"'
-  const begin = Buffer.from(body).indexOf(name)
-  return begin === -1 ? body.length >> 1 : body.indexOf(0x22, begin + name.length) - 1
+/** The last character of the merchant account of each item. */
+function signedOffsets(body: Uint8Array): number[] {
+  const text = Buffer.from(body).toString('latin1')
+  return Array.from(
+    text.matchAll(/"merchantAccountCode":"[^"]+(?=")/g),
+    ({ 0: found, index }) => index + found.length - 1,
+  )
 }
