@@ -77,7 +77,7 @@ describe('the options', () => {
     gocardless: [],
     hmac: [
       ...(['header', 'algorithm', 'encoding', 'prefix', 'separator', 'timestampPrefix', 'timestampHeader'] as const),
-      ...(['signedText', 'publicUrl', 'secretEncoding'] as const),
+      ...(['idHeader', 'signedText', 'publicUrl', 'secretEncoding'] as const),
     ],
     hook0: ['version'],
     lemonsqueezy: [],

@@ -78,8 +78,10 @@ interface GenericHmac extends WithEffects {
   readonly timestampPrefix?: string
   /** The name of the header with the signed time. Default: no time is signed. */
   readonly timestampHeader?: string
+  /** The name of the header with the id of the event, which `signedText` contains. Default: no id is signed. */
+  readonly idHeader?: string
   /**
-   * The signed text, with `{body}`, `{timestamp}`, `{url}` (`publicUrl`) and `{query}` (as received, with its question mark).
+   * The signed text, with `{body}`, `{timestamp}`, `{id}`, `{url}` (`publicUrl`) and `{query}` (as received, with its question mark).
    * Default: `{timestamp}.{body}` if there is a time, otherwise `{body}`.
    */
   readonly signedText?: string

@@ -2,12 +2,17 @@ import type { Delivery } from '../delivery.ts'
 import { couldContinueTime } from './could-continue-time.ts'
 import type { SignedParts } from './signature.ts'
 
-const PLACES = /(\{(?:body|timestamp|url|query)\})/
+const PLACES = /(\{(?:body|timestamp|url|query|id)\})/
 
 /** What a delivery fills in. */
 interface SignedValues extends Pick<Delivery, 'rawBody' | 'query'> {
   readonly timestamp: string
+  /** Empty if no id is signed. */
+  readonly id: string
 }
+
+/** An id in a header that is signed. */
+export const SIGNED_ID = /^[\w-]{1,255}$/
 
 /** The template in pieces: constant texts and places. */
 function piecesOf(template: string): string[] {
@@ -27,19 +32,25 @@ export function joinsTimeAndQuery(template: string): boolean {
   return /\{query\}\d*\{timestamp\}|\{timestamp\}\d*\{query\}/.test(template)
 }
 
+/** Whether a template has the id and the query, either of which could hold a part of the other. */
+export function joinsIdAndQuery(template: string): boolean {
+  return template.includes('{id}') && template.includes('{query}')
+}
+
 /**
  * Makes the signed parts of a delivery from a template; null if they could be split in another way, so that one signature
- * would fit two bodies, times or queries. The template is split once, and the body is never decoded.
+ * would fit two bodies, times, ids or queries. The template is split once, and the body is never decoded.
  */
 export function prepareSignedText(template: string, url: string): (values: SignedValues) => SignedParts | null {
   const pieces = piecesOf(template)
   const isAmbiguous = prepareAmbiguity(template)
   return (values) => {
     if (isAmbiguous(values)) return null
-    const { rawBody, query, timestamp } = values
+    const { rawBody, query, timestamp, id } = values
     const known = new Map<string, string | Uint8Array>([
       ['{body}', rawBody],
       ['{timestamp}', timestamp],
+      ['{id}', id],
       ['{url}', url],
       ['{query}', query === '' ? '' : `?${query}`],
     ])
@@ -52,11 +63,28 @@ function prepareAmbiguity(template: string): (values: SignedValues) => boolean {
   const isTimeBehind = /\{body\}\d*\{timestamp\}/.test(template)
   const at = template.indexOf('{query}')
   const isQueryBefore = at !== -1 && at < template.indexOf('{body}')
-  return ({ rawBody, query, timestamp }) => {
-    if (isTimeBefore && couldContinueTime(timestamp, rawBody)) return true
+  const isIdAmbiguous = prepareAmbiguityOfId(template)
+  return (values) => {
+    const { rawBody, query, timestamp } = values
+    if (isIdAmbiguous(values) || (isTimeBefore && couldContinueTime(timestamp, rawBody))) return true
     if (isTimeBehind && isDigit(rawBody.at(-1))) return true
     return at !== -1 && (!QUERY.test(query) || isOfQuery(rawBody.at(isQueryBefore ? 0 : -1)))
   }
+}
+
+/** Digits of a time could be those of the id, but for one in ISO 8601; and characters of the body, if these stand beside it. */
+function prepareAmbiguityOfId(template: string): (values: SignedValues) => boolean {
+  const isBesideTime = /\{id\}[\w-]*\{timestamp\}|\{timestamp\}[\w-]*\{id\}/.test(template)
+  const isBefore = /\{id\}[\w-]*\{body\}/.test(template)
+  const isBehind = /\{body\}[\w-]*\{id\}/.test(template)
+  return ({ rawBody, timestamp }) =>
+    (isBesideTime && /^\d+$/.test(timestamp)) ||
+    (isBefore && isOfId(rawBody.at(0))) ||
+    (isBehind && isOfId(rawBody.at(-1)))
+}
+
+function isOfId(byte: number | undefined): boolean {
+  return byte !== undefined && SIGNED_ID.test(String.fromCharCode(byte))
 }
 
 function isDigit(byte = 0): boolean {

@@ -51,8 +51,8 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
  */
 export function headerFamiliesOf(settings: Pick<ProviderSettings, 'scheme'>): readonly HeaderFamily[] {
   if (settings.scheme !== 'hmac') return families[settings.scheme] ?? []
-  const { header, timestampHeader } = settings as { readonly header?: string; readonly timestampHeader?: string }
-  return [[header, timestampHeader].filter((name) => name !== undefined)]
+  const { header, timestampHeader, idHeader } = settings as Readonly<Record<string, string | undefined>>
+  return [[header, timestampHeader, idHeader].filter((name) => name !== undefined)]
 }
 
 /** The schemes whose headers are all present, except those whose headers are a subset of another scheme's. */

@@ -109,6 +109,67 @@ describe('a sender’s signature is accepted', () => {
   })
 })
 
+/** Twitch EventSub (dev.twitch.tv/docs/eventsub/handling-webhook-events): id, time and body without anything between. */
+const TWITCH: Options = {
+  ...{ header: 'twitch-eventsub-message-signature', prefix: 'sha256=', signedText: '{id}{timestamp}{body}' },
+  ...{ idHeader: 'twitch-eventsub-message-id', timestampHeader: 'twitch-eventsub-message-timestamp' },
+  read: { type: '/subscription/type', object: '/subscription/id' },
+}
+const FOLLOW = '{"subscription":{"id":"f1c2","type":"channel.follow"},"event":{"user_id":"12"}}'
+
+function twitchHeaders(id: string, time: string, signed = id + time + FOLLOW): Headers {
+  return {
+    'twitch-eventsub-message-id': id,
+    'twitch-eventsub-message-timestamp': time,
+    'twitch-eventsub-message-signature': `sha256=${mac(signed)}`,
+  }
+}
+
+describe('an id in a signed header', () => {
+  it('is the id of the event', async () => {
+    const verifier = createVerifier(
+      { scheme: 'hmac', secrets: KEY, effects: [], header: '', ...TWITCH },
+      { now: () => NOW },
+    )
+    const id = 'e76c6bd4-55c9-4987-8304-da1588d8988b'
+    const headers = twitchHeaders(id, '2025-10-09T08:53:20.634234626Z')
+    expect(await verifier.verify({ rawBody: FOLLOW, headers })).toMatchObject({
+      outcome: 'verified',
+      events: [{ id, type: 'channel.follow', objectId: 'f1c2' }],
+    })
+  })
+
+  it.each<[situation: string, options: Options, headers: Headers, reason: string]>([
+    ['is missing', TWITCH, { ...twitchHeaders('e1', ISO), 'twitch-eventsub-message-id': '' }, 'header_malformed'],
+    ['is another', TWITCH, { ...twitchHeaders('e1', ISO), 'twitch-eventsub-message-id': 'e2' }, 'signature_mismatch'],
+    ['has other characters', TWITCH, twitchHeaders('e.1', ISO), 'header_malformed'],
+    ['has digits that could be those of the time', TWITCH, twitchHeaders('e1', SECONDS), 'signature_mismatch'],
+    [
+      'has characters that could be those of the body',
+      { ...TWITCH, signedText: '{timestamp}.{id}{body}' },
+      twitchHeaders('e1', ISO, `${ISO}.e1${FOLLOW}`.replace('e1{', 'e1x{')),
+      'signature_mismatch',
+    ],
+  ])('that %s is refused', async (_, options, headers, reason) => {
+    const body = headers['twitch-eventsub-message-id'] === 'e1' && options !== TWITCH ? `x${FOLLOW}` : FOLLOW
+    expect(await verify(options, headers, { body })).toBe(reason)
+  })
+
+  it('is accepted beside a time in seconds with a full stop between', async () => {
+    const signedText = '{id}.{timestamp}.{body}'
+    const headers = twitchHeaders('e1', SECONDS, `e1.${SECONDS}.${FOLLOW}`)
+    expect(await verify({ ...TWITCH, signedText }, headers, { body: FOLLOW })).toBe('verified')
+  })
+
+  it.each([
+    [{ ...TWITCH, signedText: '{timestamp}{body}' }, 'idHeader is set, signedText leaves {id} out'],
+    [{ signedText: '{id}.{body}' }, 'signedText names an id, idHeader is missing'],
+    [{ ...TWITCH, signedText: '{id}.{timestamp}.{query}.{body}' }, 'signedText cannot have both {id} and {query}'],
+  ])('needs settings that fit: %j', async (options, problem) => {
+    await expect(verify(options as Options, {})).rejects.toThrow(problem)
+  })
+})
+
 describe('a signature is refused', () => {
   it.each<[situation: string, options: Options, headers: Headers, reason: string]>([
     [

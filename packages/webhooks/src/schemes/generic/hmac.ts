@@ -3,11 +3,18 @@ import { type Delivery, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent, findStrictEvent } from '../../events/plain-event.ts'
+import type { Refusal } from '../../refusal.ts'
 import { type CommonSettings, headerName, publicUrl } from '../../settings/common-settings.ts'
 import { readBase64Key, readHexKey, readTextKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, MAX_CANDIDATES, resultOf } from '../../signatures/signature.ts'
 import { decodeAnyBase64, decodeAnyHex } from '../../signatures/signature-form.ts'
-import { isTemplate, joinsTimeAndQuery, prepareSignedText } from '../../signatures/signed-text.ts'
+import {
+  isTemplate,
+  joinsIdAndQuery,
+  joinsTimeAndQuery,
+  prepareSignedText,
+  SIGNED_ID,
+} from '../../signatures/signed-text.ts'
 import { toMilliseconds } from '../../signatures/time-forms.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
@@ -20,11 +27,13 @@ const shape = {
   separator: z.enum([',', ';', ' ']).optional(),
   timestampPrefix: z.string().max(64).optional(),
   timestampHeader: headerName.optional(),
+  idHeader: headerName.optional(),
   signedText: z
     .string()
     .max(4_096)
     .refine(isTemplate, {
-      error: 'must contain {body} once, and may contain {timestamp}, {url} and {query} once each, but no other braces',
+      error:
+        'must contain {body} once, and may contain {timestamp}, {id}, {url} and {query} once each, but no other braces',
     })
     .optional(),
   publicUrl: publicUrl.optional(),
@@ -35,48 +44,51 @@ type Settings = z.output<z.ZodObject<typeof shape>> & CommonSettings
 
 /**
  * The generic scheme: HMACs in one header, alone or as the items of a list, over the body or over a text made of the body, a
- * time, the URL and the query. Its settings can describe every plain HMAC scheme. What cannot be mistaken needs no setting:
+ * time, an id, the URL and the query. Its settings can describe every plain HMAC scheme. What cannot be mistaken needs no setting:
  * the case of hexadecimal digits, the padding and alphabet of base64, blanks behind a separator, and the form of a time.
  * Without a timestamp a captured delivery stays valid forever, and only the stored event ids protect against it.
  */
 export const genericHmac = defineScheme('hmac', shape, {
-  problemsOf: (settings) => [...problemsOfList(settings), ...problemsOfText(settings)],
+  problemsOf: (settings) => [...problemsOfList(settings), ...problemsOfText(settings), ...problemsOfId(settings)],
   readKey(text, { secretEncoding: encoding }) {
     if (encoding === 'hex') return readHexKey(text)
     return encoding === 'base64' ? readBase64Key(text) : readTextKey(text)
   },
-  signedHeaders: ({ header, timestampHeader }) =>
-    timestampHeader === undefined ? [header] : [header, timestampHeader],
+  signedHeaders: ({ header, timestampHeader, idHeader }) =>
+    [header, timestampHeader, idHeader].filter((name) => name !== undefined),
   usesQuery: ({ signedText }) => signedText?.includes('{query}') === true,
   redelivery: UNDOCUMENTED,
   permits: EFFECTS_UNKNOWN,
   refusesUnreadable: ({ read }) => read?.type === undefined,
   signsTime,
   prepare(settings, secrets): CheckSignature {
-    const { algorithm, header, toleranceSeconds } = settings
+    const { algorithm, header } = settings
     const readSignatures = prepareSignatures(settings)
-    const readTimestamp = prepareTimestamp(settings)
+    const readNamed = prepareNamed(settings)
     const partsOf = prepareSignedText(templateOf(settings), settings.publicUrl ?? '')
     return ({ rawHeaders, rawBody, query }, now): CheckResult => {
       const value = singleHeader(rawHeaders, header)
       if (value === null) return { refused: 'header_missing' }
       const items = itemsOf(value, settings)
-      const timestamp = readTimestamp(rawHeaders, items)
-      if (typeof timestamp !== 'string') return timestamp
-      if (signsTime(settings) && !isNear(timestamp, toleranceSeconds, now))
-        return { refused: 'timestamp_outside_window' }
+      const named = readNamed(rawHeaders, items, now)
+      if ('refused' in named) return named
       const signatures = readSignatures(items)
       if (signatures.length === 0) return { refused: 'header_malformed' }
-      const parts = partsOf({ rawBody, query, timestamp })
+      const parts = partsOf({ rawBody, query, ...named })
       if (parts === null) return { refused: 'signature_mismatch' }
-      return resultOf(findSigner(secrets, signatures, { now, macOf: (key) => hmac(algorithm, key, parts) }))
+      const secretId = findSigner(secrets, signatures, { now, macOf: (key) => hmac(algorithm, key, parts) })
+      return secretId === null || named.id === '' ? resultOf(secretId) : { secretId, signedId: named.id }
     }
   },
   prepareReader: (settings) => (settings.read?.type === undefined ? readAgreed : readMapped)(settings),
 })
 
-const readAgreed = jsonReader({}, findStrictEvent)
-const readMapped = jsonReader({}, (body) => findPlainEvent(body))
+const readAgreed = jsonReader({}, (body, _, { signedId: id }) =>
+  findStrictEvent(id === undefined ? body : { ...body, id }),
+)
+const readMapped = jsonReader({}, (body, _, { signedId: id }) =>
+  findPlainEvent(id === undefined ? body : { ...body, id }),
+)
 
 function problemsOfList({ separator, prefix, timestampPrefix, timestampHeader }: Settings): string[] {
   const problems: string[] = []
@@ -111,6 +123,18 @@ function problemsOfText(settings: Settings): string[] {
   return problems
 }
 
+function problemsOfId({ signedText = '', idHeader }: Settings): string[] {
+  const problems: string[] = []
+  if (signedText.includes('{id}') !== (idHeader !== undefined))
+    problems.push(
+      idHeader === undefined
+        ? 'signedText names an id, idHeader is missing'
+        : 'idHeader is set, signedText leaves {id} out',
+    )
+  if (joinsIdAndQuery(signedText)) problems.push('signedText cannot have both {id} and {query}')
+  return problems
+}
+
 function signsTime({ timestampHeader, timestampPrefix }: Settings): boolean {
   return timestampHeader !== undefined || timestampPrefix !== undefined
 }
@@ -124,7 +148,26 @@ function itemsOf(value: string, { separator }: Settings): readonly string[] {
   return separator === undefined ? [value] : value.split(separator).map((item) => item.replace(/^ +/, ''))
 }
 
-type ReadTimestamp = (rawHeaders: Delivery['rawHeaders'], items: readonly string[]) => string | CheckResult
+/** What the headers name besides the signature; a text is empty if it is not signed. */
+type Named = { readonly timestamp: string; readonly id: string } | Refused
+
+function prepareNamed(
+  settings: Settings,
+): (rawHeaders: Delivery['rawHeaders'], items: readonly string[], now: number) => Named {
+  const readTimestamp = prepareTimestamp(settings)
+  const readId = prepareId(settings)
+  return (rawHeaders, items, now) => {
+    const timestamp = readTimestamp(rawHeaders, items)
+    if (typeof timestamp !== 'string') return timestamp
+    if (signsTime(settings) && !isNear(timestamp, settings.toleranceSeconds, now))
+      return { refused: 'timestamp_outside_window' }
+    const id = readId(rawHeaders)
+    return typeof id === 'string' ? { timestamp, id } : id
+  }
+}
+
+type Refused = { readonly refused: Refusal }
+type ReadTimestamp = (rawHeaders: Delivery['rawHeaders'], items: readonly string[]) => string | Refused
 
 /** Finds the text of the time; it is empty if none is signed. */
 function prepareTimestamp({ timestampHeader, timestampPrefix }: Settings): ReadTimestamp {
@@ -136,6 +179,16 @@ function prepareTimestamp({ timestampHeader, timestampPrefix }: Settings): ReadT
     const [time, ...more] = items.filter((item) => item.startsWith(timestampPrefix))
     if (time === undefined || more.length > 0) return { refused: 'header_malformed' }
     return time.slice(timestampPrefix.length)
+  }
+}
+
+/** Finds the text of the id; it is empty if none is signed. */
+function prepareId({ idHeader }: Settings): (rawHeaders: Delivery['rawHeaders']) => string | Refused {
+  if (idHeader === undefined) return () => ''
+  return (rawHeaders) => {
+    const id = singleHeader(rawHeaders, idHeader)
+    if (id === null) return { refused: 'header_missing' }
+    return SIGNED_ID.test(id) ? id : { refused: 'header_malformed' }
   }
 }
 

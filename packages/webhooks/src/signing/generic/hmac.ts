@@ -26,34 +26,29 @@ export const hmac: Signer = {
   types: plainTypes,
   settings: [
     ...['header', 'algorithm', 'encoding', 'prefix', 'separator', 'timestampPrefix', 'timestampHeader', 'signedText'],
-    ...['publicUrl', 'secretEncoding'],
+    ...['idHeader', 'publicUrl', 'secretEncoding'],
   ],
   writeEvent: writePlainEvent,
   sign: signHmac,
 }
 
-function signHmac({ body, secret, now, settings }: SigningRequest): HeaderLine[] {
+function signHmac({ body, secret, now, settings, eventId: id = 'simulated' }: SigningRequest): HeaderLine[] {
   const header = readTextSetting(settings, 'header')
   if (!header) throw new SigningError('The setting header is missing: the name of the signature header')
   const timestampHeader = readTextSetting(settings, 'timestampHeader')
   const item = readTimeItem(settings)
   const timestamp = toSeconds(now)
   const mac = createHmac(readChoice(settings, 'algorithm', algorithms) ?? 'sha256', readKey(secret, settings))
-  const values = {
-    '{body}': body,
-    '{timestamp}': timestamp,
-    '{query}': '',
-    '{url}': readTextSetting(settings, 'publicUrl'),
-  }
-  for (const part of splitTemplate(readSignedText(settings, timestampHeader !== undefined || item !== null))) {
-    const value = part in values ? values[part as keyof typeof values] : part
-    if (value === undefined) throw new SigningError('The setting publicUrl is missing: signedText contains {url}')
-    mac.update(value)
-  }
+  const template = readSignedText(settings, timestampHeader !== undefined || item !== null)
+  const values = { body, timestamp, id, query: '', url: readTextSetting(settings, 'publicUrl') }
+  for (const part of partsOf(template, values)) mac.update(part)
   const signature = mac.digest(readChoice(settings, 'encoding', encodings) ?? 'hex')
   const time = item === null ? '' : `${item.prefix}${timestamp}${item.separator}`
-  const line: HeaderLine = [header, `${time}${readTextSetting(settings, 'prefix') ?? ''}${signature}`]
-  return timestampHeader ? [line, [timestampHeader, timestamp]] : [line]
+  const named = [
+    [timestampHeader, timestamp],
+    [readTextSetting(settings, 'idHeader'), id],
+  ].filter((line): line is [string, string] => line[0] !== undefined)
+  return [[header, `${time}${readTextSetting(settings, 'prefix') ?? ''}${signature}`], ...named]
 }
 
 /** How the time stands in the header of the signature; null if it does not. */
@@ -73,8 +68,16 @@ function readSignedText(settings: SigningSettings | undefined, hasTime: boolean)
   return signedText
 }
 
-function splitTemplate(template: string): string[] {
-  return template.split(/(\{(?:body|timestamp|url|query)\})/)
+function partsOf(
+  template: string,
+  values: Readonly<Record<string, string | Uint8Array | undefined>>,
+): (string | Uint8Array)[] {
+  return template.split(/(\{(?:body|timestamp|url|query|id)\})/).map((part) => {
+    if (!part.startsWith('{')) return part
+    const value = values[part.slice(1, -1)]
+    if (value === undefined) throw new SigningError('The setting publicUrl is missing: signedText contains {url}')
+    return value
+  })
 }
 
 function readKey(secret: string, settings: SigningSettings | undefined): Buffer {
