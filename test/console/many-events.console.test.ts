@@ -38,7 +38,7 @@ it('rows stay in their place while somebody reads further down, and newer events
   const oldest = page.getByRole('link', { name: `evt_${EVENTS - 100}`, exact: true })
   await oldest.waitFor()
   await console.system.events.insertOne(sampleRecord({ eventId: 'evt_newer' }))
-  await visit.click(page.getByRole('button', { name: 'Show 1 newer event' }))
+  await visit.clickUnscrolled(page.getByRole('button', { name: 'Show 1 newer event' }))
   await page.getByRole('link', { name: 'evt_newer', exact: true }).waitFor()
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })

@@ -422,6 +422,8 @@ Accepted by paystack (hmac), secret 1
 read.type at /event: "charge.success"
 read.order at /data/order: nothing
 events of charge.success, where at /data/status: "pending"
+No effect on an order: its type is not mapped to a payment (type_unhandled)
+  If it is one, map its type in \`events\` of the provider, then replay it
 `,
     })
   })
