@@ -1,12 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { ORDERS } from './orders/stored/order-document.ts'
+import { fulfilmentSchema } from './settings.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 
@@ -64,6 +68,23 @@ describe('fulfilment as a process', () => {
     expect(await process.exited).toEqual([78, null])
     expect(process.output()).toMatch(/MONGODB_URI must .*\n.*RECEIPT_SINK must /)
     expect(process.output()).not.toMatch(/canary/)
+  })
+
+  it('names each setting that a file has, by the variable that was set', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-blank-'))
+    await using _removed = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+    await writeFile(join(folder, 'blank'), ' ')
+    const names = Object.keys(fulfilmentSchema.shape)
+    const env = names.flatMap((name) => [
+      [name, ''],
+      [`${name}_FILE`, join(folder, 'blank')],
+    ])
+    await using process = await run(Object.fromEntries(env))
+    expect(await process.exited).toEqual([78, null])
+    const named = new Set(process.output().match(/\b[A-Z][A-Z0-9_]+\b/g))
+    expect(names.filter((name) => named.has(name))).toEqual([])
+    // It is read only if receipts are sent by mail.
+    expect(names.filter((name) => !named.has(`${name}_FILE`))).toEqual(['RECEIPT_FROM'])
   })
 
   it('exits with 78 when an index has another shape', async () => {

@@ -22,6 +22,7 @@ export async function runFulfilment({ env, fetch, recording }: FulfilmentProcess
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
   await runService({
+    env,
     logger,
     async start(lifecycle) {
       // Callers give up after 10 s. Two runs of one request would be harmless, because the key has reserved the order
@@ -39,7 +40,7 @@ function readOrRefuse(env: NodeJS.ProcessEnv): FulfilmentSettings {
   try {
     return readFulfilmentSettings(env)
   } catch (error) {
-    if (error instanceof SettingsError) refuseToStart(error)
+    if (error instanceof SettingsError) refuseToStart(error, env)
     throw error
   }
 }

@@ -44,6 +44,7 @@ export async function runGateway({ env, fetch, recording, limits }: GatewayProce
   if (chosen !== null) logger.info(chosen, 'workers.chosen')
   const count = chosen?.workers ?? 1
   await runService({
+    env,
     logger,
     start: (lifecycle) => (count > 1 ? superviseMany({ ...deps, count }, lifecycle) : startOne(deps, lifecycle)),
   })
@@ -76,7 +77,7 @@ function readOrRefuse(env: NodeJS.ProcessEnv): GatewaySettings {
   try {
     return readGatewaySettings(env)
   } catch (error) {
-    if (error instanceof SettingsError) refuseToStart(error)
+    if (error instanceof SettingsError) refuseToStart(error, env)
     throw error
   }
 }

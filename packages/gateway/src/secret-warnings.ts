@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isWeakSecret } from '@oncehook/kernel/secret-strength'
-import { readSetting } from '@oncehook/kernel/settings'
+import { nameAsSet, readSetting } from '@oncehook/kernel/settings'
 import { readTextSource, textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 
@@ -30,9 +30,10 @@ export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
   const byText = Map.groupBy(secrets, ({ text }) => hash('sha256', text.replace(/^whsec_/, '')))
   const shared = [...byText.values()].filter((places) => places.length > 1)
   const weak = [...service, ...tokens].filter(({ text }) => !text.includes('-----BEGIN') && isWeakSecret(text))
+  const placesOf = (found: readonly Found[]): string[] => found.map(({ place }) => nameAsSet(place, env))
   return [
-    ...shared.map((found): SecretWarning => ({ event: 'secret.shared', places: found.map(({ place }) => place) })),
-    ...weak.map(({ place }): SecretWarning => ({ event: 'secret.weak', places: [place] })),
+    ...shared.map((found): SecretWarning => ({ event: 'secret.shared', places: placesOf(found) })),
+    ...weak.map((found): SecretWarning => ({ event: 'secret.weak', places: placesOf([found]) })),
   ]
 }
 

@@ -27,7 +27,7 @@ export function createEncryptionKeysSource(env: NodeJS.ProcessEnv): FileSource<E
       const { ENCRYPTION_KEYS: json } = readSettings(z.object(encryptionKeySettings), env)
       return json === undefined ? null : readKeys(json, { readFile, readEnv: (name) => env[name] })
     },
-    [env.ENCRYPTION_KEYS_FILE],
+    { env, names: ['ENCRYPTION_KEYS'] },
   )
 }
 

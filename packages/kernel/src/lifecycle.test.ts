@@ -27,7 +27,7 @@ function runningService(start: string) {
     import { SettingsError } from './settings.ts'
     const logger = createLogger({ service: 'test', level: 'trace' })
     setTimeout(() => process.exit(99), 10_000)
-    await runService({ logger, async start(lifecycle) {
+    await runService({ env: process.env, logger, async start(lifecycle) {
       const stage = (name, stop = () => {}, withinMs = 2_000) => lifecycle.onStop({ name, stop, withinMs })
       ${start}
       logger.info({}, 'ready')

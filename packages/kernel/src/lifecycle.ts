@@ -1,5 +1,5 @@
 import type { Logger } from './logger.ts'
-import { EXIT_CONFIG, SettingsError } from './settings.ts'
+import { EXIT_CONFIG, nameAsSet, SettingsError } from './settings.ts'
 import { leaveSignals, STOP_SIGNALS } from './stop-signals.ts'
 import { TIMED_OUT, withTimeout } from './with-timeout.ts'
 
@@ -73,6 +73,7 @@ async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | 
 
 /** Dependencies of `runService`. */
 export interface ServiceProcess {
+  readonly env: NodeJS.ProcessEnv
   readonly logger: Logger
   /** Starts the service and adds a shutdown stage for each part it starts. */
   readonly start: (lifecycle: Lifecycle) => Promise<void>
@@ -84,7 +85,7 @@ export interface ServiceProcess {
  * the process, because start-up performs recovery. A second signal has no effect: signalling both a process group and
  * its members sends two, and every stage has a time limit.
  */
-export async function runService({ logger, start }: ServiceProcess): Promise<void> {
+export async function runService({ env, logger, start }: ServiceProcess): Promise<void> {
   const lifecycle = new Lifecycle(logger)
   let stopping = false
   const end = (signal: string): void => {
@@ -108,14 +109,14 @@ export async function runService({ logger, start }: ServiceProcess): Promise<voi
     await start(lifecycle)
   } catch (error) {
     await lifecycle.stop()
-    if (error instanceof SettingsError) refuseToStart(error)
+    if (error instanceof SettingsError) refuseToStart(error, env)
     logger.fatal({ error }, 'service.start-failed')
     process.exit(1)
   }
 }
 
 /** Prints each problem on a line of standard error and exits with the status for invalid settings. */
-export function refuseToStart(error: SettingsError): never {
-  for (const problem of error.problems) process.stderr.write(`oncehook: ${problem}\n`)
+export function refuseToStart(error: SettingsError, env: NodeJS.ProcessEnv): never {
+  for (const problem of error.problems) process.stderr.write(`oncehook: ${nameAsSet(problem, env)}\n`)
   process.exit(EXIT_CONFIG)
 }

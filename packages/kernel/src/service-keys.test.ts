@@ -101,7 +101,7 @@ describe('the keys of service tokens', () => {
     expect(lines).toMatchObject([
       { msg: 'service-keys.changed', keys: 2 },
       { msg: 'service-keys.changed', keys: 2 },
-      { msg: 'service-keys.refused', problems: ['SERVICE_TOKEN_SECRETS.0 is shorter than 32 characters'] },
+      { msg: 'service-keys.refused', problems: ['SERVICE_TOKEN_SECRETS_FILE.0 is shorter than 32 characters'] },
     ])
     expect(JSON.stringify(lines)).not.toContain('canary')
   })

@@ -29,7 +29,7 @@ export const serviceKeySettings = {
  * they name.
  */
 export function createServiceKeysSource(env: NodeJS.ProcessEnv, use: KeyUse): FileSource<readonly ServiceKey[]> {
-  const own = [env.SERVICE_TOKEN_SECRET_FILE, env.SERVICE_TOKEN_SECRETS_FILE]
+  const own = { env, names: Object.keys(serviceKeySettings) }
   return createFileSource((readFile) => {
     const { SERVICE_TOKEN_SECRET: one, SERVICE_TOKEN_SECRETS: list } = readSettings(z.object(serviceKeySettings), env)
     if (one !== undefined && list !== undefined) {

@@ -11,6 +11,7 @@ import {
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
+  nameAsSet,
   portSetting,
   readSettings,
   SettingsError,
@@ -236,5 +237,28 @@ describe('mongoUriSetting', () => {
 
   it.each(['', 'mongodb://', 'mongodb:/x', 'MONGODB_URI=mongodb://x', 'localhost:27017'])('refuses %j', (text) => {
     expect(problemsOf({ MONGODB_URI: text }, one)).toEqual(['MONGODB_URI must begin with mongodb:// or mongodb+srv://'])
+  })
+})
+
+describe('nameAsSet', () => {
+  it.each([
+    ['KEYS.b is the same as KEYS.a', { KEYS_FILE: 'f' }, 'KEYS_FILE.b is the same as KEYS_FILE.a'],
+    ['KEYS is empty', { KEYS: 'x' }, 'KEYS is empty'],
+    ['KEYS is empty', { KEYS: '', KEYS_FILE: 'f' }, 'KEYS_FILE is empty'],
+    ['KEYS is not set', { KEYS_FILE: '' }, 'KEYS is not set'],
+    [
+      'KEYS is set twice: as KEYS and by KEYS_FILE',
+      { KEYS: 'x', KEYS_FILE: 'f' },
+      'KEYS is set twice: as KEYS and by KEYS_FILE',
+    ],
+    ['KEYS_FILE cannot be read (ENOENT)', { KEYS_FILE: 'f' }, 'KEYS_FILE cannot be read (ENOENT)'],
+    [
+      'TLS_CERT and TLS_KEY do not match',
+      { TLS_KEY_FILE: 'f', TLS_CERT: 'x' },
+      'TLS_CERT and TLS_KEY_FILE do not match',
+    ],
+    ['MORE_KEYS has a key', { KEYS_FILE: 'f' }, 'MORE_KEYS has a key'],
+  ])('names what was set: %s', (problem, env, expected) => {
+    expect(nameAsSet(problem, env)).toBe(expected)
   })
 })

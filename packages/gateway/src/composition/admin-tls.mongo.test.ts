@@ -54,7 +54,7 @@ it('ADMIN_TLS_*: the private listener accepts only https, and uses a renewed cer
   const linesOf = (msg: string) => gateway.logs.filter((line) => line.msg === msg)
   const has = (msg: string, members: object) =>
     expect.poll(() => linesOf(msg)).toContainEqual(expect.objectContaining(members))
-  const problems = ['ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT']
+  const problems = ['ADMIN_TLS_KEY_FILE is not the key of ADMIN_TLS_CERT_FILE']
   await has('tls.refused', { settings: 'ADMIN_TLS', problems })
   expect((await ask(gateway.adminUrl, '/livez')).name).toBe('first')
   await write(second)

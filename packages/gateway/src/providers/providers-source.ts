@@ -21,7 +21,7 @@ export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOpt
   const readEnv = (name: string): string | undefined => env[name]
   const source = createFileSource(
     (readFile) => readProviders(readText(), { readEnv, readFile, maxBytes, toleranceSeconds }),
-    [env.PROVIDERS_FILE],
+    { env, names: ['PROVIDERS'] },
   )
   return {
     ...source,

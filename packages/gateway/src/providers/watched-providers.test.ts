@@ -63,7 +63,7 @@ describe('watchProviders', () => {
     expect(lines).toMatchObject([
       { msg: 'providers.changed' },
       { msg: 'providers.changed' },
-      { msg: 'providers.refused', problems: [expect.stringMatching(/^PROVIDERS\.acme\.fetch\.token must be/)] },
+      { msg: 'providers.refused', problems: [expect.stringMatching(/^PROVIDERS_FILE\.acme\.fetch\.token must be/)] },
     ])
   })
 
@@ -76,7 +76,7 @@ describe('watchProviders', () => {
     watched.check()
     expect(names()).toEqual(['acme'])
     expect(lines).toMatchObject([
-      { level: 'error', msg: 'providers.refused', problems: ['PROVIDERS is not valid JSON'] },
+      { level: 'error', msg: 'providers.refused', problems: ['PROVIDERS_FILE is not valid JSON'] },
       { level: 'error', msg: 'providers.refused', problems: [expect.stringContaining('shorter than 16 bytes')] },
     ])
     expect(JSON.stringify(lines)).not.toContain('the secret')

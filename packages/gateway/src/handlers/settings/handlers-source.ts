@@ -15,7 +15,7 @@ export function createHandlersSource(env: NodeJS.ProcessEnv): HandlersSource {
   const source = createFileSource<Handlers>(
     (readFile) =>
       isSet ? readHandlers(readSetting('HANDLERS', textSetting(), env), { readEnv, readFile }) : new Map(),
-    [env.HANDLERS_FILE],
+    { env, names: ['HANDLERS'] },
   )
   return { ...source, isSet }
 }

@@ -84,7 +84,7 @@ describe('an operator', () => {
     const refused = system.gateway.logs.find(({ msg }) => msg === 'encryption-keys.refused')
     expect(refused).toMatchObject({
       level: 'error',
-      problems: [expect.stringMatching(/^ENCRYPTION_KEYS.second is not/)],
+      problems: [expect.stringMatching(/^ENCRYPTION_KEYS_FILE.second is not/)],
     })
     expect(JSON.stringify(refused)).not.toContain('canary')
     expect((await events.get.query({ id, body: true })).notReadable).toBeNull()

@@ -101,9 +101,9 @@ function createTextsSource<T>(
   check: (texts: Texts) => T,
 ): FileSource<T> {
   const schema = z.object(Object.fromEntries(names.map((name) => [name, textSetting().optional()])))
-  const files = names.map((name) => env[`${name}_FILE`])
-  return createFileSource(() => {
+  const read = (): T => {
     const texts = readSettings(schema, env)
     return check(names.map((name) => texts[name]))
-  }, files)
+  }
+  return createFileSource(read, { env, names })
 }
