@@ -4,7 +4,6 @@ import { toUnitsOf } from '@oncehook/webhooks/signing/provider-units'
 import { describe, expect, it } from 'vitest'
 import { minorUnits } from '../packages/webhooks/src/events/money.ts'
 import { minorUnitsOfAdyen } from '../packages/webhooks/src/schemes/adyen/adyen-money.ts'
-import { minorUnitsOfCheckout } from '../packages/webhooks/src/schemes/payments/checkout.ts'
 import { isoUnitsOfStripe } from '../packages/webhooks/src/schemes/payments/stripe-money.ts'
 
 // Its digits show every number of decimals from none to four, and each provider can express it in its units.
@@ -37,7 +36,6 @@ describe('the minor unit of each currency of an order is that of ISO 4217', () =
 
   it.each([
     ['Adyen', minorUnitsOfAdyen],
-    ['Checkout.com', minorUnitsOfCheckout],
     ['Stripe', isoUnitsOfStripe],
   ] as const)('after the way through the units of %s', (provider, read) => {
     const back = (currency: string) => read(toUnitsOf(provider, UNITS, currency), currency)

@@ -4,9 +4,14 @@ import { readProviders } from '@oncehook/gateway/providers/read-providers'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
+import { PAYMENT_PRESETS } from '../packages/webhooks/src/presets/payments.ts'
+import type { Preset } from '../packages/webhooks/src/presets/preset.ts'
+import { SERVICE_PRESETS } from '../packages/webhooks/src/presets/services.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const text = readFileSync(join(repository, 'docs/providers.md'), 'utf8')
+
+const PRESETS: readonly Preset[] = [...PAYMENT_PRESETS, ...SERVICE_PRESETS]
 
 interface Section {
   readonly scheme: string
@@ -35,8 +40,10 @@ function namesOf({ body }: Section, part: string): string[] {
   return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
 }
 
-/** The provider's types that a scheme's file maps to one of ours. */
+/** The provider's types that a preset, or the file of a scheme, maps to one of ours. */
 function mappedBy(scheme: string, ours: string): string[] {
+  const preset = PRESETS.find(({ name }) => name === scheme)
+  if (preset !== undefined) return typesOf(preset, ours)
   const [file] = globSync(`packages/webhooks/src/schemes/*/${scheme}.ts`, { cwd: repository })
   if (file === undefined) throw new Error(`There is no file of ${scheme}`)
   const source = readFileSync(join(repository, file), 'utf8')
@@ -44,6 +51,11 @@ function mappedBy(scheme: string, ours: string): string[] {
     .filter(([, , , type]) => type === ours)
     .map(([, quoted, bare]) => quoted ?? bare ?? '')
     .toSorted()
+}
+
+function typesOf({ types }: Preset, ours: string): string[] {
+  const names = Object.entries(types).filter(([, is]) => (typeof is === 'string' ? is : is.is) === ours)
+  return names.map(([name]) => name).toSorted()
 }
 
 describe('docs/providers.md', () => {

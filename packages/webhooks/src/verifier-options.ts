@@ -100,41 +100,44 @@ interface Paypal extends WithSecrets {
   readonly sandbox?: boolean
 }
 
+/** The schemes whose only own option is the secret. */
+type PlainScheme =
+  | 'adyen'
+  | 'adyen-platform'
+  | 'cashfree'
+  | 'checkout'
+  | 'discord'
+  | 'fusionauth'
+  | 'github'
+  | 'gocardless'
+  | 'lemonsqueezy'
+  | 'mollie'
+  | 'paddle'
+  | 'razorpay'
+  | 'sendgrid'
+  | 'shopify'
+  | 'slack'
+  | 'woocommerce'
+  | 'x'
+  | 'zoom'
+
 /** The options of each scheme, in addition to the common ones. */
-export interface SchemeOptions {
-  readonly adyen: WithSecrets
-  readonly 'adyen-platform': WithSecrets
-  readonly cashfree: WithSecrets
-  readonly checkout: WithSecrets
-  readonly discord: WithSecrets
+export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>> {
   readonly flutterwave: WithFetch
-  readonly fusionauth: WithSecrets
-  readonly github: WithSecrets
   /** `fetch` is required if the secret is a plaintext token, not a signing token (`whsec_`). */
   readonly gitlab: WithSecrets & Partial<Pick<WithFetch, 'fetch'>>
-  readonly gocardless: WithSecrets
   readonly hmac: GenericHmac
   /** Accepts both versions unless `version` is set. */
   readonly hook0: WithEffects & { readonly version?: 'v0' | 'v1' }
-  readonly lemonsqueezy: WithSecrets
   readonly mercadopago: WithFetch
-  readonly mollie: WithSecrets
   readonly 'mollie-classic': WithoutSecrets & Pick<WithFetch, 'fetch'>
-  readonly paddle: WithSecrets
   readonly paypal: Paypal
-  readonly razorpay: WithSecrets
-  readonly sendgrid: WithSecrets
-  readonly shopify: WithSecrets
-  readonly slack: WithSecrets
   readonly square: WithPublicUrl
   /** `shape: 'standard'` reads the body as the specification defines it, instead of `{id, type, data: {object: {id}}}`. */
   readonly 'standard-webhooks': WithEffects & { readonly shape?: 'standard' }
   /** Live events count; with `testMode`, test events count instead. */
   readonly stripe: WithSecrets & { readonly testMode?: boolean }
   readonly twilio: WithPublicUrl
-  readonly woocommerce: WithSecrets
-  readonly x: WithSecrets
-  readonly zoom: WithSecrets
 }
 
 /** The names of the schemes. */

@@ -95,7 +95,7 @@ function meaningOf(
   const { withheld, unpaid } = found
   const type = typeOf(found, document, rules)
   if (unpaid === undefined || type !== 'payment.succeeded' || !isEventText(found.type)) return { type, withheld }
-  const counted = nameBySettings(rules, `${found.type}.${unpaid}`, document)
+  const counted = nameIn(rules.events, `${found.type}.${unpaid}`, document)
   return counted === undefined ? { type: found.type, withheld: 'not_paid' } : { type: counted, withheld }
 }
 
@@ -105,22 +105,17 @@ function meaningOf(
  */
 function typeOf({ type, status, types }: FoundEvent, document: unknown, rules: EventRules): string | undefined {
   if (!isEventText(type)) return undefined
-  const ours = (name: string) => nameBySettings(rules, name, document) ?? ownName(types ?? rules.types, name)
+  const ours = (name: string) => nameIn(rules.events, name, document) ?? nameIn(types ?? rules.types, name, document)
   if (!isEventText(status)) return ours(type) ?? type
   const whole = `${type}.${status}`
   return ours(whole) ?? ours(type) ?? (isEventText(whole) ? whole : undefined)
 }
 
-/** What the settings say of a type. If they say it only of other documents, it keeps its name. */
-function nameBySettings({ events = {} }: EventRules, name: string, document: unknown): string | undefined {
-  const meaning = ownName(events, name)
+/** What a type means. If it means something only in other documents, it keeps its name. Safe for names that a sender chooses. */
+function nameIn(names: TypeNames = {}, name: string, document: unknown): string | undefined {
+  const meaning = Object.hasOwn(names, name) ? names[name] : undefined
   if (meaning === undefined || typeof meaning === 'string') return meaning
   return meets(document, meaning.where) ? meaning.is : name
-}
-
-/** Safe for names that a sender chooses. */
-function ownName<Value>(names: Readonly<Record<string, Value>>, name: string): Value | undefined {
-  return Object.hasOwn(names, name) ? names[name] : undefined
 }
 
 function amountOf(amount: Amount): Pick<PaymentFacts, 'amount' | 'unreadable'> {

@@ -1,10 +1,10 @@
 import type { PaymentFacts } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
-import type { Mapping } from './mapping.ts'
+import type { Mapping, Meaning } from './mapping.ts'
 import { minorUnits, minorUnitsOfText } from './money.ts'
 
-/** The provider's names of types, with or without the status, and ours. */
-export type TypeNames = Readonly<Record<string, string>>
+/** The provider's names of types, with or without the status, and what they mean. */
+export type TypeNames = Readonly<Record<string, Meaning>>
 
 /** Minor units; null if the amount is invalid, undefined if there is none. */
 export type Amount = number | null | undefined

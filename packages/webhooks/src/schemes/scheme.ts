@@ -73,6 +73,8 @@ export interface SchemeParts<Settings> {
   readonly readKey: (text: string, settings: Settings) => ReadKey
   /** The headers that the check and the reader use, in lower case. They are stored, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
+  /** Of a preset: the headers of its signature that belong together, in lower case; one of these families must be complete. */
+  readonly headerFamilies?: readonly (readonly string[])[]
   /** More headers that the signature of this delivery covers, in lower case. They are stored too. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** The header that contains the secret itself, in lower case. A signature made with it is stored instead. */

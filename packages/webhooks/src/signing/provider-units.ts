@@ -4,8 +4,6 @@ import { SigningError } from './signer.ts'
 const FACTORS = {
   /** docs.adyen.com/development-resources/currency-codes */
   Adyen: { CLP: 100, CVE: 1 / 100, IDR: 1 / 100, ISK: 100 },
-  /** checkout.com/docs/payments/accept-payments/format-the-amount-value */
-  'Checkout.com': { CLF: 1 / 100, CLP: 100, UYI: 100, UYW: 1 / 100 },
   /** docs.stripe.com/currencies#special-cases */
   Stripe: { ISK: 100, MGA: 1 / 100, UGX: 100 },
 } as const satisfies Record<string, Readonly<Record<string, number>>>

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '@oncehook/webhooks/providers'
+import { type ProviderSettings, SCHEMES } from '@oncehook/webhooks/providers'
 
 /** Headers that belong together, in lower case. */
 export type HeaderFamily = readonly string[]
@@ -11,8 +11,6 @@ const standard: readonly HeaderFamily[] = [
 const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
   'standard-webhooks': standard,
   'adyen-platform': [['hmacsignature']],
-  cashfree: [['x-webhook-signature', 'x-webhook-timestamp']],
-  checkout: [['cko-signature']],
   discord: [['x-signature-ed25519', 'x-signature-timestamp']],
   flutterwave: [['verif-hash']],
   fusionauth: [['x-fusionauth-signature-jwt']],
@@ -20,10 +18,8 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
   gitlab: [...standard, ['x-gitlab-token']],
   gocardless: [['webhook-signature']],
   hook0: [['x-hook0-signature']],
-  lemonsqueezy: [['x-signature']],
   mercadopago: [['x-signature', 'x-request-id']],
   mollie: [['x-mollie-signature']],
-  paddle: [['paddle-signature']],
   paypal: [
     [
       'paypal-transmission-id',
@@ -33,31 +29,32 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
       'paypal-auth-algo',
     ],
   ],
-  razorpay: [['x-razorpay-signature']],
   sendgrid: [['x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp']],
   shopify: [['x-shopify-hmac-sha256'], ['shopify-hmac-sha256']],
-  slack: [['x-slack-signature', 'x-slack-request-timestamp']],
-  square: [['x-square-hmacsha256-signature']],
   stripe: [['stripe-signature']],
   twilio: [['x-twilio-signature']],
   woocommerce: [['x-wc-webhook-signature']],
-  x: [['x-twitter-webhooks-signature']],
-  zoom: [['x-zm-signature', 'x-zm-request-timestamp']],
 }
+
+const presets = [...SCHEMES.values()].flatMap(({ name, headerFamilies }) =>
+  headerFamilies === undefined ? [] : [[name, headerFamilies] as const],
+)
+/** A delivery with the headers of Standard Webhooks belongs to that scheme, whoever uses them too. */
+const searched = [...Object.entries(families), ...presets.filter(([, own]) => !own[0]?.includes('webhook-id'))]
 
 /**
  * The headers of a scheme: one family must be complete. Empty for a scheme without signature headers (`adyen`,
  * `mollie-classic`).
  */
 export function headerFamiliesOf(settings: Pick<ProviderSettings, 'scheme'>): readonly HeaderFamily[] {
-  if (settings.scheme !== 'hmac') return families[settings.scheme] ?? []
+  if (settings.scheme !== 'hmac') return families[settings.scheme] ?? new Map(presets).get(settings.scheme) ?? []
   const { header, timestampHeader, idHeader } = settings as Readonly<Record<string, string | undefined>>
   return [[header, timestampHeader, idHeader].filter((name) => name !== undefined)]
 }
 
 /** The schemes whose headers are all present, except those whose headers are a subset of another scheme's. */
 export function schemesWithHeaders(present: ReadonlySet<string>): string[] {
-  const found = Object.entries(families).flatMap(([scheme, own]) => {
+  const found = searched.flatMap(([scheme, own]) => {
     const [family] = own.filter((one) => one.every((name) => present.has(name)))
     return family === undefined ? [] : [{ scheme, family }]
   })

@@ -40,10 +40,13 @@ const readStandard = jsonReader({}, (body, _, { signedId }) =>
   findPlainEvent({ ...body, id: signedId, data: { object: body.data } }),
 )
 
-/** The headers of Standard Webhooks, under both names, in lower case. */
-export const STANDARD_HEADERS = ['webhook', 'svix'].flatMap((family) =>
+/** The headers of Standard Webhooks that belong together, under both names, in lower case. */
+export const STANDARD_FAMILIES = ['webhook', 'svix'].map((family) =>
   ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
 )
+
+/** All of them. */
+export const STANDARD_HEADERS = STANDARD_FAMILIES.flat()
 
 /** Reads a secret of Standard Webhooks: `whsec_` and a key in base64, or `whpk_` and an Ed25519 public key in base64. */
 export function readStandardKey(text: string): ReadKey {

@@ -1,7 +1,6 @@
 import { CURRENCIES, decimalsOf } from '@oncehook/kernel/currencies'
 import { expect, it } from 'vitest'
 import { asVerified, makeProvider, onlyEvent } from '../../testing/make-provider.ts'
-import { minorUnitsOfCheckout } from './checkout.ts'
 
 const provider = makeProvider({ settings: { scheme: 'checkout' }, secrets: [{ value: 'a signature key' }] })
 
@@ -30,8 +29,6 @@ const THOUSANDTHS = 'BHD IQD JOD KWD LYD OMR TND'.split(' ')
 it('every currency counts as the page of Checkout.com says', () => {
   const oneOf = (currency: string): number =>
     WHOLE.includes(currency) ? 1 : THOUSANDTHS.includes(currency) ? 1_000 : 100
-  const wrong = CURRENCIES.filter(
-    (currency) => minorUnitsOfCheckout(oneOf(currency), currency) !== 10 ** decimalsOf(currency),
-  )
+  const wrong = CURRENCIES.filter((currency) => amountOf(oneOf(currency), currency) !== 10 ** decimalsOf(currency))
   expect(wrong).toEqual([])
 })

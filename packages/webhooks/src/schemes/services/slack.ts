@@ -4,36 +4,22 @@ import { isFormBody, readForm } from '../../events/form-body.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
-import { NO_PAYMENTS } from '../../events/permits.ts'
-import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
-import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
+import { SLACK } from '../../presets/services.ts'
+import { presetScheme } from '../preset-scheme.ts'
+import type { HandshakeAnswer } from '../scheme.ts'
 
 /**
- * Slack (docs.slack.dev/authentication/verifying-requests-from-slack): HMAC-SHA256 in hexadecimal over `v0:`, timestamp,
- * colon and body, JSON or form; nothing is parsed before. It is not documented how long a regenerated signing secret stays
+ * Slack signs JSON and forms alike; nothing is parsed before. It is not documented how long a regenerated signing secret stays
  * valid, so configure both for a while. `url_verification` and `ssl_check` are answered and never stored.
  */
-export const slack = defineScheme(
-  'slack',
-  {},
-  {
-    ...timestampedSignature({
-      signatureHeader: 'x-slack-signature',
-      timestampHeader: 'x-slack-request-timestamp',
-      encoding: 'hex',
-      prefix: 'v0=',
-      before: (timestamp) => `v0:${timestamp}:`,
-    }),
-    takesForms: true,
-    prepareHandshake:
-      () =>
-      ({ rawBody }) =>
-        isFormBody(rawBody) ? answerCertificateCheck(rawBody) : answerChallenge(rawBody),
-    redelivery: { hours: 1, source: 'reported: 3 retries' },
-    permits: NO_PAYMENTS,
-    prepareReader: eventReader({}, ({ rawBody }) => (isFormBody(rawBody) ? findInForm(rawBody) : findInBody(rawBody))),
-  },
-)
+export const slack = presetScheme(SLACK, {
+  takesForms: true,
+  prepareHandshake:
+    () =>
+    ({ rawBody }) =>
+      isFormBody(rawBody) ? answerCertificateCheck(rawBody) : answerChallenge(rawBody),
+  prepareReader: eventReader({}, ({ rawBody }) => (isFormBody(rawBody) ? findInForm(rawBody) : findInBody(rawBody))),
+})
 
 function answerChallenge(rawBody: Buffer): HandshakeAnswer | null {
   // A search in bytes is cheap, and every other delivery is read only once.

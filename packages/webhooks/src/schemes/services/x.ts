@@ -2,37 +2,22 @@ import { jsonReader } from '../../events/event-reader.ts'
 import { isEventText } from '../../events/event-text.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
-import { NO_PAYMENTS } from '../../events/permits.ts'
-import { bodySignature } from '../../signatures/body-signature.ts'
+import { X } from '../../presets/services.ts'
 import { hmac, isLive, type LiveSecret } from '../../signatures/signature.ts'
-import { UNDOCUMENTED } from '../redelivery.ts'
-import { defineScheme } from '../scheme.ts'
+import { presetScheme } from '../preset-scheme.ts'
 
 /**
- * X, once Twitter (docs.x.com/x-api/webhooks/quickstart): HMAC-SHA256 of the body in base64 after `sha256=`, keyed with
- * the consumer secret. It signs no time and has no event id, so the id is made from the body. Every hour X sends a GET
- * with a `crc_token`, whose HMAC is the answer.
+ * X, once Twitter: no time is signed, and there is no event id, so it is made from the body. Every hour X sends a GET with a
+ * `crc_token`, whose HMAC with the consumer secret is the answer.
  */
-export const x = defineScheme(
-  'x',
-  {},
-  {
-    ...bodySignature({
-      algorithm: 'sha256',
-      headers: ['x-twitter-webhooks-signature'],
-      encoding: 'base64',
-      prefix: 'sha256=',
-    }),
-    prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
-    redelivery: UNDOCUMENTED,
-    permits: NO_PAYMENTS,
-    prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
-      id: idOfBytes(rawBody),
-      type: at('/data/event_type') ?? activityOf(body),
-      objectId: body.for_user_id ?? at('/data/filter/user_id') ?? at('/data/id'),
-    })),
-  },
-)
+export const x = presetScheme(X, {
+  prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
+  prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
+    id: idOfBytes(rawBody),
+    type: at('/data/event_type') ?? activityOf(body),
+    objectId: body.for_user_id ?? at('/data/filter/user_id') ?? at('/data/id'),
+  })),
+})
 
 // The token must not look like a body: the answer would be its signature.
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/

@@ -1,0 +1,123 @@
+import { type At, jsonReader } from '../events/event-reader.ts'
+import { toId } from '../events/event-text.ts'
+import type { FoundEvent } from '../events/found-event.ts'
+import { isoUnits, minorUnits, minorUnitsOfText } from '../events/money.ts'
+import { PAYMENTS } from '../events/permits.ts'
+import type { MacSignature, Place, Places, Preset, StandardSignature } from '../presets/preset.ts'
+import { type CommonSettings, publicUrl } from '../settings/common-settings.ts'
+import { bodySignature } from '../signatures/body-signature.ts'
+import { listSignature } from '../signatures/list-signature.ts'
+import { readTextKey } from '../signatures/read-key.ts'
+import { secondsOf, timestampedSignature } from '../signatures/timestamped-signature.ts'
+import { genericHmac } from './generic/hmac.ts'
+import { prepareStandardCheck, readStandardKey, STANDARD_FAMILIES } from './generic/standard-webhooks.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
+import { defineScheme, type ProviderSettings, type Scheme, type SchemeParts } from './scheme.ts'
+
+type Settings = CommonSettings & { readonly publicUrl?: string }
+type SignatureParts = Pick<SchemeParts<Settings>, 'readKey' | 'signsTime' | 'prepare'>
+
+/** The scheme of a preset. `code` is what the provider needs beside the data. */
+export function presetScheme(preset: Preset, code: Partial<SchemeParts<Settings>> = {}): Scheme {
+  const { name, signature, unsignedHeaders = [], read, types, redelivery = UNDOCUMENTED, permits = PAYMENTS } = preset
+  const isStandard = signature.checkedAs === 'standard-webhooks'
+  const parts = isStandard ? standardParts(signature) : macParts(signature)
+  const headerFamilies = isStandard ? STANDARD_FAMILIES : [headersOf(signature)]
+  const shown = unsignedHeaders.map((header) => header.toLowerCase())
+  const find = prepareFind(read)
+  const signsUrl = !isStandard && signature.signedText?.includes('{url}') === true
+  // The others read no URL.
+  const shape = (signsUrl ? { publicUrl } : {}) as { readonly publicUrl: typeof publicUrl }
+  return defineScheme(name, shape, {
+    ...parts,
+    headerFamilies,
+    signedHeaders: () => [...headerFamilies.flat(), ...shown],
+    redelivery,
+    permits,
+    prepareReader: jsonReader(types, (_, at, { signedId }) => ({ ...find(at), ...(signedId && { id: signedId }) })),
+    ...code,
+  })
+}
+
+function headersOf({ header, timestampHeader }: MacSignature): readonly string[] {
+  return [header, timestampHeader].flatMap((name) => name?.toLowerCase() ?? [])
+}
+
+function standardParts({ secretIsText }: StandardSignature): SignatureParts {
+  return {
+    readKey: secretIsText === true ? readTextKey : readStandardKey,
+    signsTime: () => true,
+    prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
+  }
+}
+
+function macParts(signature: MacSignature): SignatureParts {
+  const { algorithm = 'sha256', encoding = 'hex', prefix = '', separator, timestampPrefix, checkedAs } = signature
+  if (checkedAs === 'hmac') return genericParts(signature)
+  const [header = '', timestampHeader] = headersOf(signature)
+  if (separator !== undefined && timestampPrefix !== undefined) {
+    const [time = '', name = ''] = [timestampPrefix, prefix].map((text) => text.replace('=', ''))
+    const [, between = ''] = /^\{timestamp\}(.*)\{body\}$/.exec(signature.signedText ?? '{timestamp}.{body}') ?? []
+    return listSignature({ header, separator, time, signature: name, between })
+  }
+  const before = (signature.signedText ?? '{body}').replace(/\{body\}$/, '')
+  if (timestampHeader === undefined) {
+    const textBefore =
+      before === '' ? {} : { before: ({ publicUrl: url = '' }: Settings) => before.replace('{url}', url) }
+    return bodySignature<Settings>({ algorithm, headers: [header], encoding, prefix, ...textBefore })
+  }
+  return timestampedSignature({
+    signatureHeader: header,
+    timestampHeader,
+    encoding,
+    prefix,
+    before: (timestamp) => before.replace('{timestamp}', timestamp),
+    ...(signature.timestampIn === undefined ? {} : { toSeconds: secondsOf }),
+  })
+}
+
+/** The check of the generic scheme, with these settings. */
+function genericParts(signature: MacSignature): SignatureParts {
+  const [header, timestampHeader] = headersOf(signature)
+  const defaults = { algorithm: 'sha256', encoding: 'hex', prefix: '', secretEncoding: 'utf8' }
+  const whole = (settings: Settings) =>
+    ({ ...settings, ...defaults, ...signature, header, timestampHeader }) as unknown as ProviderSettings
+  return {
+    readKey: readTextKey,
+    signsTime: (settings) => genericHmac.signsTime(whole(settings)),
+    prepare: (settings, secrets) => genericHmac.prepare(whole(settings), secrets),
+  }
+}
+
+/** Finds the values of an event where the preset says. */
+function prepareFind({ amountIn, decimals = {}, ...places }: Places): (at: At) => FoundEvent {
+  const unitsOf = (amount: unknown, currency: unknown) => {
+    const units = amountIn === 'decimal' ? minorUnits(amount, currency) : minorUnitsOfText(amount)
+    return typeof units === 'number' ? isoUnits(units, { currency, decimals }) : units
+  }
+  return (at) => {
+    const currency = firstOf(at, places.currency)
+    return {
+      id: firstOf(at, places.id, isId),
+      type: firstOf(at, places.type),
+      status: firstOf(at, places.status),
+      objectId: firstOf(at, places.object, isId),
+      orderId: firstOf(at, places.order, isId),
+      amount: unitsOf(firstOf(at, places.amount), currency),
+      currency,
+      occurredAt: firstOf(at, places.time),
+    }
+  }
+}
+
+function firstOf(at: At, place: Place = [], counts: (value: unknown) => boolean = isThere): unknown {
+  return [place].flat().map(at).find(counts)
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isId(value: unknown): boolean {
+  return toId(value) !== undefined
+}
