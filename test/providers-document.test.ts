@@ -4,14 +4,11 @@ import { readProviders } from '@oncehook/gateway/providers/read-providers'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
-import { PAYMENT_PRESETS } from '../packages/webhooks/src/presets/payments.ts'
 import type { Preset } from '../packages/webhooks/src/presets/preset.ts'
-import { SERVICE_PRESETS } from '../packages/webhooks/src/presets/services.ts'
+import { PRESETS } from '../packages/webhooks/src/presets/presets.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const text = readFileSync(join(repository, 'docs/providers.md'), 'utf8')
-
-const PRESETS: readonly Preset[] = [...PAYMENT_PRESETS, ...SERVICE_PRESETS]
 
 interface Section {
   readonly scheme: string

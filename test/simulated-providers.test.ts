@@ -25,10 +25,15 @@ const paid: PaymentEvent = { ...SAMPLE_PAYMENT, paymentId: 'pay_1', occurredAt: 
 const failed: PaymentEvent = { ...paid, id: 'evt_2', type: 'payment.failed', paymentId: 'pay_2', orderId: 'ord_2' }
 
 /** Their payment events have no amount, or none that the gateway reads. */
-const WITHOUT_AMOUNT = 'discord fusionauth github gitlab gocardless sendgrid slack twilio x zoom'.split(' ')
+const WITHOUT_AMOUNT =
+  'authorizenet calendly clerk discord fusionauth github gitlab gocardless meta resend revolut sendgrid slack twilio workos x zoom'.split(
+    ' ',
+  )
 /** Their events have an id in the signed bytes. */
 const WITH_OWN_ID =
-  'checkout gitlab gocardless hmac mollie paddle paypal sendgrid slack standard-webhooks stripe'.split(' ')
+  'checkout clerk creem dodo gitlab gocardless hmac mollie paddle paypal polar resend sendgrid slack standard-webhooks stripe workos'.split(
+    ' ',
+  )
 
 function readProvider(settings: object): Provider {
   const provider = readProviders(JSON.stringify({ p: settings }), PROVIDER_SOURCES).get('p')

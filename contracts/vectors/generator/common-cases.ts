@@ -45,7 +45,7 @@ function headerCases(recipe: Recipe): Vector[] {
     refused(recipe, 'the signature header stands twice, once in another case and wrong', {
       headers: [signature, wrong, ...others],
     }),
-    ...(recipe.list === undefined && recipe.blankSeparated === undefined
+    ...(recipe.list === undefined && recipe.blankSeparated === undefined && recipe.commaSeparated === undefined
       ? [
           refused(recipe, 'two signature headers were joined by a comma', {
             headers: [[name, `${value}, ${value}`], ...others],
@@ -122,7 +122,7 @@ function signatureCases(recipe: Recipe): Vector[] {
     written('a tab stands behind the signature', `${signature}\t`),
     written('the signature has one bit changed', flipped.toString(recipe.encoding)),
     written(`the signature is ${other === 'hex' ? 'hexadecimal' : 'base64'}`, mac.toString(other)),
-    ...ALGORITHMS.map(([name, algorithm]) =>
+    ...ALGORITHMS.filter(([, algorithm]) => algorithm !== (recipe.algorithm ?? 'sha256')).map(([name, algorithm]) =>
       written(`the signature is a ${name} HMAC`, signatureOf(recipe, { algorithm })),
     ),
     written('the signature is all zeros', Buffer.alloc(32).toString(recipe.encoding)),
@@ -133,6 +133,7 @@ function signatureCases(recipe: Recipe): Vector[] {
 
 const ALGORITHMS = [
   ['SHA-1', 'sha1'],
+  ['SHA-256', 'sha256'],
   ['SHA-512', 'sha512'],
 ] as const
 
@@ -223,8 +224,15 @@ function prefixCases(recipe: Recipe): Vector[] {
     written('the prefix is another', `v9=${signature}`),
     written('the prefix stands twice', `${prefix}${prefix}${signature}`),
     written('a blank stands behind the prefix', `${prefix} ${signature}`),
-    written('two signatures behind one prefix', `${prefix}${signature},${prefix}${signature}`),
+    ...(recipe.commaSeparated === true
+      ? [accepted(recipe, 'a signature of another key stands before it', twoSignatures(recipe))]
+      : [written('two signatures behind one prefix', `${prefix}${signature},${prefix}${signature}`)]),
   ]
+}
+
+function twoSignatures(recipe: Recipe): Delivered {
+  const other = signatureOf(recipe, { secret: 'another_secret' })
+  return { headers: linesAround(recipe, `${other},${recipe.prefix ?? ''}${signatureOf(recipe)}`) }
 }
 
 /** The key and what is signed: another secret, one that ended, and texts that other providers would sign. */
@@ -234,9 +242,7 @@ function keyCases(recipe: Recipe): Vector[] {
     refused(recipe, 'signed with another secret', {
       headers: signedLines(recipe, { secret: 'another_secret' }),
     }),
-    ...wrongKeys(recipe).map(([why, key]) =>
-      refused(recipe, why, { headers: signedLines(recipe, { key, algorithm: 'sha256' }) }),
-    ),
+    ...wrongKeys(recipe).map(([why, key]) => refused(recipe, why, { headers: signedLines(recipe, { key }) })),
     ...foreignTexts(recipe).map(([why, text]) => refused(recipe, why, { headers: signedLines(recipe, { text }) })),
     ...FOREIGN.filter(({ header }) => header !== recipe.header.toLowerCase()).map(({ scheme, header, prefix }) =>
       refused(recipe, `signed as ${scheme} signs`, {

@@ -43,6 +43,8 @@ export interface Recipe {
   /** The header of the signature, as the provider writes it. */
   readonly header: string
   readonly encoding: 'hex' | 'base64'
+  /** The hash of the HMAC. Default: SHA-256. */
+  readonly algorithm?: 'sha512'
   /** The text before the signature in its header. */
   readonly prefix?: string
   readonly prefixOptional?: true
@@ -52,6 +54,8 @@ export interface Recipe {
   readonly list?: { readonly separator: string; readonly time: string; readonly signature: string }
   /** The header of the signature is a list, separated by spaces. */
   readonly blankSeparated?: true
+  /** The header of the signature is a list of signatures, separated by commas. */
+  readonly commaSeparated?: true
   /** Times in milliseconds are valid as well as times in seconds. */
   readonly millisecondsToo?: true
   /**
@@ -89,7 +93,12 @@ export function isTimed({ timeHeader, list }: Recipe): boolean {
 
 /** The bytes of a signature. */
 export function macOf(recipe: Recipe, otherwise: Otherwise = {}): Buffer {
-  const { body = BODY, time = String(NOW), secret = recipe.secret, algorithm = 'sha256' } = otherwise
+  const {
+    body = BODY,
+    time = String(NOW),
+    secret = recipe.secret,
+    algorithm = recipe.algorithm ?? 'sha256',
+  } = otherwise
   const { keyOf = (text: string) => Buffer.from(text) } = recipe
   return createHmac(algorithm, otherwise.key ?? keyOf(secret))
     .update(joined(otherwise.text ?? recipe.text(body, time)))

@@ -16,8 +16,10 @@ export interface DevelopmentSecret {
 type Maker = (now: number) => DevelopmentSecret | Promise<DevelopmentSecret>
 
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
-  ['standard-webhooks', () => same(`whsec_${randomBytes(32).toString('base64')}`)],
-  ['gitlab', () => same(`whsec_${randomBytes(32).toString('base64')}`)],
+  ...['clerk', 'dodo', 'gitlab', 'resend', 'standard-webhooks'].map((scheme): [string, Maker] => [
+    scheme,
+    () => same(`whsec_${randomBytes(32).toString('base64')}`),
+  ]),
   ['stripe', () => same(`whsec_${randomBytes(24).toString('hex')}`)],
   ['discord', makeDiscordSecret],
   ['sendgrid', makeSendgridSecret],

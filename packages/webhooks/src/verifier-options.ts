@@ -104,20 +104,32 @@ interface Paypal extends WithSecrets {
 type PlainScheme =
   | 'adyen'
   | 'adyen-platform'
+  | 'authorizenet'
+  | 'calendly'
   | 'cashfree'
   | 'checkout'
+  | 'clerk'
+  | 'coinbase-commerce'
+  | 'creem'
   | 'discord'
+  | 'dodo'
   | 'fusionauth'
   | 'github'
   | 'gocardless'
   | 'lemonsqueezy'
+  | 'modern-treasury'
   | 'mollie'
   | 'paddle'
+  | 'paystack'
+  | 'polar'
   | 'razorpay'
+  | 'resend'
+  | 'revolut'
   | 'sendgrid'
   | 'shopify'
   | 'slack'
   | 'woocommerce'
+  | 'workos'
   | 'x'
   | 'zoom'
 
@@ -130,6 +142,8 @@ export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>
   /** Accepts both versions unless `version` is set. */
   readonly hook0: WithEffects & { readonly version?: 'v0' | 'v1' }
   readonly mercadopago: WithFetch
+  /** `verifyToken` is the text that you type beside the URL: with it, the check of the URL is answered. */
+  readonly meta: WithSecrets & { readonly verifyToken?: string }
   readonly 'mollie-classic': WithoutSecrets & Pick<WithFetch, 'fetch'>
   readonly paypal: Paypal
   readonly square: WithPublicUrl

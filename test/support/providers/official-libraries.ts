@@ -83,6 +83,15 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
     name: 'standardwebhooks',
     verify: verifyBy(StandardWebhook),
   },
+  // These libraries are what those of the providers verify with.
+  { scheme: 'clerk', name: 'svix', verify: verifyBy(SvixWebhook) },
+  { scheme: 'resend', name: 'svix', verify: verifyBy(SvixWebhook) },
+  { scheme: 'dodo', name: 'standardwebhooks', verify: verifyBy(StandardWebhook) },
+  {
+    scheme: 'polar',
+    name: 'standardwebhooks',
+    verify: (sent) => verifyBy(StandardWebhook)({ ...sent, secret: Buffer.from(sent.secret).toString('base64') }),
+  },
   {
     scheme: 'github',
     name: '@octokit/webhooks-methods',

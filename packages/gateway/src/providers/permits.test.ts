@@ -50,7 +50,10 @@ describe('the effects of a provider', () => {
   )
 
   it('are both by default if the scheme has payments, otherwise none', () => {
-    const none = ['adyen-platform', 'discord', 'fusionauth', 'github', 'gitlab', 'sendgrid', 'slack', 'x', 'zoom']
+    const none =
+      'adyen-platform calendly clerk discord fusionauth github gitlab meta resend sendgrid slack workos x zoom'.split(
+        ' ',
+      )
     const said = ['hmac', 'hook0', 'standard-webhooks']
     for (const [name, { permits }] of SCHEMES) {
       const effects = said.includes(name) ? null : none.includes(name) ? [] : ['payment.succeeded', 'payment.failed']
@@ -63,7 +66,7 @@ describe('an amount', () => {
   it('is required of the schemes that always name one', () => {
     const demanded = [...SCHEMES.values()].filter(({ permits }) => permits.requireAmount).map(({ name }) => name)
     expect(demanded).toEqual(
-      'adyen cashfree checkout flutterwave lemonsqueezy mercadopago mollie mollie-classic paddle paypal razorpay shopify square stripe woocommerce'.split(
+      'adyen cashfree checkout coinbase-commerce creem dodo flutterwave lemonsqueezy mercadopago modern-treasury mollie mollie-classic paddle paypal paystack polar razorpay shopify square stripe woocommerce'.split(
         ' ',
       ),
     )

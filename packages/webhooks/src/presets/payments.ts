@@ -7,6 +7,36 @@ const FAILED = 'payment.failed'
 
 export const PAYMENT_PRESETS: readonly Preset[] = [
   /**
+   * developer.authorize.net/api/reference/features/webhooks.html: the text of the signature key is the key (a delivery that somebody
+   * has published proves it), and the digits are in upper case. An amount comes without its currency, so it is not read.
+   */
+  {
+    name: 'authorizenet',
+    signature: { header: 'X-ANET-Signature', algorithm: 'sha512', prefix: 'sha512=', checkedAs: 'hmac' },
+    read: {
+      id: '/notificationId',
+      type: '/eventType',
+      object: '/payload/id',
+      order: ['/payload/invoiceNumber', '/payload/merchantReferenceId'],
+      time: '/eventDate',
+    },
+    types: {
+      'net.authorize.payment.authcapture.created': { is: PAID, where: { '/payload/responseCode': 1 } },
+      'net.authorize.payment.capture.created': { is: PAID, where: { '/payload/responseCode': 1 } },
+      'net.authorize.payment.priorAuthCapture.created': { is: PAID, where: { '/payload/responseCode': 1 } },
+      'net.authorize.payment.fraud.declined': FAILED,
+    },
+    permits: { ...PAYMENTS, requireAmount: false },
+    sample: {
+      ...{ notificationId: 'f813b98f-3552-4eeb-ba40-acb4704eeba3', webhookId: '63d6fea2-aa13-4b1d-a204-f5fbc15942b7' },
+      ...{ eventType: 'net.authorize.payment.authcapture.created', eventDate: '2017-03-08T17:35:37.155999Z' },
+      payload: {
+        ...{ responseCode: 1, authCode: '8VTPDC', avsResponse: 'Y', authAmount: 10, invoiceNumber: 'order_1' },
+        ...{ entityName: 'transaction', id: '60019392075' },
+      },
+    },
+  },
+  /**
    * cashfree.com/docs/api-reference/webhooks/payloads-and-signatures: the key is the client secret. A timestamp of ten digits is in
    * seconds. No event id is signed, so it is made from the body, without the time, which every attempt may sign again.
    */
@@ -79,68 +109,95 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       _links: {},
     },
   },
-  /** docs.lemonsqueezy.com/help/webhooks/signing-requests: it sends no event id. The status of an order shows whether it is paid. */
+  /**
+   * docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security and …/webhooks-fields; coinbase-commerce-node: a charge that is
+   * pending is not confirmed yet.
+   */
   {
-    name: 'lemonsqueezy',
-    signature: { header: 'X-Signature' },
+    name: 'coinbase-commerce',
+    signature: { header: 'X-CC-Webhook-Signature' },
     read: {
-      type: '/meta/event_name',
-      status: '/data/attributes/status',
-      object: '/data/id',
-      order: orderIn('/meta/custom_data'),
-      amount: '/data/attributes/total',
-      currency: '/data/attributes/currency',
-      time: ['/data/attributes/updated_at', '/data/attributes/created_at'],
+      id: ['/event/id', '/id'],
+      type: '/event/type',
+      object: ['/event/data/id', '/event/data/code'],
+      order: orderIn('/event/data/metadata'),
+      amount: '/event/data/pricing/local/amount',
+      amountIn: 'decimal',
+      currency: '/event/data/pricing/local/currency',
+      time: '/event/created_at',
     },
-    types: {
-      'order_created.paid': PAID,
-      'order_created.failed': FAILED,
-      subscription_payment_success: PAID,
-      subscription_payment_failed: FAILED,
-    },
-    redelivery: { hours: 1, source: 'docs.lemonsqueezy.com/help/webhooks' },
-    permits: { ...PAYMENTS, origin: ['/meta/test_mode', '/data/attributes/store_id'] },
+    types: { 'charge:confirmed': PAID, 'charge:failed': FAILED },
     sample: {
-      meta: { test_mode: true, event_name: 'order_created', custom_data: { order_id: 'order_1' } },
-      data: {
-        ...{ type: 'orders', id: '1' },
-        attributes: {
-          ...{ store_id: 1, identifier: '104e18a2-d755-4d4b-80c4-a6c1dcbe1c10', order_number: 1, currency: 'USD' },
-          ...{ status: 'pending', total: 1199, created_at: '2021-08-11T13:47:27.000000Z' },
-          updated_at: '2021-08-11T13:47:27.000000Z',
+      ...{ attempt_number: 1, id: '00000000-0000-4000-8000-000000000001', scheduled_for: '2023-08-30T19:29:20Z' },
+      event: {
+        ...{ api_version: '2018-03-22', created_at: '2023-08-30T19:29:20Z', resource: 'event' },
+        ...{ id: '24934862-d980-46cb-9402-43c81b0cdba6', type: 'charge:confirmed' },
+        data: {
+          ...{ id: '2aee9dd1-67b8-43ef-8dfe-977959850f27', code: 'XA6G6ZFR', metadata: { order_id: 'order_1' } },
+          pricing: { local: { amount: '1.00', currency: 'USD' }, settlement: { amount: '1', currency: 'USDC' } },
         },
       },
     },
   },
   /**
-   * developer.paddle.com/webhooks/signature-verification: during a rotation there are several `h1`, in any order. Paddle's own
-   * libraries allow 5 seconds, which loses deliveries.
+   * docs.moderntreasury.com/platform/reference/webhooks; the npm library modern-treasury: a type is the kind of the object and what
+   * happened to it. A payment order moves money out (`credit`) or in (`debit`); only what comes in pays.
    */
   {
-    name: 'paddle',
-    signature: {
-      ...{ header: 'Paddle-Signature', separator: ';', timestampPrefix: 'ts=', prefix: 'h1=' },
-      signedText: '{timestamp}:{body}',
-    },
+    name: 'modern-treasury',
+    signature: { header: 'X-Signature' },
     read: {
-      id: '/event_id',
-      type: '/event_type',
+      type: '/data/object',
+      status: '/event',
       object: '/data/id',
-      order: orderIn('/data/custom_data'),
-      amount: '/data/details/totals/grand_total',
-      currency: '/data/currency_code',
-      time: '/occurred_at',
+      order: orderIn('/data/metadata'),
+      amount: '/data/amount',
+      currency: '/data/currency',
+      time: ['/data/updated_at', '/data/created_at'],
     },
-    types: { 'transaction.completed': PAID, 'transaction.payment_failed': FAILED },
-    redelivery: { hours: 72, source: 'developer.paddle.com/webhooks: 60 retries' },
+    types: {
+      'payment_order.completed': { is: PAID, where: { '/data/direction': 'debit' } },
+      'incoming_payment_detail.completed': { is: PAID, where: { '/data/direction': 'credit' } },
+      'payment_order.failed': { is: FAILED, where: { '/data/direction': 'debit' } },
+      'payment_order.returned': { is: FAILED, where: { '/data/direction': 'debit' } },
+    },
+    permits: { ...PAYMENTS, origin: ['/data/live_mode'] },
     sample: {
-      ...{ event_id: 'evt_1', event_type: 'transaction.completed', notification_id: 'ntf_1' },
-      occurred_at: '2024-04-12T10:18:49.621022Z',
+      event: 'completed',
       data: {
-        ...{ id: 'txn_1', status: 'completed', currency_code: 'USD', custom_data: { order_id: 'order_1' } },
-        details: { totals: { subtotal: '5500', tax: '488', total: '5988', grand_total: '5988' } },
+        ...{ id: '9f7e0efa-aeb7-4378-ae18-b4bb038e5495', object: 'payment_order', live_mode: true, type: 'ach' },
+        ...{ amount: 123100, currency: 'USD', direction: 'debit', metadata: { order_id: 'order_1' } },
+        ...{ created_at: '2019-12-12T22:27:22Z', updated_at: '2019-12-12T22:27:22Z' },
       },
     },
+  },
+  /**
+   * paystack.com/docs/payments/webhooks: the key is the secret key of the API. There is no event id, so it is made from the body.
+   * West African francs count in hundredths (Paystack's plugin for WooCommerce, which multiplies every amount by 100).
+   */
+  {
+    name: 'paystack',
+    signature: { header: 'x-paystack-signature', algorithm: 'sha512' },
+    read: {
+      type: '/event',
+      object: ['/data/id', '/data/reference'],
+      order: [...orderIn('/data/metadata'), '/data/reference'],
+      amount: '/data/amount',
+      decimals: { XOF: [2, 0] },
+      currency: '/data/currency',
+      time: ['/data/paid_at', '/data/created_at'],
+    },
+    types: { 'charge.success': { is: PAID, where: { '/data/status': 'success' } } },
+    redelivery: { hours: 72, source: 'paystack.com/docs/payments/webhooks' },
+    permits: { ...PAYMENTS, origin: ['/data/domain'] },
+    sample: {
+      event: 'charge.success',
+      data: {
+        ...{ id: 302961, domain: 'live', status: 'success', reference: 'qTPrJoy9Bx', amount: 10000, currency: 'NGN' },
+        ...{ paid_at: '2016-09-30T21:10:19.000Z', channel: 'card', metadata: { order_id: 'order_1' } },
+      },
+    },
+    sent: { failed: 'invoice.payment_failed' },
   },
   /**
    * razorpay.com/docs/webhooks/validate-test: the key is the secret of the webhook, not of the API. The id in the header is not
@@ -178,6 +235,30 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
         },
       },
       created_at: 1567674606,
+    },
+  },
+  /**
+   * developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/verify-the-payload-signature: the time is in
+   * milliseconds. During a rotation there are several signatures. Events of an order name no amount.
+   */
+  {
+    name: 'revolut',
+    signature: {
+      ...{ header: 'Revolut-Signature', separator: ',', prefix: 'v1=', signedText: 'v1.{timestamp}.{body}' },
+      ...{ timestampHeader: 'Revolut-Request-Timestamp', timestampIn: 'milliseconds', checkedAs: 'hmac' },
+    },
+    read: { type: '/event', object: ['/order_id', '/data/id'], order: '/merchant_order_ext_ref', time: '/timestamp' },
+    types: {
+      ORDER_COMPLETED: PAID,
+      ORDER_PAYMENT_DECLINED: FAILED,
+      ORDER_PAYMENT_FAILED: FAILED,
+      ORDER_FAILED: FAILED,
+      ORDER_CANCELLED: FAILED,
+    },
+    permits: { ...PAYMENTS, requireAmount: false },
+    sample: {
+      ...{ event: 'ORDER_COMPLETED', order_id: '9fc01989-3f61-4484-a5d9-ffe768531be9' },
+      merchant_order_ext_ref: 'order_1',
     },
   },
   /** developer.squareup.com/docs/webhooks/step3validate: the URL is signed, exactly as Square's dashboard shows it. */

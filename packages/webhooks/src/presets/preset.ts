@@ -77,7 +77,7 @@ export interface Places {
 export type Place = string | readonly string[]
 
 /** The types that stand for the two kinds of a payment. */
-export interface SentTypes {
+interface SentTypes {
   readonly succeeded?: string
   readonly failed?: string
   /** Where the order is, if the provider has none: settings must say so too. */

@@ -2,7 +2,41 @@
 import { NO_PAYMENTS } from '../events/permits.ts'
 import type { Preset } from './preset.ts'
 
+const SVIX = { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours' } as const
+
 const V0 = { prefix: 'v0=', signedText: 'v0:{timestamp}:{body}' } as const
+
+/** developers.facebook.com/docs/graph-api/webhooks/getting-started, also WhatsApp, Instagram and Messenger: the key is the app secret. */
+export const META: Preset = {
+  name: 'meta',
+  signature: { header: 'X-Hub-Signature-256', prefix: 'sha256=' },
+  read: { type: '/object', status: '/entry/0/changes/0/field', object: '/entry/0/id', time: '/entry/0/time' },
+  types: {},
+  redelivery: { hours: 168, source: 'developers.facebook.com/docs/whatsapp: 7 days' },
+  permits: NO_PAYMENTS,
+  sample: {
+    object: 'whatsapp_business_account',
+    entry: [
+      {
+        id: '102290129340398',
+        changes: [
+          {
+            field: 'messages',
+            value: {
+              ...{ messaging_product: 'whatsapp', contacts: [{ profile: { name: 'A' }, wa_id: 'order_1' }] },
+              messages: [{ from: '16505551234', id: 'wamid.1', timestamp: '1749416383', type: 'text' }],
+            },
+          },
+        ],
+      },
+    ],
+  },
+  sent: {
+    succeeded: 'whatsapp_business_account.messages',
+    failed: 'whatsapp_business_account.message_template_status_update',
+    order: '/entry/0/changes/0/value/contacts/0/wa_id',
+  },
+}
 
 /** docs.slack.dev/authentication/verifying-requests-from-slack */
 export const SLACK: Preset = {
@@ -64,4 +98,69 @@ export const ZOOM: Preset = {
   },
 }
 
-export const SERVICE_PRESETS: readonly Preset[] = []
+export const SERVICE_PRESETS: readonly Preset[] = [
+  /** developer.calendly.com/docs/webhooks/overview: there is no event id, so it is made from the body. */
+  {
+    name: 'calendly',
+    signature: { header: 'Calendly-Webhook-Signature', separator: ',', timestampPrefix: 't=', prefix: 'v1=' },
+    read: { type: '/event', object: '/payload/uri', time: '/created_at' },
+    types: {},
+    permits: NO_PAYMENTS,
+    sample: {
+      ...{ created_at: '2020-11-23T17:51:19.000000Z', created_by: 'https://api.calendly.com/users/AAAAAAAAAAAAAAAA' },
+      event: 'invitee.created',
+      payload: {
+        ...{ uri: 'https://api.calendly.com/scheduled_events/1/invitees/1', email: 'a@example.com', status: 'active' },
+        ...{ rescheduled: false, tracking: { utm_source: null, utm_content: 'order_1' } },
+      },
+    },
+    sent: { succeeded: 'invitee.created', failed: 'invitee.canceled', order: '/payload/tracking/utm_content' },
+  },
+  /** clerk.com/docs/guides/development/webhooks/overview; the npm library @clerk/backend: delivered by Svix. */
+  {
+    name: 'clerk',
+    signature: { checkedAs: 'standard-webhooks', headerPrefix: 'svix-' },
+    read: { type: '/type', object: '/data/id', time: '/timestamp' },
+    types: {},
+    redelivery: SVIX,
+    permits: NO_PAYMENTS,
+    sample: {
+      ...{ object: 'event', type: 'user.created', timestamp: 1654012591835, instance_id: 'ins_1' },
+      data: { id: 'user_1', object: 'user', external_id: 'order_1', created_at: 1654012591514 },
+    },
+    sent: { succeeded: 'user.created', failed: 'user.deleted', order: '/data/external_id' },
+  },
+  /** resend.com/docs/webhooks/verify-webhooks-requests; the npm library resend: delivered by Svix. */
+  {
+    name: 'resend',
+    signature: { checkedAs: 'standard-webhooks', headerPrefix: 'svix-' },
+    read: { type: '/type', object: ['/data/email_id', '/data/id'], time: '/created_at' },
+    types: {},
+    redelivery: SVIX,
+    permits: NO_PAYMENTS,
+    sample: {
+      ...{ type: 'email.delivered', created_at: '2024-02-22T23:41:12.126Z' },
+      data: {
+        ...{ email_id: '56761188-7520-42d8-8898-ff6fc54ce618', from: 'Acme <onboarding@resend.dev>' },
+        ...{ to: ['delivered@resend.dev'], subject: 'Sending this example', tags: { order_id: 'order_1' } },
+      },
+    },
+    sent: { succeeded: 'email.delivered', failed: 'email.bounced', order: '/data/tags/order_id' },
+  },
+  /** workos.com/docs/events/data-syncing/webhooks; the npm library @workos-inc/node: the time is in milliseconds. */
+  {
+    name: 'workos',
+    signature: {
+      ...{ header: 'WorkOS-Signature', separator: ',', timestampPrefix: 't=', prefix: 'v1=' },
+      ...{ timestampIn: 'milliseconds', checkedAs: 'hmac' },
+    },
+    read: { id: '/id', type: '/event', object: '/data/id', time: '/created_at' },
+    types: {},
+    permits: NO_PAYMENTS,
+    sample: {
+      ...{ id: 'event_1', event: 'user.created', created_at: '2023-11-18T09:18:13.120Z' },
+      data: { object: 'user', id: 'user_1', email: 'a@example.com', external_id: 'order_1' },
+    },
+    sent: { succeeded: 'user.created', failed: 'user.deleted', order: '/data/external_id' },
+  },
+]

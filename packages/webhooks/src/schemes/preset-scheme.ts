@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { type At, jsonReader } from '../events/event-reader.ts'
 import { toId } from '../events/event-text.ts'
 import type { FoundEvent } from '../events/found-event.ts'
@@ -14,11 +15,16 @@ import { prepareStandardCheck, readStandardKey, STANDARD_FAMILIES } from './gene
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme, type ProviderSettings, type Scheme, type SchemeParts } from './scheme.ts'
 
-type Settings = CommonSettings & { readonly publicUrl?: string }
+/** With what some presets have beyond the shared settings. */
+type Settings = CommonSettings & { readonly publicUrl?: string; readonly verifyToken?: string | undefined }
 type SignatureParts = Pick<SchemeParts<Settings>, 'readKey' | 'signsTime' | 'prepare'>
 
-/** The scheme of a preset. `code` is what the provider needs beside the data. */
-export function presetScheme(preset: Preset, code: Partial<SchemeParts<Settings>> = {}): Scheme {
+/** The scheme of a preset. `code` is what the provider needs beside the data, and `own` are the settings for that. */
+export function presetScheme(
+  preset: Preset,
+  code: Partial<SchemeParts<Settings>> = {},
+  own: { readonly verifyToken?: z.ZodType<string | undefined> } = {},
+): Scheme {
   const { name, signature, unsignedHeaders = [], read, types, redelivery = UNDOCUMENTED, permits = PAYMENTS } = preset
   const isStandard = signature.checkedAs === 'standard-webhooks'
   const parts = isStandard ? standardParts(signature) : macParts(signature)
@@ -27,7 +33,7 @@ export function presetScheme(preset: Preset, code: Partial<SchemeParts<Settings>
   const find = prepareFind(read)
   const signsUrl = !isStandard && signature.signedText?.includes('{url}') === true
   // The others read no URL.
-  const shape = (signsUrl ? { publicUrl } : {}) as { readonly publicUrl: typeof publicUrl }
+  const shape = { ...own, ...(signsUrl ? { publicUrl } : {}) } as { readonly publicUrl: typeof publicUrl }
   return defineScheme(name, shape, {
     ...parts,
     headerFamilies,

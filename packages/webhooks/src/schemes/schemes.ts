@@ -1,5 +1,4 @@
-import { PAYMENT_PRESETS } from '../presets/payments.ts'
-import { SERVICE_PRESETS } from '../presets/services.ts'
+import { PRESETS } from '../presets/presets.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { genericHmac } from './generic/hmac.ts'
@@ -20,6 +19,7 @@ import { discord } from './services/discord.ts'
 import { fusionauth } from './services/fusionauth.ts'
 import { github } from './services/github.ts'
 import { gitlab } from './services/gitlab.ts'
+import { meta } from './services/meta.ts'
 import { sendgrid } from './services/sendgrid.ts'
 import { slack } from './services/slack.ts'
 import { twilio } from './services/twilio.ts'
@@ -27,7 +27,7 @@ import { x } from './services/x.ts'
 import { zoom } from './services/zoom.ts'
 
 const ALL: readonly Scheme[] = [
-  ...[...PAYMENT_PRESETS, ...SERVICE_PRESETS].map((preset) => presetScheme(preset)),
+  ...PRESETS.map((preset) => presetScheme(preset)),
   adyen,
   adyenPlatform,
   discord,
@@ -39,6 +39,7 @@ const ALL: readonly Scheme[] = [
   genericHmac,
   hook0,
   mercadopago,
+  meta,
   mollie,
   mollieClassic,
   paypal,

@@ -1,5 +1,5 @@
-import { PAYMENT_PRESETS } from '../presets/payments.ts'
-import { SERVICE_PRESETS, SLACK, X, ZOOM } from '../presets/services.ts'
+import { PRESETS } from '../presets/presets.ts'
+import { META, SLACK, X, ZOOM } from '../presets/services.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { hmac } from './generic/hmac.ts'
@@ -45,7 +45,5 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['shopify', shopify],
   ['twilio', twilio],
   ['woocommerce', woocommerce],
-  ...[...PAYMENT_PRESETS, ...SERVICE_PRESETS, SLACK, X, ZOOM].map(
-    (preset) => [preset.name, presetSigner(preset)] as const,
-  ),
+  ...[...PRESETS, META, SLACK, X, ZOOM].map((preset) => [preset.name, presetSigner(preset)] as const),
 ])
