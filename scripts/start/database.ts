@@ -25,7 +25,7 @@ const RUN_PROGRAM = join(import.meta.dirname, 'run-program.mjs')
 /** The server that `MONGODB_URI` names, or a private one with its data in the data folder. It ends with this process. */
 export async function openDatabase(
   data: DataFolder,
-  { env, say, signal }: { env: NodeJS.ProcessEnv; say: Say; signal: AbortSignal },
+  { env, say, signal, port: wanted }: { env: NodeJS.ProcessEnv; say: Say; signal: AbortSignal; port: number | null },
 ): Promise<Database> {
   if (env.MONGODB_URI || env.MONGODB_URI_FILE) {
     const uri = env.MONGODB_URI ?? ''
@@ -34,7 +34,7 @@ export async function openDatabase(
   const { binary } = await unlessAborted(findMongod({ env, say }), signal)
   mkdirSync(data.mongo, { recursive: true, mode: 0o700 })
   await unlessAborted(untilReleased(join(data.mongo, 'mongod.lock')), signal)
-  const port = await stablePort()
+  const port = wanted ?? (await stablePort())
   const address = `127.0.0.1:${port}`
   const { ended, stop } = startService({
     ...{ name: 'MongoDB', script: RUN_PROGRAM, args: [binary, ...mongodArguments({ dbPath: data.mongo, port })], env },

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { stablePort } from '../ports/stable-port.ts'
 import { born } from '../processes/process-lock.mjs'
 
 // The starter and MongoDB are real. Small programs replace the services, so that they can misbehave.
@@ -76,6 +77,10 @@ async function stop(child: ChildProcess, exit: Promise<unknown>): Promise<void> 
 async function servicePid(folder: string, name: string): Promise<number> {
   const [line = ''] = (await readFile(join(folder, '.data', 'logs', `${name}.log`), 'utf8')).split('\n')
   return JSON.parse(line).pid
+}
+
+async function mongodPid(folder: string): Promise<number> {
+  return Number(await readFile(join(folder, '.data', 'mongo', 'mongod.lock'), 'utf8'))
 }
 
 // One system for all of these, which none of them stops.
@@ -152,29 +157,57 @@ describe('npm start', () => {
     expect(system.lines).toContain('Killed the gateway, which had not finished')
   })
 
-  it('says which port is taken and how to choose another', async () => {
+  it.each(['GATEWAY_PORT', 'MONGODB_PORT'])(
+    'says that the port of %s is taken, and how to choose another',
+    async (name) => {
+      await using folder = await clone()
+      await using other = createServer().listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      const { port } = other.address() as AddressInfo
+      const system = start(folder.path, { [name]: String(port) })
+      expect(await system.exit).toBe(1)
+      expect(system.lines[0]).toBe(
+        `Port ${port} (${name}) on 127.0.0.1 is used by another program: stop it, or choose another port: ${name}=${port + 1000} npm start`,
+      )
+    },
+  )
+
+  it('starts MongoDB on the port of MONGODB_PORT, again after it was killed, and on no port of a service', async () => {
     await using folder = await clone()
-    await using other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
-    const system = start(folder.path, { GATEWAY_PORT: String(port) })
-    expect(await system.exit).toBe(1)
-    expect(system.lines[0]).toMatch(
-      `Port ${port} (GATEWAY_PORT) on 127.0.0.1 is used by another program: stop it, or choose`,
-    )
+    const port = String(await stablePort())
+    const same = start(folder.path, { MONGODB_PORT: port, ADMIN_PORT: port })
+    expect(await same.exit).toBe(1)
+    expect(same.lines[0]).toBe(`ADMIN_PORT and MONGODB_PORT are both ${port}: give each its own port`)
+    const shown = `  MongoDB       mongodb://127.0.0.1:${port}/?replicaSet=rs0`
+    const killed = start(folder.path, { MONGODB_PORT: port })
+    await killed.ready
+    expect(killed.lines).toContain(shown)
+    killed.child.kill('SIGKILL')
+    await killed.exit
+    await using next = start(folder.path, { MONGODB_PORT: port })
+    await next.ready
+    expect(next.lines).toContain(shown)
   })
 
-  it('says which part ended, and stops the others', async () => {
-    await using folder = await clone()
-    const system = start(folder.path, OTHER_MONGODB)
-    await system.ready
-    const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
-    await fetch(`${running.fulfilmentUrl}/crash`).catch(() => undefined)
-    expect(await system.exit).toBe(1)
-    expect(system.lines.join('\n')).toContain('[fulfilment] Error: crash')
-    expect(system.lines.join('\n')).toContain('Stopping, because fulfilment ended (exit 1)')
-    expect(system.lines).toContain('[gateway] warn stopped')
-  })
+  it.each(['the gateway', 'fulfilment', 'MongoDB'])(
+    'says that %s ended, stops the others, and exits with 1',
+    async (part) => {
+      await using folder = await clone()
+      const system = start(folder.path)
+      await system.ready
+      const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+      if (part === 'MongoDB') process.kill(await mongodPid(folder.path), 'SIGKILL')
+      else
+        await fetch(`${part === 'fulfilment' ? running.fulfilmentUrl : running.adminUrl}/crash`).catch(() => undefined)
+      expect(await system.exit).toBe(1)
+      expect(system.lines.join('\n')).toContain(`Stopping, because ${part} ended (exit 1)`)
+      const others = ['gateway', 'fulfilment'].filter((name) => !part.endsWith(name))
+      for (const name of others) expect(system.lines).toContain(`[${name}] warn stopped`)
+      if (part !== 'MongoDB') expect(system.lines.join('\n')).toContain(`[${part.replace('the ', '')}] Error: crash`)
+      const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
+      expect(services.map(born)).toEqual([undefined, undefined])
+    },
+  )
 
   it('says so when a service refuses its settings', async () => {
     await using folder = await clone({ gateway: 'console.error("oncehook: PROVIDERS is not JSON"); process.exit(78)' })
@@ -190,7 +223,7 @@ describe('npm start', () => {
     await killed.ready
     const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
     const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
-    const mongod = Number(await readFile(join(folder.path, '.data', 'mongo', 'mongod.lock'), 'utf8'))
+    const mongod = await mongodPid(folder.path)
     killed.child.kill('SIGKILL')
     await killed.exit
     await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
@@ -228,7 +261,10 @@ describe('npm start', () => {
 
   it('starts no MongoDB if MONGODB_URI is set', async () => {
     await using folder = await clone()
-    await using system = start(folder.path, OTHER_MONGODB)
+    await using other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    await using system = start(folder.path, { ...OTHER_MONGODB, MONGODB_PORT: String(port) })
     await system.ready
     expect(await readdir(join(folder.path, '.data'))).not.toContain('mongo')
     expect(system.lines.join('\n')).not.toContain('hidden-word')

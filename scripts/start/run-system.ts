@@ -8,7 +8,7 @@ import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { openDatabase } from './database.ts'
 import { describeSystem } from './describe-system.ts'
 import { readDevelopmentSecrets } from './development-secrets.ts'
-import { chooseAddresses } from './listen-addresses.ts'
+import { chooseAddresses, chooseMongoPort } from './listen-addresses.ts'
 import { describeNextStep } from './next-step.ts'
 import {
   fulfilmentEnvironment,
@@ -102,10 +102,12 @@ export async function runSystem(options: SystemOptions): Promise<number> {
 
 async function start(options: SystemOptions, data: DataFolder & { afterKill: boolean }, parts: Part[]): Promise<void> {
   const { env, say, signals, programs } = options
-  const addresses = await chooseAddresses({ env, say, afterKill: data.afterKill })
+  const ports = { env, say, afterKill: data.afterKill }
+  const addresses = await chooseAddresses(ports)
+  const mongoPort = await chooseMongoPort(ports, addresses)
   const secrets = readDevelopmentSecrets(data.secrets, randomBytes)
   if (!existsSync(data.providers)) writePrivateFile(data.providers, toProvidersFile(secrets))
-  const database = await openDatabase(data, { env, say, signal: signals.stop })
+  const database = await openDatabase(data, { env, say, signal: signals.stop, port: mongoPort })
   parts.push({ name: 'MongoDB', ...database })
   const surroundings = { data, mongoUri: database.uri, say, signal: signals.stop }
   const next = await options.example?.({ ...surroundings, add: (part) => void parts.push(part) })
