@@ -20,8 +20,8 @@ const wrong = { isUsual: false }
 export const EVENT_REASONS: Readonly<Record<EventReason, ExplainedReason>> = {
   type_unhandled: {
     ...usual,
-    why: 'its type is not mapped to a payment',
-    cure: 'If it is one, map its type in `events` of the provider, then replay it',
+    why: 'its type is not mapped to a payment, or it does not meet the conditions of its mapping (`where`)',
+    cure: 'If it is one, correct `events` of the provider, then replay it',
   },
   not_expected: {
     ...wrong,

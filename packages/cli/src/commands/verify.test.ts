@@ -309,6 +309,57 @@ The delivery is accepted after this correction:
     )
   })
 
+  it.each([
+    ['no JSON', 'no JSON', 'not valid JSON (invalid_body)'],
+    ['no id', '{"type":"t","data":{"object":{"id":"1"}}}', '(event_invalid)'],
+    ['another shape', '{"id":"1","type":"email.sent","data":{"email_id":"1"}}', '(event_invalid)'],
+  ])('says that the gateway answers 400 although the signature holds: %s', async (_, text, why) => {
+    const settings = {
+      header: 'x-signature',
+      effects: ['payment.succeeded'],
+      secrets: [{ id: '1', value: fakeSecret }],
+    }
+    const header = `x-signature: ${createHmac('sha256', fakeSecret).update(text).digest('hex')}`
+    const explain = async (more: object, ...args: string[]) => {
+      const PROVIDERS = JSON.stringify({ psp: { scheme: 'hmac', ...settings, ...more } })
+      return run('explain', ['-H', header, ...args], {
+        readEnv: (name: string) => (name === 'PROVIDERS' ? PROVIDERS : undefined),
+        readStdin: async () => Buffer.from(text),
+      })
+    }
+    const { exitCode, stdout } = await explain({})
+    expect(exitCode).toBe(1)
+    const [, refused, fix] = stdout.split('\n')
+    expect(refused).toMatch(/^Refused by psp \(hmac\), although the signature holds: /)
+    expect(refused).toContain(why)
+    expect(fix).toContain('`read`')
+    const json = JSON.parse((await explain({}, '--json')).stdout)
+    expect(json).toMatchObject({
+      result: 'refused',
+      invalid: { code: expect.stringMatching(/^(invalid_body|event_invalid)$/) },
+    })
+    // With the setting that the fix names, it is taken.
+    expect((await explain({ read: { type: '/type' } })).exitCode).toBe(0)
+  })
+
+  it('says that the gateway must first ask the provider', async () => {
+    const given = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
+    const { exitCode, stdout } = await run('explain', given, {
+      readEnv: (name: string) => (name === 'HASH' ? 'a hash that I chose' : undefined),
+    })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('Not enough is signed') })
+  })
+
+  it('does not call a delivery accepted by settings with which the gateway would not start', async () => {
+    const secrets = [{ id: '1', value: fakeSecret }]
+    const settings = { scheme: 'standard-webhooks', effects: [], events: { a: 'payment.succeeded' }, secrets }
+    const { exitCode, stdout, stderr } = await run('explain', [...at, ...signed], {
+      readEnv: (name: string) => (name === 'PROVIDERS' ? JSON.stringify({ psp: settings }) : undefined),
+    })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain('The gateway would not start: PROVIDERS.psp: events maps to a type')
+  })
+
   describe('of an accepted delivery of Stripe', () => {
     const seconds = 1_760_000_000
     const object = { id: 'pi_1', metadata: { orderId: 'ord_1' }, amount_received: 100, currency: 'eur' }
@@ -353,6 +404,18 @@ The delivery is accepted after this correction:
         { expect: { '/data/object/metadata/shop': 'mine' } },
         ['here because of /data/object/metadata/shop (not_expected)', 'If it is yours'],
       ],
+      [
+        'a currency that is not one of those expected',
+        payment,
+        { expect: { '/data/object/amount_received': { gte: 1 }, '/data/object/currency': { in: ['usd', 'gbp'] } } },
+        ['here because of /data/object/currency (not_expected)', 'correct `expect`'],
+      ],
+      [
+        'a type whose mapping has a condition',
+        { ...payment, type: 'invoice.paid' },
+        { events: { 'invoice.paid': { is: 'payment.succeeded', where: { '/data/object/status': 'paid' } } } },
+        ['conditions of its mapping (`where`) (type_unhandled)', '`events`'],
+      ],
       ['no effect of the provider', payment, { effects: [] }, ['(effect_not_allowed)', 'add its type to `effects`']],
       [
         'a session that is not paid',
@@ -386,7 +449,10 @@ The delivery is accepted after this correction:
     ])('names the reason and the cure: %s', async (_, event, settings, [why, cure]) => {
       const { exitCode, stdout } = await explain(event, settings)
       expect(exitCode).toBe(0)
-      const [reason, todo] = stdout.split('\n').slice(2)
+      const [reason, todo] = stdout
+        .split('\n')
+        .slice(2)
+        .filter((line) => !/^(read\.|events of )/.test(line))
       expect(reason).toMatch(/^(No effect on an order|It will be dead): /)
       expect(reason).toContain(why)
       expect(todo).toContain(cure)
@@ -422,8 +488,8 @@ Accepted by paystack (hmac), secret 1
 read.type at /event: "charge.success"
 read.order at /data/order: nothing
 events of charge.success, where at /data/status: "pending"
-No effect on an order: its type is not mapped to a payment (type_unhandled)
-  If it is one, map its type in \`events\` of the provider, then replay it
+No effect on an order: its type is not mapped to a payment, or it does not meet the conditions of its mapping (\`where\`) (type_unhandled)
+  If it is one, correct \`events\` of the provider, then replay it
 `,
     })
   })

@@ -3,12 +3,12 @@ import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 import type { DeliveryFinding } from '../verify/add-delivery-command.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
-import { describeSettings, type GivenCase, readGiven } from '../verify/verify-given.ts'
+import { describeSettings, type GivenCase, readGiven, UNCONFIRMED } from '../verify/verify-given.ts'
 import { describeMapping } from './describe-mapping.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeTasks, type ExplainedTasks, findTasks, type HandlerWishes, readWishes } from './find-tasks.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
-import { readExplainedEvents } from './read-explained-events.ts'
+import { type InvalidBody, readExplainedEvents } from './read-explained-events.ts'
 
 /** An explanation with its provider. */
 interface GivenExplanation extends Explanation {
@@ -20,6 +20,10 @@ interface GivenExplanation extends Explanation {
   readonly withheld: readonly Withheld[]
   /** Who gets a task of each of its events. Null if the settings name no handlers. */
   readonly tasks: readonly ExplainedTasks[] | null
+  /** Why the gateway answers 400 although the signature holds. */
+  readonly invalid: InvalidBody | null
+  /** Whether the gateway asks the provider before the event counts. */
+  readonly isConfirmed: boolean
   /** What the pointers of the settings find. */
   readonly found: readonly string[]
 }
@@ -43,23 +47,27 @@ export async function explainGiven(
   const explanation = await explainDelivery(given, options.url)
   const effects =
     explanation.acceptedBy === null
-      ? { withheld: [], tasks: null, found: [] }
+      ? NO_EFFECTS
       : await findEffects(given, await readWishes(options.handlersFile, context))
   const found = { ...explanation, ...effects, provider, scheme: settings.scheme, place: given.place }
   return {
-    isAccepted: found.acceptedBy !== null,
+    isAccepted: found.acceptedBy !== null && found.invalid === null,
     lines: [describeSettings(given.place), ...describe(found)],
     document: toDocument(found),
   }
 }
 
-async function findEffects(
-  given: GivenCase,
-  wishes: HandlerWishes | null,
-): Promise<Pick<GivenExplanation, 'withheld' | 'tasks' | 'found'>> {
-  const events = await readExplainedEvents(given)
+type Effects = Pick<GivenExplanation, 'withheld' | 'tasks' | 'found' | 'invalid' | 'isConfirmed'>
+
+const NO_EFFECTS: Effects = { withheld: [], tasks: null, found: [], invalid: null, isConfirmed: false }
+
+async function findEffects(given: GivenCase, wishes: HandlerWishes | null): Promise<Effects> {
+  const reading = await readExplainedEvents(given)
+  if ('invalid' in reading) return { ...NO_EFFECTS, invalid: reading.invalid }
+  const { events, isConfirmed } = reading
   const accepted = { provider: given.asked.name, rawBody: given.delivery.rawBody, events }
   return {
+    ...{ invalid: null, isConfirmed },
     withheld: findWithheld(events, given),
     tasks: wishes === null ? null : findTasks(wishes, accepted),
     found: describeMapping(given.asked.settings, events, given.delivery.rawBody),
@@ -67,12 +75,14 @@ async function findEffects(
 }
 
 function describe(explanation: GivenExplanation): string[] {
-  const { provider, scheme, acceptedBy, causes, tried, withheld, tasks, found } = explanation
-  if (acceptedBy !== null) {
-    const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
-    const effects = [...found, ...withheld.flatMap(describeWithheld), ...describeTasks(tasks ?? [])]
-    return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
+  const { provider, scheme, acceptedBy, causes, tried, invalid } = explanation
+  if (invalid !== null) {
+    return [
+      `Refused by ${provider} (${scheme}), although the signature holds: ${invalid.message} (${invalid.code})`,
+      `  ${invalid.fix}`,
+    ]
   }
+  if (acceptedBy !== null) return describeAccepted(explanation, acceptedBy)
   const [first] = causes
   const how =
     first?.proved === true
@@ -85,9 +95,34 @@ function describe(explanation: GivenExplanation): string[] {
   ]
 }
 
+function describeAccepted(explanation: GivenExplanation, secretId: string): string[] {
+  const { provider, scheme, withheld, tasks, found, isConfirmed } = explanation
+  const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(secretId)}`
+  const effects = [
+    ...(isConfirmed ? [UNCONFIRMED] : []),
+    ...found,
+    ...withheld.flatMap(describeWithheld),
+    ...describeTasks(tasks ?? []),
+  ]
+  return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
+}
+
 function toDocument(explanation: GivenExplanation): object {
-  const { provider, scheme, place: settings, acceptedBy: secretId, causes, tried, withheld, tasks, found } = explanation
-  if (secretId === null) return { result: 'refused', provider, scheme, settings, causes, tried }
+  const {
+    provider,
+    scheme,
+    place: settings,
+    acceptedBy: secretId,
+    causes,
+    tried,
+    withheld,
+    tasks,
+    found,
+    invalid,
+  } = explanation
+  if (secretId === null || invalid !== null) {
+    return { result: 'refused', provider, scheme, settings, ...(invalid === null ? { causes, tried } : { invalid }) }
+  }
   const effects = {
     ...(withheld.length > 0 && { withheld }),
     ...(tasks !== null && { tasks }),

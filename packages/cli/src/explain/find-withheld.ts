@@ -1,4 +1,5 @@
 import {
+  firstUnmet,
   isPaymentEventType,
   resolvePointer,
   SCHEMES,
@@ -35,8 +36,8 @@ function unexpectedPart(
 ): Pick<Withheld, 'pointer'> {
   const expected = { ...SCHEMES.get(settings.scheme)?.permits.expect?.(settings), ...settings.expect }
   const document = resolvePointer(parsed(delivery.rawBody), facts.pointer ?? '')
-  const pointer = Object.keys(expected).find((one) => resolvePointer(document, one) !== expected[one])
-  return pointer === undefined ? {} : { pointer }
+  const pointer = firstUnmet(document, expected)
+  return pointer === null ? {} : { pointer }
 }
 
 function parsed(rawBody: Buffer): unknown {

@@ -1,5 +1,5 @@
 import type { Refusal } from '@oncehook/webhooks'
-import { createProvider, type Delivery } from '@oncehook/webhooks/providers'
+import { createProvider, type Delivery, type Provider } from '@oncehook/webhooks/providers'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
 
@@ -24,6 +24,17 @@ interface Checked {
 const MAX_BYTES = 16_000_000
 
 /**
+ * The provider as the gateway makes it.
+ * @throws UsageError if the gateway would not start with these settings
+ */
+export function prepareVerifier(known: KnownProvider): Provider {
+  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
+  if (!('problems' in provider)) return provider
+  const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
+  throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)
+}
+
+/**
  * Verifies a delivery with the gateway's own code, as of `now`. `counts` is false if the gateway would have to confirm the
  * event with the provider first.
  * @throws UsageError if the gateway would not start with these settings
@@ -31,11 +42,7 @@ const MAX_BYTES = 16_000_000
  */
 export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<VerificationResult> {
   const { delivery, now, fetch } = checked
-  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
-  if ('problems' in provider) {
-    const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
-    throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)
-  }
+  const provider = prepareVerifier(known)
   const result = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })

@@ -67,9 +67,12 @@ function describe({ asked, place, result, signedTime }: GivenVerification): stri
     `Accepted   by ${who}, secret ${toPrintable(result.secretId)}`,
     `Signed id  ${result.signedId === null ? 'none' : toPrintable(result.signedId)}`,
     `Signed at  ${toTime(toIso(signedTime))}`,
-    ...(result.counts ? [] : ['Not enough is signed: the gateway must first confirm the event with the provider']),
+    ...(result.counts ? [] : [UNCONFIRMED]),
   ]
 }
+
+/** The line for a delivery that proves too little by itself. */
+export const UNCONFIRMED = 'Not enough is signed: the gateway must first confirm the event with the provider'
 
 /** The line that says whose settings a result is about. */
 export function describeSettings(place: string): string {

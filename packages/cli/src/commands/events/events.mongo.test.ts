@@ -88,7 +88,7 @@ describe('events show', () => {
     ['not_paid', /not paid/, /`\.unpaid`/],
     ['ambiguous', /a colon/, /No setting changes that/],
     ['unreadable', /nobody could read it/, /it is read again/],
-    ['type_unhandled', /not mapped/, /map its type/],
+    ['type_unhandled', /not mapped/, /correct `events`/],
   ])('says why an event has no effect, and what to do: %s', async (reason, why, cure) => {
     const record = sampleRecord({ state: 'unhandled', reason })
     await system.events.insertOne(record)
