@@ -162,6 +162,13 @@ export const RECIPES: readonly Recipe[] = [
   { ...svixV1, scheme: 'resend' },
   {
     ...body,
+    scheme: 'revenuecat',
+    header: 'X-RevenueCat-Webhook-Signature',
+    ...timedList('v1'),
+    independent: 'e83e8c48af85e07092d429601893077a9347dc1b45bbfaeb788324e9b65083a3',
+  },
+  {
+    ...body,
     scheme: 'revolut',
     lenient: true,
     commaSeparated: true,

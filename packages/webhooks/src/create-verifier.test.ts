@@ -98,6 +98,7 @@ describe('the options', () => {
     polar: [],
     razorpay: [],
     resend: [],
+    revenuecat: [],
     revolut: [],
     sendgrid: [],
     shopify: [],

@@ -124,6 +124,7 @@ type PlainScheme =
   | 'polar'
   | 'razorpay'
   | 'resend'
+  | 'revenuecat'
   | 'revolut'
   | 'sendgrid'
   | 'shopify'

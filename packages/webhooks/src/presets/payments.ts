@@ -238,6 +238,42 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     },
   },
   /**
+   * revenuecat.com/docs/integrations/webhooks: signed if the integration has a signing secret; its authorization header is a
+   * password and proves nothing of the body. Every attempt is signed anew. A trial costs nothing, so it pays nothing.
+   */
+  {
+    name: 'revenuecat',
+    signature: { header: 'X-RevenueCat-Webhook-Signature', separator: ',', timestampPrefix: 't=', prefix: 'v1=' },
+    read: {
+      id: '/event/id',
+      type: '/event/type',
+      object: ['/event/transaction_id', '/event/app_user_id'],
+      order: '/event/subscriber_attributes/order_id/value',
+      amount: '/event/price_in_purchased_currency',
+      amountIn: 'decimal',
+      currency: '/event/currency',
+      time: '/event/event_timestamp_ms',
+    },
+    types: {
+      INITIAL_PURCHASE: { is: PAID, where: { '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
+      RENEWAL: { is: PAID, where: { '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
+      NON_RENEWING_PURCHASE: PAID,
+      BILLING_ISSUE: FAILED,
+    },
+    redelivery: { hours: 3, source: 'revenuecat.com/docs/integrations/webhooks: 5 retries' },
+    permits: { ...PAYMENTS, origin: ['/event/environment', '/event/app_id'] },
+    sample: {
+      event: {
+        ...{ id: '12345678-1234-1234-1234-123456789012', type: 'INITIAL_PURCHASE', period_type: 'NORMAL' },
+        ...{ event_timestamp_ms: 1658726378679, transaction_id: '123456789012345', app_user_id: '1234567890' },
+        ...{ currency: 'USD', price: 4.99, price_in_purchased_currency: 4.99, store: 'APP_STORE' },
+        ...{ environment: 'PRODUCTION', app_id: '1234567890', product_id: 'com.subscription.weekly' },
+        subscriber_attributes: { order_id: { updated_at_ms: 1662955084635, value: 'order_1' } },
+      },
+      api_version: '1.0',
+    },
+  },
+  /**
    * developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/verify-the-payload-signature: the time is in
    * milliseconds. During a rotation there are several signatures. Events of an order name no amount.
    */

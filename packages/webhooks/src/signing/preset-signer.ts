@@ -92,7 +92,8 @@ function bodyOf(
     [read.amount, (shown) => amountLike(shown, event, read)],
     [read.currency, (shown) => (shown === String(shown).toLowerCase() ? event.currency.toLowerCase() : event.currency)],
     [read.time, (shown) => timeLike(shown, event)],
-    ...conditions.map(([pointer, value]) => [pointer, () => value] as const),
+    // Other conditions are met by what the sample has.
+    ...conditions.map(([pointer, value]) => [pointer, (shown: unknown) => (isScalar(value) ? value : shown)] as const),
   ]
   const body = structuredClone(sample)
   for (const [place = [], change] of changes) {
@@ -101,6 +102,10 @@ function bodyOf(
     if (first !== undefined) first.object[first.name] = change(first.object[first.name])
   }
   return body
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null
 }
 
 /** Where a pointer leads: the object, and the name in it; undefined if it is not there. */
