@@ -197,6 +197,15 @@ describe('oncehook sign', () => {
     })
   })
 
+  it('says that it knows no secret of a gateway elsewhere, and does not use those of the local system', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    const { exitCode, stdout, stderr } = await runCommand(['sign', '--url', 'https://pay.example.com'], folder)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^No settings are known here for https:\/\/pay\.example\.com: set PROVIDERS_FILE, .*--secret-file\n$/,
+    )
+  })
+
   it('says that it has no secret if no system runs here', async () => {
     const { exitCode, stderr } = await sign([])
     expect(exitCode).toBe(1)

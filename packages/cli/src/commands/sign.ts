@@ -17,7 +17,6 @@ import {
 import { toCurlCommand } from '../sign/to-curl-command.ts'
 
 interface SignOptions extends SigningOptions {
-  readonly url?: string
   readonly eventId?: string
   readonly timestamp?: number
   readonly curl?: boolean

@@ -342,6 +342,24 @@ The delivery is accepted after this correction:
     expect((await explain({ read: { type: '/type' } })).exitCode).toBe(0)
   })
 
+  it('says why a report of Adyen, whose name has colons, has no effect', async () => {
+    const name = 'report_2022-11-01T00:00:00_2022-11-02T23:59:59.csv'
+    const item = { pspReference: name, merchantReference: '', amount: { value: 0, currency: 'EUR' }, success: 'true' }
+    const NotificationRequestItem = { ...item, merchantAccountCode: 'Acme', eventCode: 'REPORT_AVAILABLE' }
+    const secret = ['--scheme', 'adyen', '--secret-env', 'KEY']
+    const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
+    const readEnv = (variable: string) => (variable === 'KEY' ? key : undefined)
+    const text = JSON.stringify({ live: 'true', notificationItems: [{ NotificationRequestItem }] })
+    const overrides = { readEnv, readStdin: async () => Buffer.from(text) }
+    const { stdout: signedBody } = await runCommand(['sign', ...secret], overrides)
+    const { exitCode, stdout } = await run('explain', secret, {
+      readEnv,
+      readStdin: async () => Buffer.from(signedBody, 'latin1'),
+    })
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/No effect on an order: .* a colon, .* \(ambiguous\)\n {2}No setting changes that/)
+  })
+
   it('says that the gateway must first ask the provider', async () => {
     const given = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
     const { exitCode, stdout } = await run('explain', given, {
@@ -357,7 +375,7 @@ The delivery is accepted after this correction:
       readEnv: (name: string) => (name === 'PROVIDERS' ? JSON.stringify({ psp: settings }) : undefined),
     })
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
-    expect(stderr).toContain('The gateway would not start: PROVIDERS.psp: events maps to a type')
+    expect(stderr).toContain('The gateway would not start with these settings of psp: events maps to a type')
   })
 
   describe('of an accepted delivery of Stripe', () => {
@@ -552,6 +570,9 @@ Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`,
       const { exitCode, stderr } = await run('explain', given, { readEnv })
       expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('HANDLERS.shop.events') })
       expect(stderr).not.toContain('canary')
+      const set = (name: string) => (name === 'HANDLERS_FILE' ? files.path('handlers') : readEnv(name))
+      const named = await run('explain', args, { readEnv: set })
+      expect(named).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('HANDLERS_FILE.shop.events') })
       const missing = await run('explain', [...args, '--handlers-file', '/nowhere'], { readEnv })
       expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('/nowhere cannot be read') })
     })

@@ -32,14 +32,16 @@ export async function readWishes(
   file: string | undefined,
   { readEnv }: Pick<CliContext, 'readEnv'>,
 ): Promise<HandlerWishes | null> {
-  const path = file ?? (readEnv('HANDLERS_FILE') || undefined)
+  const setting = file === undefined ? readEnv('HANDLERS_FILE') || undefined : undefined
+  const path = file ?? setting
   const json = path === undefined ? readEnv('HANDLERS') : await readText(path)
   if (!json) return null
   try {
     return parseHandlers(json)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`The gateway would not start: ${why}`, { cause: error })
+    const named = setting === undefined ? why : why.replaceAll(/\bHANDLERS\b/g, 'HANDLERS_FILE')
+    throw new UsageError(`The gateway would not start: ${named}`, { cause: error })
   }
 }
 

@@ -16,6 +16,7 @@ import { addSecretOptions, placeOfSecret, readSecret } from '../options/read-sec
 
 /** The options that select a provider and its secret for signing. */
 export interface SigningOptions {
+  readonly url?: string
   readonly provider?: string
   readonly scheme?: string
   readonly secret?: string
@@ -68,15 +69,17 @@ export async function findSigningIdentity(
   if (signer.signsNothing === true) return { ...identity, secret: '', place: null }
   if (given !== undefined) return { ...identity, secret: given, place: placeOfSecret(options).join('') }
   if (typeof found === 'string') {
-    throw new CommandFailure(`${local === null ? nothingRuns : capitalize(found)}, or give a secret with --secret-file`)
+    throw new CommandFailure(`${whyNothing(options, { local, found })}, or give a secret with --secret-file`)
   }
   const secret = chooseSecret({ provider, known, found }, options.secretId, now)
   const [place = found.place] = found.placesOf([secret])
   return { ...identity, secret: readSecretText(provider, secret, found.sources), place }
 }
 
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
+/** Why there is no secret, and how to get one. */
+function whyNothing({ url }: SigningOptions, { local, found }: { local: LocalSystem | null; found: string }): string {
+  if (local !== null) return found.charAt(0).toUpperCase() + found.slice(1)
+  return url === undefined ? nothingRuns : `No settings are known here for ${url}: set PROVIDERS_FILE`
 }
 
 function chooseProvider({ scheme }: SigningOptions, found: ProviderEntries | string): string {

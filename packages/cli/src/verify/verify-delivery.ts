@@ -30,8 +30,9 @@ const MAX_BYTES = 16_000_000
 export function prepareVerifier(known: KnownProvider): Provider {
   const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
   if (!('problems' in provider)) return provider
-  const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
-  throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)
+  throw new UsageError(
+    `The gateway would not start with these settings of ${known.name}: ${provider.problems.join('; ')}`,
+  )
 }
 
 /**
