@@ -376,6 +376,7 @@ describe('readProviders', () => {
     ['', undefined, '.signedText must contain {body} once'],
     ['{body}{body}', undefined, '.signedText must contain {body} once'],
     ['{body}.{id}', undefined, ': signedText names an id, idHeader is missing'],
+    ['{body}.{key}', undefined, '.signedText must contain {body} once'],
     ['{body}}', undefined, '.signedText must contain {body} once'],
   ])('checks the template %j with the header %s', (signedText, timestampHeader, problem) => {
     const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { SCHEMES } from '@oncehook/webhooks/providers'
@@ -202,12 +202,13 @@ describe('a test event of every scheme', () => {
       return [scheme, settings] as const
     })
     const providers = Object.fromEntries(await Promise.all(made))
+    // One operator may send 30 in a minute.
+    const tokens = Object.fromEntries(Object.keys(providers).map((name) => [name, randomBytes(24).toString('hex')]))
     await using gateway = await startGateway({
       ...{ database: other, providers },
-      settings: { OPERATOR_TOKENS: JSON.stringify(system.tokens.operators) },
+      settings: { OPERATOR_TOKENS: JSON.stringify({ ...system.tokens.operators, ...tokens }) },
     })
     const client = createOperatorClient(gateway.adminUrl, system.tokens.operators.alice)
-    const clients = [client, createOperatorClient(gateway.adminUrl, system.tokens.operators.bob)]
     const listed = await client.providers.list.query()
     const signable = listed.filter(({ takesTests }) => takesTests).map(({ name }) => name)
     const refused = listed.map(({ name }) => name).filter((name) => !signable.includes(name))
@@ -224,10 +225,11 @@ describe('a test event of every scheme', () => {
       expect({ provider, refusal }).toMatchObject({ provider, refusal: { reason: 'test_event_not_signable' } })
     }
     const ids = new Map<string, string[]>()
-    for (const each of clients) {
-      for (const [index, provider] of signable.entries()) {
-        const type = index % 2 === 0 ? 'payment.succeeded' : 'payment.failed'
-        const sent = await each.events.sendTest.mutate({ provider, type, orderId: 'ord_1', reason })
+    for (const [index, provider] of signable.entries()) {
+      const type = index % 2 === 0 ? 'payment.succeeded' : 'payment.failed'
+      const operatorOfProvider = createOperatorClient(gateway.adminUrl, tokens[provider] ?? '')
+      for (const _ of ['one', 'second']) {
+        const sent = await operatorOfProvider.events.sendTest.mutate({ provider, type, orderId: 'ord_1', reason })
         expect({ provider, sent }).toMatchObject({ provider, sent: IS_TEST })
         const { orderId } = await client.events.get.query({ id: sent.id })
         expect({ provider, orderId }).toEqual({ provider, orderId: 'ord_1' })
