@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { findTool, findTools, missingTool, requireTool } from './find-tool.ts'
 
-// A variable: this test does not use it.
+// Variables: this test does not use them.
 const BROWSER = 'chromium'
+const GO = 'go'
 
 afterEach(() => void vi.unstubAllEnvs().restoreAllMocks())
 
@@ -34,7 +35,7 @@ describe('a tool', () => {
     vi.stubEnv('TEST_TOOLS', '{}')
     vi.stubEnv('PATH', folder.path)
     vi.spyOn(console, 'error').mockReturnValue(undefined)
-    expect(await findTool('go')).toBe(isFound ? 'go' : null)
+    expect(await findTool(GO)).toBe(isFound ? 'go' : null)
   })
 
   it('that the runner has looked for is not looked for again', async () => {
