@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 import { openDataFolder } from './data-folder.ts'
 import { describeSystem } from './describe-system.ts'
 import { makeDevelopmentSecrets } from './development-secrets.ts'
@@ -8,16 +10,18 @@ import { toProvidersFile } from './service-environments.ts'
 
 const address = (port: number) => ({ host: '127.0.0.1', port, url: `http://127.0.0.1:${port}` })
 const secrets = makeDevelopmentSecrets(randomBytes)
+const folder = mkdtempSync(join(tmpdir(), 'oncehook-described-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 function describeWith(env: NodeJS.ProcessEnv) {
-  const data = openDataFolder('/tmp', { ONCEHOOK_DATA: 'oncehook-described' })
+  const data = openDataFolder(folder, {})
   const addresses = { gateway: address(1), admin: address(2), fulfilment: address(3) }
   return describeSystem({ env, secrets, data, addresses, mongoUri: '' }, { mongo: '', link: null, next: [] })
 }
 
 describe('the description of a running system', () => {
   it.each([
-    [{}, '/tmp/oncehook-described/providers.json'],
+    [{}, join(folder, '.data/providers.json')],
     [{ PROVIDERS_FILE: 'mine.json' }, resolve('mine.json')],
     [{ PROVIDERS: '{}' }, null],
   ])('names the file of the providers that the gateway uses: %j', (env, file) => {
