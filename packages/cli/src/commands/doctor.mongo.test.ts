@@ -89,7 +89,9 @@ describe('doctor', () => {
     ])
     const { exitCode, findings } = await examine()
     const cure = (reason: string, more: string) =>
-      expect.stringMatching(`^Run oncehook events list --state unhandled --reason ${reason}\\. .*${more}.* replay it`)
+      expect.stringMatching(
+        `^Run oncehook events list --state unhandled --failed-with ${reason}\\. .*${more}.* replay it`,
+      )
     expect(findings.filter(({ check }) => check === 'withheld events')).toEqual([
       {
         ...{ check: 'withheld events', level: 'warning', todo: cure('unreadable', 'mapping') },

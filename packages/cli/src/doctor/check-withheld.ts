@@ -26,5 +26,9 @@ export async function checkReason(client: OperatorClient, reason: (typeof COUNTE
   const { why, cure, isUsual } = EVENT_REASONS[reason]
   const message = `${cut === null ? '' : 'At least '}${events} without an effect: ${why} (${reason})`
   if (isUsual) return ok('withheld events', message)
-  return warning('withheld events', message, `Run oncehook events list --state unhandled --reason ${reason}. ${cure}`)
+  return warning(
+    'withheld events',
+    message,
+    `Run oncehook events list --state unhandled --failed-with ${reason}. ${cure}`,
+  )
 }
