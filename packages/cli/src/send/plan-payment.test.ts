@@ -2,6 +2,7 @@ import { hmac } from '@oncehook/webhooks/signing/generic/hmac'
 import { shopify } from '@oncehook/webhooks/signing/payments/shopify'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { discord } from '@oncehook/webhooks/signing/services/discord'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { describe, expect, it } from 'vitest'
 import type { Order } from './orders-client.ts'
 import { planPayment, toEffect } from './plan-payment.ts'
@@ -94,6 +95,14 @@ describe('toEffect', () => {
     expect(toEffect(['payment_intent.succeeded'], { signer: stripe, settings: {} })).toBe('paid')
     expect(toEffect(['payment.failed'], { signer: stripe, settings: {} })).toBe('payment_failed')
     expect(toEffect(['payment_intent.succeeded'], { signer: hmac, settings: {} })).toBe('none')
+  })
+
+  it('of a type that the scheme maps itself needs no settings, if only its other type does', () => {
+    const paystack = signers.get('paystack')
+    if (paystack === undefined) throw new Error('There is no signer of paystack')
+    const sender = { signer: paystack, settings: { scheme: 'paystack' } }
+    expect(toEffect(['payment.succeeded'], sender)).toBe('paid')
+    expect(toEffect(['payment.failed'], sender)).toBe('none')
   })
 
   it('of a scheme without payments depends on the settings of the gateway', () => {

@@ -43,8 +43,11 @@ type Sender = Pick<SigningIdentity, 'signer' | 'settings'>
 function isMapped(name: string, { mapping }: Signer, settings: SigningIdentity['settings']): boolean {
   if (mapping === undefined || settings.scheme === undefined) return true
   if (mapping.read !== undefined && settings.read === undefined) return false
-  const { events } = settings
-  return mapping.events === undefined || (typeof events === 'object' && events !== null && Object.hasOwn(events, name))
+  return !hasName(mapping.events, name) || hasName(settings.events, name)
+}
+
+function hasName(events: unknown, name: string): boolean {
+  return typeof events === 'object' && events !== null && Object.hasOwn(events, name)
 }
 
 /**
