@@ -72,6 +72,7 @@ describe('npm start', () => {
     })
     const { code, said } = await first.ctrlC()
     expect(code, said).toBe(0)
+    expect(said).not.toContain('request.refused')
 
     await using _second = await npmStart(data)
     expect(await readOrder(data, id)).toEqual(paid)

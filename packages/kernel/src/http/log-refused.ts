@@ -33,5 +33,6 @@ export function logRefused(logger: Logger, refused: RefusedRequest): void {
     ms,
   }
   if (status >= 500 && cause !== undefined) logger.warn({ ...line, error }, 'request.refused')
-  else logger.warn(line, 'request.refused')
+  // The client has asked for this answer, to learn whether an order exists or has changed: nobody has to look.
+  else logger[status === 412 ? 'info' : 'warn'](line, 'request.refused')
 }

@@ -18,7 +18,7 @@ describe('events list', () => {
     const { exitCode, stdout } = await run(['events', 'list', '--state', 'dead', '--limit', '1'])
     expect(exitCode).toBe(0)
     const [head, line, more] = stdout.split('\n')
-    expect(head).toMatch(/^ID +RECEIVED +PROVIDER +EVENT +TYPE +ORDER +STATE +REASON +STARTS +DELIVERIES$/)
+    expect(head).toMatch(/^ID +RECEIVED +PROVIDER +EVENT +TYPE +ORDER +STATE +REASON +ATTEMPTS +DELIVERIES$/)
     expect(line?.split(/ {2,}/)).toEqual([
       ...[second.id, expect.stringMatching(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ$/), 'acme', second.eventId],
       ...['payment.succeeded', second.orderId, 'dead', 'amount_mismatch', '1', '1'],

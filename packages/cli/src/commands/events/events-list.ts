@@ -30,7 +30,7 @@ export const addEventsListCommand: AddCommand = (program, deps) => {
   })
 }
 
-const HEAD = ['ID', 'RECEIVED', 'PROVIDER', 'EVENT', 'TYPE', 'ORDER', 'STATE', 'REASON', 'STARTS', 'DELIVERIES']
+const HEAD = ['ID', 'RECEIVED', 'PROVIDER', 'EVENT', 'TYPE', 'ORDER', 'STATE', 'REASON', 'ATTEMPTS', 'DELIVERIES']
 
 type EventPage = Awaited<ReturnType<OperatorClient['events']['list']['query']>>
 

@@ -31,7 +31,7 @@ export const eventTexts = {
     event: 'Event',
     type: 'Type',
     order: 'Order',
-    attempts: 'Starts',
+    attempts: 'Attempts',
     deliveries: 'Deliveries',
     deliveriesOf: (deliveries: number, changed: number): string =>
       changed === 0 ? `${deliveries}` : `${deliveries}, ${changed} changed`,

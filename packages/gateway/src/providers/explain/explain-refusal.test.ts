@@ -64,6 +64,25 @@ describe('an explanation', () => {
     expect(provider.explain(large, NOW)).toMatchObject([{ cause: 'unknown', proved: false }])
   })
 
+  it.each([
+    [{ scheme: 'stripe' }, true],
+    [{ scheme: 'stripe', testMode: false }, true],
+    [{ scheme: 'stripe', testMode: true }, false],
+    [{ scheme: 'stripe', testMode: true, expect: {} }, false],
+    [{ scheme: 'github', expect: { '/livemode': false } }, false],
+    [{ scheme: 'github', expect: { '/livemode': true } }, true],
+  ])(
+    'of a test event by %j suspects the secret of the test environment only if another is expected: %s',
+    (settings, isSuspected) => {
+      const provider = makeProvider({ settings, secrets: [{ value: 'a secret of the test' }] }, prepareExplanation)
+      const rawHeaders = ['Stripe-Signature', `t=${NOW / 1_000},v1=${'0'.repeat(64)}`]
+      const rawBody = Buffer.from('{"id":"evt_1","livemode": false}')
+      const causes = provider.explain({ rawHeaders, rawBody, query: '' }, NOW).map(({ cause }) => cause)
+      expect(causes.length).toBeGreaterThan(0)
+      expect(causes.includes('test_mode')).toBe(isSuspected)
+    },
+  )
+
   it('does not show a time of an unknown form, which may be a part of a signature', () => {
     const secrets = [{ value: 'a secret of stripe' }]
     const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets }, prepareExplanation)

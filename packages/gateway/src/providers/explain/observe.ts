@@ -29,7 +29,7 @@ export function observe(observed: Observed, signedTime: SignedTime | null): Caus
     ...(rawBody === undefined ? [] : observeBody(observed, rawBody)),
     ...observeTime(observed, signedTime),
     ...observeEncoding(observed),
-    ...(rawBody === undefined ? [] : observeTestMode(rawBody)),
+    ...(rawBody === undefined ? [] : observeTestMode(observed.settings, rawBody)),
   ]
 }
 
@@ -166,26 +166,36 @@ function observeEncoding({ delivery }: Observed): Cause[] {
 }
 
 const marks = [
-  [/"livemode"\s*:\s*false/, 'livemode false'],
-  [/"live"\s*:\s*"?false/, 'live false'],
-  [/"live_mode"\s*:\s*false/, 'live_mode false'],
-  [/"test_mode"\s*:\s*true/, 'test_mode true'],
-  [/"test"\s*:\s*true/, 'test true'],
-  [/"mode"\s*:\s*"test"/, 'mode test'],
-  [/"environment"\s*:\s*"test"/, 'environment test'],
+  [/"livemode"\s*:\s*false/, 'livemode', false],
+  [/"live"\s*:\s*"?false/, 'live', false],
+  [/"live_mode"\s*:\s*false/, 'live_mode', false],
+  [/"test_mode"\s*:\s*true/, 'test_mode', true],
+  [/"test"\s*:\s*true/, 'test', true],
+  [/"mode"\s*:\s*"test"/, 'mode', 'test'],
+  [/"environment"\s*:\s*"test"/, 'environment', 'test'],
 ] as const
 
-function observeTestMode(rawBody: Buffer): Cause[] {
+function observeTestMode(settings: ProviderSettings, rawBody: Buffer): Cause[] {
   const text = rawBody.toString('latin1', 0, 65_536)
   const mark = marks.find(([pattern]) => pattern.test(text))
   if (mark === undefined) return []
+  const [, name, value] = mark
+  if (isExpected(settings, name, value)) return []
   return [
     seen({
       cause: 'test_mode',
-      message: `The body contains ${mark[1]}: it comes from the test environment, which uses a different secret`,
+      message: `The body contains ${name} ${value}: it comes from the test environment, which uses a different secret`,
       fix: 'Compare the secret with that of the test environment',
     }),
   ]
+}
+
+/** Whether the settings are those of the test environment: then its secret is expected, too. */
+function isExpected(settings: ProviderSettings, name: string, value: unknown): boolean {
+  if ('testMode' in settings && settings.testMode === true) return true
+  return Object.entries(settings.expect ?? {}).some(
+    ([pointer, wanted]) => pointer.endsWith(`/${name}`) && wanted === value,
+  )
 }
 
 /** Possible causes in bodies that contain the signature. */
