@@ -16,14 +16,13 @@ export async function isListening(address: string): Promise<boolean> {
   }
 }
 
-/** The port, if a server could listen there now; undefined if it is taken. 0 means any free port. */
+/** The port, if a server could listen there now; undefined if it is taken. */
 export async function freePort(port: number, host = '127.0.0.1'): Promise<number | undefined> {
   const server = createServer()
   server.listen({ port, host, exclusive: true })
   try {
     await once(server, 'listening')
-    const address = server.address()
-    return typeof address === 'object' ? address?.port : undefined
+    return port
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined
     throw error

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { freePort } from '../ports/port.ts'
+import { stablePort } from '../ports/stable-port.ts'
 import { untilReleased } from '../processes/until-released.ts'
 
 const run = promisify(execFile)
@@ -44,7 +44,7 @@ export async function startPostgresProcess(options: PostgresOptions): Promise<Po
   const user = await serverUser()
   if (!existsSync(data)) await createData(programs, data, user)
   await untilReleased(join(data, 'postmaster.pid'))
-  const port = (await freePort(0)) ?? 0
+  const port = await stablePort()
   const all = ['unix_socket_directories=', ...settings]
   const flags = ['-D', data, '-h', '127.0.0.1', '-p', String(port), ...all.flatMap((one) => ['-c', one])]
   const asUser = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']

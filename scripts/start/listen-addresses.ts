@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../ports/port.ts'
+import { stablePort } from '../ports/stable-port.ts'
 import { type Say, withProgress } from '../progress.ts'
 
 /** The address of one listener of the system. */
@@ -70,6 +71,7 @@ async function choosePort(
 ): Promise<number> {
   const wanted = Number(env[name] || fallback)
   if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) throw new Error(`${name} is not a port number`)
+  if (wanted === 0) return await stablePort()
   const waiting = claim(wanted, host, afterKill ? AFTER_KILL_MS : 0)
   const what = `Waiting for port ${wanted} (${name}): the last start was killed, and its services are still stopping`
   const port = await withProgress(say, what, waiting)

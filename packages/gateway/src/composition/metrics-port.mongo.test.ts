@@ -1,24 +1,15 @@
-import { type AddressInfo, createServer } from 'node:net'
 import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
+import { stablePort } from '../../../../scripts/ports/stable-port.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status
 
 it('METRICS_PORT serves the metrics and nothing else, and the private listener no longer does', async () => {
   await using database = await testDatabase(process.env)
   await using inner = await testDatabase(process.env)
-  const [port, other] = [await freePort(), await freePort()]
+  const [port, other] = [await stablePort(), await stablePort()]
   await using gateway = await startGateway({ database, settings: { METRICS_PORT: String(port) } })
   await using fulfilment = await startFulfilment({ uri: inner.uri, database: inner.name, metricsPort: other })
   for (const [listener, own] of [
