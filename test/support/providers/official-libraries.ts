@@ -5,11 +5,13 @@ import { EventWebhook } from '@sendgrid/eventwebhook'
 import '@shopify/shopify-api/adapters/web-api'
 import { ApiVersion, LogSeverity, shopifyApi } from '@shopify/shopify-api'
 import { verifySlackRequest } from '@slack/bolt'
+import { WorkOS } from '@workos-inc/node'
 import { Cashfree, CFEnvironment } from 'cashfree-pg'
 import { verifyKey } from 'discord-interactions'
 import { parse } from 'gocardless-nodejs/webhooks'
 import { verifyWebhookSignatureWithCurrentTime } from 'hook0-client'
 import { WebhookSignatureValidator } from 'mercadopago'
+import ModernTreasury from 'modern-treasury'
 import { validateWebhookSignature } from 'razorpay/dist/utils/razorpay-utils.js'
 import { WebhooksHelper } from 'square'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
@@ -56,6 +58,8 @@ const text = (sent: Sent, name: string): string => sent.headers.get(name) ?? ''
 const paddle = new Paddle('unused')
 const stripe = new Stripe('sk_test_unused')
 const sendgrid = new EventWebhook()
+const modernTreasury = new ModernTreasury({ organizationID: 'unused', apiKey: 'unused' })
+const workos = new WorkOS('unused')
 
 /** The validator of Adyen's library: of items and of whole bodies. */
 export const adyenValidator = new hmacValidator()
@@ -96,6 +100,19 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
     scheme: 'github',
     name: '@octokit/webhooks-methods',
     verify: (sent) => verifyOfGithub(sent.secret, sent.body, text(sent, 'x-hub-signature-256')),
+  },
+  {
+    scheme: 'modern-treasury',
+    name: 'modern-treasury',
+    verify: (sent) => modernTreasury.webhooks.validateSignature(sent.body, sent.headers, { key: sent.secret }),
+  },
+  {
+    scheme: 'workos',
+    name: '@workos-inc/node',
+    verify: async ({ body: payload, secret, ...sent }) => {
+      const sigHeader = text({ ...sent, body: payload, secret }, 'workos-signature')
+      return await workos.webhooks.verifyHeader({ payload, sigHeader, secret }).catch(() => false)
+    },
   },
   {
     scheme: 'paddle',
