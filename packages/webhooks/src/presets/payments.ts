@@ -5,6 +5,9 @@ import { orderIn, type Preset } from './preset.ts'
 const PAID = 'payment.succeeded'
 const FAILED = 'payment.failed'
 
+/** Not paid by somebody else in the family. Null outside the stores (revenuecat.com/docs/integrations/webhooks/event-types-and-fields). */
+const OWN = { '/event/is_family_share': { in: [false, null] } } as const
+
 export const PAYMENT_PRESETS: readonly Preset[] = [
   /**
    * developer.authorize.net/api/reference/features/webhooks.html: the text of the signature key is the key (a delivery that somebody
@@ -239,7 +242,8 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
   },
   /**
    * revenuecat.com/docs/integrations/webhooks: signed if the integration has a signing secret; its authorization header is a
-   * password and proves nothing of the body. Every attempt is signed anew. A trial costs nothing, so it pays nothing.
+   * password and proves nothing of the body. Every attempt is signed anew. A trial costs nothing, so it pays nothing, and so does a
+   * purchase of the sandbox, which one webhook can report too.
    */
   {
     name: 'revenuecat',
@@ -255,19 +259,24 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       time: '/event/event_timestamp_ms',
     },
     types: {
-      INITIAL_PURCHASE: { is: PAID, where: { '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
-      RENEWAL: { is: PAID, where: { '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
-      NON_RENEWING_PURCHASE: PAID,
+      INITIAL_PURCHASE: { is: PAID, where: { ...OWN, '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
+      RENEWAL: { is: PAID, where: { ...OWN, '/event/period_type': { in: ['NORMAL', 'INTRO', 'PREPAID'] } } },
+      NON_RENEWING_PURCHASE: { is: PAID, where: OWN },
       BILLING_ISSUE: FAILED,
     },
     redelivery: { hours: 3, source: 'revenuecat.com/docs/integrations/webhooks: 5 retries' },
-    permits: { ...PAYMENTS, origin: ['/event/environment', '/event/app_id'] },
+    permits: {
+      ...PAYMENTS,
+      expect: () => ({ '/event/environment': 'PRODUCTION' }),
+      origin: ['/event/app_id'],
+    },
     sample: {
       event: {
         ...{ id: '12345678-1234-1234-1234-123456789012', type: 'INITIAL_PURCHASE', period_type: 'NORMAL' },
         ...{ event_timestamp_ms: 1658726378679, transaction_id: '123456789012345', app_user_id: '1234567890' },
         ...{ currency: 'USD', price: 4.99, price_in_purchased_currency: 4.99, store: 'APP_STORE' },
         ...{ environment: 'PRODUCTION', app_id: '1234567890', product_id: 'com.subscription.weekly' },
+        is_family_share: false,
         subscriber_attributes: { order_id: { updated_at_ms: 1662955084635, value: 'order_1' } },
       },
       api_version: '1.0',

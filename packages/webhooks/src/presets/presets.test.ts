@@ -73,4 +73,24 @@ describe('a delivery of a preset', () => {
     const data = { id: 'po_1', object: 'payment_order', direction: 'credit', metadata: { order_id: 'ord_1' } }
     expect(read('modern-treasury', { event: 'completed', data }).type).toBe('payment_order.completed')
   })
+
+  const purchase = {
+    ...{ id: 'e1', type: 'INITIAL_PURCHASE', period_type: 'NORMAL', environment: 'PRODUCTION', is_family_share: false },
+    ...{ transaction_id: 't1', currency: 'USD', price_in_purchased_currency: 4.99 },
+  }
+
+  it('of the sandbox of the stores, where everybody buys for nothing, has no effect', () => {
+    expect(read('revenuecat', { event: purchase }).facts).toMatchObject({ amount: 499 })
+    const sandbox = read('revenuecat', { event: { ...purchase, environment: 'SANDBOX' } })
+    expect(sandbox.facts).toMatchObject({ withheld: 'not_expected' })
+  })
+
+  it.each(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])(
+    'of a %s that somebody else in the family has paid, pays nothing',
+    (type) => {
+      expect(read('revenuecat', { event: { ...purchase, type } }).type).toBe('payment.succeeded')
+      expect(read('revenuecat', { event: { ...purchase, type, is_family_share: null } }).type).toBe('payment.succeeded')
+      expect(read('revenuecat', { event: { ...purchase, type, is_family_share: true } }).type).toBe(type)
+    },
+  )
 })
