@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes, randomInt } from 'node:crypto'
 import type { SigningSettings } from '@oncehook/webhooks/signing/signer'
 
 /** A new secret in the format of a scheme. */
@@ -24,6 +24,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['discord', makeDiscordSecret],
   ['sendgrid', makeSendgridSecret],
   ['paypal', makePaypalSecret],
+  ['sns', makeSnsSecret],
   ['mollie-classic', () => ({ signWith: '', value: null })],
 ])
 
@@ -62,19 +63,35 @@ function makeSendgridSecret(): DevelopmentSecret {
 
 const DAY_MS = 86_400_000
 
-async function makePaypalSecret(now: number): Promise<DevelopmentSecret> {
-  // Loaded here, because only this scheme needs it.
+/** A key and its certificate. */
+async function makeCertificate(now: number): Promise<{ readonly private: string; readonly cert: string }> {
+  // Loaded here, because few schemes need it.
   const { generate } = await import('selfsigned')
-  const made = await generate([{ name: 'commonName', value: 'simulator.invalid' }], {
+  return await generate([{ name: 'commonName', value: 'simulator.invalid' }], {
     ...{ keySize: 2048, algorithm: 'sha256' },
     ...{ notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + 365 * DAY_MS) },
   })
+}
+
+async function makePaypalSecret(now: number): Promise<DevelopmentSecret> {
+  const made = await makeCertificate(now)
   const webhookId = randomBytes(9).toString('hex').toUpperCase()
   return {
     signWith: made.private,
     value: webhookId,
     gatewaySettings: { certificates: [made.cert] },
     signerSettings: { webhookId },
+  }
+}
+
+async function makeSnsSecret(now: number): Promise<DevelopmentSecret> {
+  const made = await makeCertificate(now)
+  const topicArn = `arn:aws:sns:us-east-1:${String(randomInt(1e11, 1e12))}:simulated`
+  return {
+    signWith: made.private,
+    value: topicArn,
+    gatewaySettings: { certificates: [made.cert] },
+    signerSettings: { topicArn },
   }
 }
 

@@ -103,6 +103,7 @@ describe('the options', () => {
     sendgrid: [],
     shopify: [],
     slack: [],
+    sns: ['certificates'],
     square: ['publicUrl'],
     'standard-webhooks': ['shape'],
     stripe: ['testMode'],

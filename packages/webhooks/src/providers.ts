@@ -19,7 +19,7 @@ export type { Meaning } from './events/mapping.ts'
 export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
-export { CERTIFICATE_ASKED_IN_VAIN, PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'
+export { PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'
 export {
   type CheckSignature,
   type Confirmed,
@@ -35,6 +35,7 @@ export { alternativesSchema, pointerSchema } from './settings/conditions-schema.
 export { providersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
+export { CERTIFICATE_ASKED_IN_VAIN } from './signatures/certificate-finder.ts'
 export type { ProviderSource } from './signatures/read-secrets.ts'
 export type { LiveSecret } from './signatures/signature.ts'
 export { signWithToken } from './signatures/static-token.ts'

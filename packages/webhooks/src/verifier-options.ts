@@ -100,6 +100,12 @@ interface Paypal extends WithSecrets {
   readonly sandbox?: boolean
 }
 
+/** The secret is the ARN of the topic. */
+interface Sns extends WithSecrets {
+  /** The only trusted certificates (PEM). Default: those of SNS, fetched. */
+  readonly certificates?: readonly string[]
+}
+
 /** The schemes whose only own option is the secret. */
 type PlainScheme =
   | 'adyen'
@@ -147,6 +153,7 @@ export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>
   readonly meta: WithSecrets & { readonly verifyToken?: string }
   readonly 'mollie-classic': WithoutSecrets & Pick<WithFetch, 'fetch'>
   readonly paypal: Paypal
+  readonly sns: Sns
   readonly square: WithPublicUrl
   /** `shape: 'standard'` reads the body as the specification defines it, instead of `{id, type, data: {object: {id}}}`. */
   readonly 'standard-webhooks': WithEffects & { readonly shape?: 'standard' }

@@ -1,3 +1,4 @@
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
@@ -40,9 +41,9 @@ export async function explainGiven(
 ): Promise<DeliveryFinding> {
   const given = await readGiven(file, options, context)
   const { name: provider, settings } = given.asked
-  if (settings.scheme === 'paypal' && !('certificates' in settings)) {
+  if (SCHEMES.get(settings.scheme)?.fetchesKeys?.(settings) === true) {
     // Each attempt would fetch it again.
-    throw new CommandFailure('Put the PayPal certificate into the setting certificates: explain needs it many times')
+    throw new CommandFailure('Put the certificate into the setting certificates: explain needs it many times')
   }
   const explanation = await explainDelivery(given, options.url)
   const effects =

@@ -13,6 +13,13 @@ async function makeFolder() {
 /** Schemes whose settings lack more than a secret. */
 const MORE: Readonly<Record<string, string>> = { hmac: 'header=x-signature' }
 
+const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
+/** Bodies of the schemes that sign what is in them. */
+const BODIES: Readonly<Record<string, string>> = {
+  adyen: JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] }),
+  sns: JSON.stringify({ Type: 'Notification', MessageId: '1', Message: 'm', Timestamp: '2025-10-09T08:53:20.000Z' }),
+}
+
 describe('oncehook sign --make-secret', () => {
   it.each([...SCHEMES].filter(([, { signsNothing }]) => signsNothing !== true).map(([name]) => name))(
     'makes for %s what signs, and the settings by which the gateway accepts it',
@@ -27,7 +34,7 @@ describe('oncehook sign --make-secret', () => {
       const more = MORE[scheme] === undefined ? [] : ['--set', MORE[scheme]]
       const address = ['square', 'twilio'].includes(scheme) ? ['--set', 'publicUrl=https://pay.example.com/hook'] : []
       const given = made.stderr.trim().split(' ').slice(2)
-      const body = scheme === 'adyen' ? ADYEN : '{"data":{"id":"1"}}'
+      const body = BODIES[scheme] ?? '{"data":{"id":"1"}}'
       const signArgs = ['sign', ...given, ...more, ...address, '--json']
       const signed = await runCommand(signArgs, { readStdin: async () => Buffer.from(body) })
       expect(signed).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Signing as .*\n$/) })
@@ -64,9 +71,6 @@ describe('oncehook sign --make-secret', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) })
   })
 })
-
-const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
-const ADYEN = JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] })
 
 function toSettings(args: readonly string[]): Record<string, string> {
   return Object.fromEntries(

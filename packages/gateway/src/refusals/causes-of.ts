@@ -1,4 +1,4 @@
-import type { Cause, Provider } from '@oncehook/webhooks/providers'
+import { type Cause, type Provider, SCHEMES } from '@oncehook/webhooks/providers'
 import { wrongProvider } from '../providers/explain/cause.ts'
 import type { RefusedDelivery } from './describe-refusal.ts'
 
@@ -39,8 +39,8 @@ const MOST_TRIED_BYTES = 65_536
 function firstOthers(name: string, providers: Iterable<OtherProvider>): OtherProvider[] {
   const others: OtherProvider[] = []
   for (const other of providers) {
-    // A check of PayPal fetches a certificate.
-    if (other.name === name || other.secrets.length === 0 || other.scheme === 'paypal') continue
+    const fetchesKeys = SCHEMES.get(other.scheme)?.fetchesKeys !== undefined
+    if (other.name === name || other.secrets.length === 0 || fetchesKeys) continue
     others.push(other)
     if (others.length >= MOST_OTHERS) break
   }

@@ -87,6 +87,8 @@ export interface SchemeParts<Settings> {
   readonly redelivery: Redelivery
   /** What its events may do unless the settings say otherwise. */
   readonly permits: SchemePermits<Settings>
+  /** Whether a check fetches keys with these settings, so that it cannot be tried many times. Default: it fetches nothing. */
+  readonly fetchesKeys?: (settings: Settings) => boolean
   /** Whether the signature covers a time that is checked. */
   readonly signsTime: (settings: Settings) => boolean
   readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature

@@ -22,6 +22,7 @@ import { gitlab } from './services/gitlab.ts'
 import { meta } from './services/meta.ts'
 import { sendgrid } from './services/sendgrid.ts'
 import { slack } from './services/slack.ts'
+import { sns } from './services/sns.ts'
 import { twilio } from './services/twilio.ts'
 import { x } from './services/x.ts'
 import { zoom } from './services/zoom.ts'
@@ -46,6 +47,7 @@ const ALL: readonly Scheme[] = [
   sendgrid,
   shopify,
   slack,
+  sns,
   standardWebhooks,
   stripe,
   twilio,

@@ -20,6 +20,7 @@ import { fusionauth } from './services/fusionauth.ts'
 import { github } from './services/github.ts'
 import { gitlab } from './services/gitlab.ts'
 import { sendgrid } from './services/sendgrid.ts'
+import { sns } from './services/sns.ts'
 import { twilio } from './services/twilio.ts'
 import type { Signer } from './signer.ts'
 
@@ -43,6 +44,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['paypal', paypal],
   ['sendgrid', sendgrid],
   ['shopify', shopify],
+  ['sns', sns],
   ['twilio', twilio],
   ['woocommerce', woocommerce],
   ...[...PRESETS, META, SLACK, X, ZOOM].map((preset) => [preset.name, presetSigner(preset)] as const),

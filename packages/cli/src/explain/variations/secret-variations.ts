@@ -128,7 +128,8 @@ function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): str
 function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & { readonly key: KeyObject })[] {
   if (text.includes('-----BEGIN')) return publicKeyOf(text)
   // A key pair, or a text that is not a key, cannot be replaced with bytes.
-  if (scheme.name === 'paypal' || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret')) return []
+  if (scheme.fetchesKeys !== undefined || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret'))
+    return []
   const bare = text.trim().replace(/^[a-z]{2,8}_/, '')
   const fix = 'Set the encoding that the provider uses: the scheme decodes the secret differently'
   const readings = [

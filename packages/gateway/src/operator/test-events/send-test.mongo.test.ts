@@ -219,6 +219,7 @@ describe('a test event of every scheme', () => {
       'mollie-classic',
       'paypal',
       'sendgrid',
+      'sns',
     ])
     for (const provider of refused) {
       const refusal = await refusalOf(client.events.sendTest.mutate({ provider, reason }))

@@ -30,8 +30,7 @@ export const prepareExplanation: PrepareExplanation = (scheme, settings, secrets
 type Attempts = (delivery: Delivery, time: SignedTime | null, now: number) => PossibleCause | null
 
 function prepareAttempts(scheme: Scheme, settings: ProviderSettings, secrets: readonly LiveSecret[]): Attempts {
-  // A check of PayPal fetches a certificate.
-  if (scheme.name === 'paypal' || scheme.signsNothing === true) return () => null
+  if (scheme.fetchesKeys !== undefined || scheme.signsNothing === true) return () => null
   let prepared: { readonly all: CheckSignature; readonly unlimited: CheckSignature } | undefined
   return (delivery, time, now) => {
     prepared ??= {

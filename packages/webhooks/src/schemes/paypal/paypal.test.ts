@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { makeProvider } from '../../testing/make-provider.ts'
 import { PAYPAL_CHAIN, PAYPAL_PURPOSES } from '../../testing/paypal-chain.ts'
 import { deliveryOf, readVectorFiles } from '../../testing/vectors.ts'
-import { createCertificateFinder } from './paypal-certificates.ts'
+import { createPaypalFinder } from './paypal-certificates.ts'
 
 const { root, intermediate, leaf } = PAYPAL_CHAIN
 const now = 1_760_000_000_000
@@ -16,7 +16,7 @@ function finder(answer: () => Response | Promise<Response>) {
     return await answer()
   }
   let passedMs = 0
-  const findKey = createCertificateFinder([root], () => passedMs)
+  const findKey = createPaypalFinder([root], () => passedMs)
   const find = (wanted: string, at: number, { from, sandbox = false }: { from?: string; sandbox?: boolean } = {}) =>
     findKey(wanted, { now: at, fetch: fetch as typeof globalThis.fetch, from, sandbox })
   const pass = (ms: number): void => {
@@ -33,7 +33,7 @@ const CLOCKS: readonly (readonly [string, number])[] = [
 
 const chain = (...pem: string[]) => finder(() => new Response(pem.join('\n')))
 
-describe('createCertificateFinder', () => {
+describe('createPaypalFinder', () => {
   it('finds the key of a certificate whose chain leads to a trusted root, and keeps it', async () => {
     const { find, asked } = chain(leaf, intermediate)
     expect(await find(url, now)).not.toBeNull()
@@ -184,7 +184,7 @@ describe('the certificates that a finder keeps and asks for', () => {
   ])('are trusted by their purpose: %s', async (purpose, isTrusted) => {
     const { ca, certificate } = PAYPAL_PURPOSES[purpose as keyof typeof PAYPAL_PURPOSES]
     const fetch = async () => new Response(certificate)
-    const found = await createCertificateFinder([ca])(url, {
+    const found = await createPaypalFinder([ca])(url, {
       now: Date.parse('2030-01-01T00:00:00Z'),
       fetch,
       sandbox: false,

@@ -15,18 +15,13 @@ import { unsignedType } from '../../events/unsigned-type.ts'
 import { OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
 import type { Refusal } from '../../refusal.ts'
+import { type FindKey, isValidAt } from '../../signatures/certificate-finder.ts'
+import { certificateProblems, leavesOf, pinnedCertificates } from '../../signatures/pinned-certificates.ts'
 import { isLive, type LiveSecret } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
 import { type CheckResult, defineScheme, type Scheme } from '../scheme.ts'
 import { createPaypalApi } from './paypal-api.ts'
-import {
-  certificateHost,
-  createCertificateFinder,
-  type FindKey,
-  isValidAt,
-  PAYPAL_MAX_AGE_SECONDS,
-  readCertificates,
-} from './paypal-certificates.ts'
+import { certificateHost, createPaypalFinder, PAYPAL_MAX_AGE_SECONDS } from './paypal-certificates.ts'
 
 const TYPES = {
   'PAYMENT.CAPTURE.COMPLETED': 'payment.succeeded',
@@ -39,7 +34,7 @@ const TYPES = {
 const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
 
 const shape = {
-  certificates: z.array(z.string().max(65_536)).min(1).max(8).optional(),
+  certificates: pinnedCertificates,
   fetch: fetchSettings.optional(),
   sandbox: z.boolean().default(false),
 }
@@ -60,24 +55,23 @@ function createPaypal(roots: readonly string[]): Scheme {
   let finder: FindKey | undefined
   return defineScheme('paypal', shape, {
     problemsOf: ({ certificates = [], fetch }) => [
-      ...(certificates.some((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType !== 'rsa')
-        ? ['certificates must be PEM, with RSA keys']
-        : []),
+      ...certificateProblems(certificates),
       ...(fetch !== undefined && !/^[^:]+:[^:]+$/.test(fetch.token)
         ? ['the token of fetch must be the client id of the REST app, a colon and its secret']
         : []),
     ],
     readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
     signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
+    fetchesKeys: ({ certificates }) => certificates === undefined,
     // A delivery counts for 30 days, and records may be kept for less: the key has to outlast them.
     redelivery: { hours: 72, source: 'reported: up to 25 attempts' },
     permits: { ...PAYMENTS, origin: ['/resource/payee/merchant_id'] },
     signsTime: () => false,
     prepare({ certificates, sandbox, toleranceSeconds }, secrets) {
       // Created late: most processes never need the roots.
-      finder ??= createCertificateFinder(roots)
+      finder ??= createPaypalFinder(roots)
       const findKey = finder
-      const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
+      const pinned = certificates && leavesOf(certificates)
       return (delivery, now, fetch) => {
         // A URL that is not fetched may be of either kind.
         const sent = readHeaders(delivery, sandbox || pinned !== undefined)
