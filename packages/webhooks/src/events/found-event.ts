@@ -1,7 +1,7 @@
 import type { PaymentFacts } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 import type { Mapping, Meaning } from './mapping.ts'
-import { minorUnits, minorUnitsOfText } from './money.ts'
+import { isoUnits, minorUnits, minorUnitsOfText, type OtherDecimals } from './money.ts'
 
 /** The provider's names of types, with or without the status, and what they mean. */
 export type TypeNames = Readonly<Record<string, Meaning>>
@@ -23,6 +23,8 @@ export interface FoundEvent {
   /** If our type decides which amount counts, a function of it. */
   readonly amount?: Amount | ((type: string) => Amount)
   readonly currency?: unknown
+  /** Where the minor units of the provider differ from ISO 4217. They count where the settings say where the amount is. */
+  readonly decimals?: OtherDecimals | undefined
   /** ISO 8601, or seconds or milliseconds since 1970. */
   readonly occurredAt?: unknown
   /** If a body can have several events: where this one is, as a JSON Pointer. */
@@ -43,10 +45,10 @@ export function mapped(found: FoundEvent, document: unknown, mapping: Mapping): 
   return {
     ...found,
     ...(id === undefined ? {} : { id: at(id) }),
-    ...(type === undefined ? {} : { type: at(type), status: undefined, unpaid: undefined }),
+    ...(type === undefined ? {} : { type: at(type), status: undefined }),
     ...(object === undefined ? {} : { objectId: at(object) }),
     ...(order === undefined ? {} : { orderId: at(order) }),
-    ...(amount === undefined ? {} : { amount: amountAt(at(amount), { amountIn, ...money }) }),
+    ...(amount === undefined ? {} : { amount: amountAt(at(amount), { amountIn, decimals: found.decimals, ...money }) }),
     ...(currency === undefined ? {} : money),
     ...(time === undefined ? {} : { occurredAt: at(time) }),
   } as FoundEvent
@@ -54,7 +56,9 @@ export function mapped(found: FoundEvent, document: unknown, mapping: Mapping): 
 
 function amountAt(
   value: unknown,
-  { amountIn, currency }: Pick<Mapping, 'amountIn'> & { readonly currency: unknown },
+  { amountIn, currency, decimals = {} }: Pick<Mapping, 'amountIn'> & Pick<FoundEvent, 'currency' | 'decimals'>,
 ): number | null | undefined {
-  return amountIn === 'decimal' ? minorUnits(value, currency) : minorUnitsOfText(value)
+  if (amountIn === 'decimal') return minorUnits(value, currency)
+  const units = minorUnitsOfText(value)
+  return typeof units === 'number' ? isoUnits(units, { currency, decimals }) : units
 }

@@ -55,6 +55,27 @@ describe('a mapping', () => {
   })
 
   it.each([
+    ['paystack', '/data/requested_amount', { event: 'charge.success', data: { id: 1, status: 'success' } }],
+    ['stripe', '/data/amount', { id: 'e1', type: 'payment_intent.succeeded', data: { object: { id: 'pi_1' } } }],
+    ['checkout', '/data/amount', { id: 'e1', type: 'payment_captured', data: { id: 'pay_1' } }],
+  ])('of an amount keeps the minor units of the provider: %s', (scheme, amount, { data, ...event }) => {
+    const currency = { paystack: 'XOF', stripe: 'UGX', checkout: 'CLP' }[scheme]
+    const body = { ...event, livemode: true, data: { ...data, currency, amount: 10_500, requested_amount: 10_500 } }
+    const mapping = { amount, currency: '/data/currency' }
+    expect(read({ scheme, read: mapping }, body).facts).toMatchObject({ amount: 105, currency })
+    const whole = { ...body, data: { ...body.data, amount: 10_550, requested_amount: 10_550 } }
+    expect(read({ scheme, read: mapping }, whole).facts).toMatchObject({ unreadable: 'amount_mismatch' })
+    expect(read({ scheme, read: { ...mapping, amountIn: 'decimal' } }, body).facts).toMatchObject({ amount: 10_500 })
+  })
+
+  it('of the type does not pay what the scheme knows to be unpaid', () => {
+    const settings = { scheme: 'stripe', read: { type: '/type' }, events: { 'charge.succeeded': 'payment.succeeded' } }
+    const object = { ...{ id: 'ch_1', object: 'charge', amount: 100, currency: 'eur' }, captured: false }
+    const event = read(settings, { id: 'e1', type: 'charge.succeeded', livemode: true, data: { object } })
+    expect(event).toMatchObject({ type: 'charge.succeeded', facts: { withheld: 'not_paid' } })
+  })
+
+  it.each([
     ['minor', 1_999, 1_999],
     ['minor', '1999', 1_999],
     ['decimal', '19.99', 1_999],

@@ -111,6 +111,7 @@ function prepareFind({ amountIn, decimals = {}, ...places }: Places): (at: At) =
       orderId: firstOf(at, places.order, isId),
       amount: unitsOf(firstOf(at, places.amount), currency),
       currency,
+      decimals,
       occurredAt: firstOf(at, places.time),
     }
   }

@@ -4,7 +4,7 @@ import { NO_PAYMENTS } from '../../events/permits.ts'
 import { bodySignature } from '../../signatures/body-signature.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { defineScheme } from '../scheme.ts'
-import { minorUnitsOfAdyen } from './adyen-money.ts'
+import { ADYEN_DECIMALS, minorUnitsOfAdyen } from './adyen-money.ts'
 
 /**
  * Adyen's platform and management webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures):
@@ -29,6 +29,7 @@ export const adyenPlatform = defineScheme(
       orderId: at('/data/reference'),
       amount: minorUnitsOfAdyen(at('/data/amount/value'), at('/data/amount/currency')),
       currency: at('/data/amount/currency'),
+      decimals: ADYEN_DECIMALS,
       occurredAt: body.timestamp ?? body.createdAt,
     })),
   },

@@ -12,7 +12,7 @@ import { readHexKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
-import { minorUnitsOfAdyen } from './adyen-money.ts'
+import { ADYEN_DECIMALS, minorUnitsOfAdyen } from './adyen-money.ts'
 
 const TYPES = {
   'AUTHORISATION.true': 'payment.succeeded',
@@ -177,6 +177,7 @@ function findInItem(item: JsonObject): FoundEvent {
     orderId: item.merchantReference,
     amount: minorUnitsOfAdyen(value, currency),
     currency,
+    decimals: ADYEN_DECIMALS,
     occurredAt: item.eventDate,
   }
 }

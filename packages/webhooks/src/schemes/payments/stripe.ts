@@ -4,7 +4,7 @@ import { PAYMENTS } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
 import { listSignature } from '../../signatures/list-signature.ts'
 import { defineScheme } from '../scheme.ts'
-import { amountMembers, isoUnitsOfStripe, unpaidStateOf } from './stripe-money.ts'
+import { amountMembers, isoUnitsOfStripe, STRIPE_DECIMALS, unpaidStateOf } from './stripe-money.ts'
 
 const TYPES = {
   'payment_intent.succeeded': 'payment.succeeded',
@@ -29,7 +29,7 @@ export const stripe = defineScheme(
       const membersOf = (type: string): readonly string[] => amountMembers(type, unpaid)
       const plain = findPlainEvent(body, { amountMembers: membersOf, toIsoUnits: isoUnitsOfStripe })
       // A thin event names its object only.
-      const found = { ...plain, objectId: plain.objectId ?? at('/related_object/id') }
+      const found = { ...plain, decimals: STRIPE_DECIMALS, objectId: plain.objectId ?? at('/related_object/id') }
       return unpaid === undefined ? found : { ...found, unpaid }
     }),
   },
