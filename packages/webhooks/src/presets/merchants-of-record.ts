@@ -6,7 +6,10 @@ const PAID = 'payment.succeeded'
 const FAILED = 'payment.failed'
 
 export const MERCHANT_OF_RECORD_PRESETS: readonly Preset[] = [
-  /** docs.creem.io/code/webhooks; the npm library creem: no time is signed. */
+  /**
+   * docs.creem.io/code/webhooks; the npm library creem: no time is signed. A checkout of a trial collects nothing
+   * (docs.creem.io/features/trials).
+   */
   {
     name: 'creem',
     signature: { header: 'creem-signature' },
@@ -19,14 +22,23 @@ export const MERCHANT_OF_RECORD_PRESETS: readonly Preset[] = [
       currency: '/object/order/currency',
       time: '/created_at',
     },
-    types: { 'checkout.completed': { is: PAID, where: { '/object/order/status': 'paid' } } },
+    types: {
+      'checkout.completed': {
+        is: PAID,
+        where: [
+          { '/object/order/status': 'paid', '/object/order/type': 'onetime' },
+          { '/object/order/status': 'paid', '/object/subscription/status': 'active' },
+        ],
+      },
+    },
     redelivery: { hours: 2, source: 'docs.creem.io/code/webhooks: 4 retries' },
     permits: { ...PAYMENTS, origin: ['/object/mode'] },
     sample: {
       ...{ id: 'evt_1', eventType: 'checkout.completed', created_at: 1728734325927 },
       object: {
         ...{ id: 'ch_1', object: 'checkout', request_id: 'my-request-id', status: 'completed', mode: 'test' },
-        order: { id: 'ord_1', amount: 1000, currency: 'EUR', status: 'paid', type: 'onetime' },
+        order: { id: 'ord_1', amount: 1000, currency: 'EUR', status: 'paid', type: 'recurring' },
+        subscription: { id: 'sub_1', status: 'active' },
         metadata: { order_id: 'order_1' },
       },
     },

@@ -93,4 +93,20 @@ describe('a delivery of a preset', () => {
       expect(read('revenuecat', { event: { ...purchase, type, is_family_share: true } }).type).toBe(type)
     },
   )
+
+  const order = { id: 'ord_1', amount: 1000, currency: 'EUR', status: 'paid', type: 'recurring' }
+
+  it.each([
+    ['at its end, pays', { order, subscription: { status: 'active' } }, 'payment.succeeded'],
+    ['at its begin, pays nothing', { order, subscription: { status: 'trialing' } }, 'checkout.completed'],
+    ['that there is none of, pays', { order: { ...order, type: 'onetime' } }, 'payment.succeeded'],
+    [
+      'of an unpaid order, pays nothing',
+      { order: { ...order, type: 'onetime', status: 'pending' } },
+      'checkout.completed',
+    ],
+  ])('of a trial %s', (_, object, type) => {
+    const event = read('creem', { id: 'evt_1', eventType: 'checkout.completed', object: { id: 'ch_1', ...object } })
+    expect(event.type).toBe(type)
+  })
 })
