@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, randomInt } from 'node:crypto'
 import type { SigningSettings } from '@oncehook/webhooks/signing/signer'
+import { makeAppleChain } from './apple-chain.ts'
 
 /** A new secret in the format of a scheme. */
 export interface DevelopmentSecret {
@@ -21,6 +22,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
     () => same(`whsec_${randomBytes(32).toString('base64')}`),
   ]),
   ['stripe', () => same(`whsec_${randomBytes(24).toString('hex')}`)],
+  ['app-store', makeAppStoreSecret],
   ['discord', makeDiscordSecret],
   ['sendgrid', makeSendgridSecret],
   ['paypal', makePaypalSecret],
@@ -92,6 +94,17 @@ async function makeSnsSecret(now: number): Promise<DevelopmentSecret> {
     value: topicArn,
     gatewaySettings: { certificates: [made.cert] },
     signerSettings: { topicArn },
+  }
+}
+
+function makeAppStoreSecret(now: number): DevelopmentSecret {
+  const { privateKey, certificates } = makeAppleChain(now)
+  const bundleId = `com.example.${randomBytes(6).toString('hex')}`
+  return {
+    signWith: [privateKey, ...certificates].join(''),
+    value: bundleId,
+    gatewaySettings: { certificates: certificates.slice(-1) },
+    signerSettings: { bundleId },
   }
 }
 

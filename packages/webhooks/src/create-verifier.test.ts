@@ -67,6 +67,7 @@ describe('the options', () => {
   const OWN: { readonly [Name in SchemeName]: readonly Exclude<keyof SchemeOptions[Name], 'secrets' | 'effects'>[] } = {
     adyen: [],
     'adyen-platform': [],
+    'app-store': ['certificates', 'sandbox'],
     authorizenet: [],
     calendly: [],
     cashfree: [],

@@ -106,6 +106,14 @@ interface Sns extends WithSecrets {
   readonly certificates?: readonly string[]
 }
 
+/** The secret is the id of the bundle. */
+interface AppStore extends WithSecrets {
+  /** The only trusted root certificates (PEM). Default: Apple's. */
+  readonly certificates?: readonly string[]
+  /** Events of the sandbox count instead of those of production. Default: false. */
+  readonly sandbox?: boolean
+}
+
 /** The schemes whose only own option is the secret. */
 type PlainScheme =
   | 'adyen'
@@ -142,6 +150,7 @@ type PlainScheme =
 
 /** The options of each scheme, in addition to the common ones. */
 export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>> {
+  readonly 'app-store': AppStore
   readonly flutterwave: WithFetch
   /** `fetch` is required if the secret is a plaintext token, not a signing token (`whsec_`). */
   readonly gitlab: WithSecrets & Partial<Pick<WithFetch, 'fetch'>>

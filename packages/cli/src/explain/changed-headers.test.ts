@@ -44,7 +44,7 @@ describe('explain, of an address, a query or headers', () => {
     expect(message).toContain('without the query')
   })
 
-  it.each(signing.filter((scheme) => scheme !== 'adyen' && scheme !== 'sns'))(
+  it.each(signing.filter((scheme) => !['adyen', 'app-store', 'sns'].includes(scheme)))(
     'finds missing and repeated headers of %s',
     async (scheme) => {
       const one = await deliver(scheme)

@@ -17,6 +17,7 @@ const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, cu
 /** Bodies of the schemes that sign what is in them. */
 const BODIES: Readonly<Record<string, string>> = {
   adyen: JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] }),
+  'app-store': JSON.stringify({ notificationType: 'TEST', notificationUUID: '1', data: { environment: 'Production' } }),
   sns: JSON.stringify({ Type: 'Notification', MessageId: '1', Message: 'm', Timestamp: '2025-10-09T08:53:20.000Z' }),
 }
 

@@ -51,7 +51,19 @@ function deliver({ scheme, secret = 'test_secret', settings, headers = [], query
 
 /** These events change no order, or not before their provider was asked. */
 const NO_PAYMENTS = new Set([
-  ...['adyen-platform', 'discord', 'fusionauth', 'github', 'gitlab', 'meta', 'sendgrid', 'slack', 'x', 'zoom'],
+  ...[
+    'adyen-platform',
+    'app-store',
+    'discord',
+    'fusionauth',
+    'github',
+    'gitlab',
+    'meta',
+    'sendgrid',
+    'slack',
+    'x',
+    'zoom',
+  ],
   ...['flutterwave', 'mercadopago', 'mollie-classic'],
 ])
 

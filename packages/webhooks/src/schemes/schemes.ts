@@ -1,6 +1,7 @@
 import { PRESETS } from '../presets/presets.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
+import { appStore } from './app-store/app-store.ts'
 import { genericHmac } from './generic/hmac.ts'
 import { hook0 } from './generic/hook0.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
@@ -31,6 +32,7 @@ const ALL: readonly Scheme[] = [
   ...PRESETS.map((preset) => presetScheme(preset)),
   adyen,
   adyenPlatform,
+  appStore,
   discord,
   flutterwave,
   fusionauth,

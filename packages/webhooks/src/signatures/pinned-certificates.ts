@@ -6,10 +6,10 @@ import { readCertificates } from './certificate-finder.ts'
 export const pinnedCertificates = z.array(z.string().max(65_536)).min(1).max(8).optional()
 
 /** What is wrong with pinned certificates, one clause each. */
-export function certificateProblems(certificates: readonly string[]): readonly string[] {
-  return certificates.every((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType === 'rsa')
+export function certificateProblems(certificates: readonly string[], kind: 'rsa' | 'ec' = 'rsa'): readonly string[] {
+  return certificates.every((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType === kind)
     ? []
-    : ['certificates must be PEM, with RSA keys']
+    : [`certificates must be PEM, with ${kind.toUpperCase()} keys`]
 }
 
 /** The first certificate of each text: the others are its chain. */

@@ -15,6 +15,7 @@ import { stripe } from './payments/stripe.ts'
 import { woocommerce } from './payments/woocommerce.ts'
 import { paypal } from './paypal/paypal.ts'
 import { presetSigner } from './preset-signer.ts'
+import { appStore } from './services/app-store.ts'
 import { discord } from './services/discord.ts'
 import { fusionauth } from './services/fusionauth.ts'
 import { github } from './services/github.ts'
@@ -31,6 +32,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['hmac', hmac],
   ['adyen', adyen],
   ['adyen-platform', adyenPlatform],
+  ['app-store', appStore],
   ['discord', discord],
   ['flutterwave', flutterwave],
   ['fusionauth', fusionauth],
