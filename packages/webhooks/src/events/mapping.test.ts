@@ -133,6 +133,16 @@ describe('a sample event', () => {
     expect(problemsOf({ event: 'customer.created', ...charge({}) })).toEqual([])
   })
 
+  it.each([{}, { notificationItems: [] }, { notificationItems: [{ NotificationRequestItem: 'x' }] }])(
+    'of a provider with batches that has no event in it says so: %j',
+    (sample) => {
+      const settings = { scheme: 'adyen', read: { order: '/merchantReference' } }
+      expect(() => makeProvider({ settings: { ...settings, sample }, secrets: [{ value: 'AA'.repeat(32) }] })).toThrow(
+        'sample has no event in it',
+      )
+    },
+  )
+
   it.each([
     ['that is none', 'charge', ['sample is not JSON']],
     [

@@ -23,6 +23,7 @@ export function sampleProblems(
   } catch {
     return [UNREADABLE]
   }
+  if (events.length === 0) return ['sample has no event in it']
   const problems = events.flatMap((event) =>
     problemsOfEvent(event, resolvePointer(body, event.facts.pointer ?? ''), settings),
   )
