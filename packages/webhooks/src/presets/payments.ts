@@ -130,6 +130,7 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       time: '/event/created_at',
     },
     types: { 'charge:confirmed': PAID, 'charge:failed': FAILED },
+    redelivery: { hours: 72, source: 'docs.cdp.coinbase.com/commerce: three days' },
     sample: {
       ...{ attempt_number: 1, id: '00000000-0000-4000-8000-000000000001', scheduled_for: '2023-08-30T19:29:20Z' },
       event: {
@@ -300,6 +301,7 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       ORDER_FAILED: FAILED,
       ORDER_CANCELLED: FAILED,
     },
+    redelivery: { hours: 1, source: 'developer.revolut.com/docs/merchant: 3 retries' },
     permits: { ...PAYMENTS, requireAmount: false },
     sample: {
       ...{ event: 'ORDER_COMPLETED', order_id: '9fc01989-3f61-4484-a5d9-ffe768531be9' },
