@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../ports/port.ts'
+import { stablePort } from '../ports/stable-port.ts'
 import { type Say, withProgress } from '../progress.ts'
 import { type DataFolder, openDataFolder } from '../start/data-folder.ts'
 import { otherTerminal } from '../start/next-step.ts'
@@ -33,7 +34,8 @@ export async function runExample(name: string, options: RunExampleOptions): Prom
     say(`Name one of the examples: ${[...EXAMPLES.keys()].map((one) => `npm run example -- ${one}`).join(', ')}`)
     return 2
   }
-  const port = await freePort(Number(env.EXAMPLE_PORT || PORT))
+  const wanted = Number(env.EXAMPLE_PORT || PORT)
+  const port = wanted === 0 ? await stablePort() : await freePort(wanted)
   if (port === undefined) {
     say(
       `Port ${env.EXAMPLE_PORT || PORT} is used by another program: stop it, or choose another port with EXAMPLE_PORT`,
