@@ -87,7 +87,8 @@ const shared = stack.use(
   await start({
     ...{ ...own('once'), ...own('again'), ...own('moved'), ...own('away') },
     ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }),
-    ...own('slow', { timeoutMs: 1_000 }),
+    // Longer than an ordinary call takes beside everything else that this machine does.
+    ...own('slow', { timeoutMs: 4_000 }),
     ...own('rated', { ratePerSecond: 5 }),
     ...own('chosen', { events: [{ provider: 'shop', types: ['chosen.*'], where: { [ORDER_BY]: 'obj_1' } }] }),
   }),
@@ -213,7 +214,7 @@ describe.concurrent('a handler that is called by https', () => {
     const callsOf = (type: string) => server.received.filter(({ body }) => JSON.parse(body).type === type).length
     while (callsOf('slow.one') < 2) {
       others.push((await shared.deliver('slow.other')).id)
-      await sleep(50)
+      await sleep(200)
     }
     expect(await shared.records(slow.id)).toMatchObject([{ lastError: { code: 'unavailable' } }])
     server.answer = () => ({ status: 204 })
