@@ -201,3 +201,8 @@ export function readCertificates(pem: string): X509Certificate[] {
 export function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolean {
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }
+
+/** Whether one certificate vouches for another. */
+export function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
+}

@@ -1,14 +1,13 @@
 import { createSecretKey, verify, X509Certificate } from 'node:crypto'
-import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { z } from 'zod'
 import { eventReader } from '../../events/event-reader.ts'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
+import { readUnproved } from '../../events/unproved-object.ts'
 import type { Refusal } from '../../refusal.ts'
-import { isValidAt } from '../../signatures/certificate-finder.ts'
+import { isIssuedBy, isValidAt } from '../../signatures/certificate-finder.ts'
 import { certificateProblems, leavesOf, pinnedCertificates } from '../../signatures/pinned-certificates.ts'
 import { isLive } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -86,12 +85,11 @@ interface Sent {
 
 // A notification takes 10 to 20 KiB.
 const MOST_BYTES = 196_608
-const MOST_PARTS = 1_000
 const SIGNATURE_BYTES = 64
 
 function readSent(rawBody: Buffer): Sent | Refusal {
   if (rawBody.length > MOST_BYTES) return 'body_too_large'
-  const signedPayload = readObject(rawBody)?.signedPayload
+  const signedPayload = readUnproved(rawBody)?.signedPayload
   if (typeof signedPayload !== 'string') return 'header_missing'
   const [header = '', payload = '', signed = '', ...more] = signedPayload.split('.')
   const fields = readPart(header)
@@ -105,16 +103,6 @@ function readSent(rawBody: Buffer): Sent | Refusal {
   return { chain, payload: content, signedText: Buffer.from(`${header}.${payload}`), signature }
 }
 
-function readObject(bytes: Buffer): JsonObject | null {
-  try {
-    const value = parseStrictJson(bytes, { maxDepth: DELIVERY_DEPTH, bigIntegers: true, maxParts: MOST_PARTS })
-    return isObject(value) ? value : null
-  } catch (error) {
-    if (invalidBody.is(error)) return null
-    throw error
-  }
-}
-
 /** The bytes of base64url without padding, or null for anything else. */
 function decodeUrl(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url')
@@ -123,20 +111,17 @@ function decodeUrl(text: string): Buffer | null {
 
 function readPart(text: string): JsonObject | null {
   const bytes = decodeUrl(text)
-  return bytes === null ? null : readObject(bytes)
+  return bytes === null ? null : readUnproved(bytes)
 }
 
-const CHAIN_LENGTH = 3
-const MOST_CERTIFICATE = 8_192
-
 function readChain(x5c: unknown): Sent['chain'] | null {
-  if (!Array.isArray(x5c) || x5c.length !== CHAIN_LENGTH) return null
+  if (!Array.isArray(x5c) || x5c.length !== 3) return null
   const [leaf, issuer] = x5c.slice(0, 2).map(readCertificate)
   return leaf && issuer ? [leaf, issuer] : null
 }
 
 function readCertificate(text: unknown): X509Certificate | null {
-  const der = typeof text === 'string' && text.length <= MOST_CERTIFICATE ? decodeBase64(text) : null
+  const der = typeof text === 'string' ? decodeBase64(text) : null
   try {
     return der === null ? null : new X509Certificate(der)
   } catch {
@@ -170,17 +155,13 @@ function isSigned({ chain, payload, signedText, signature }: Sent, roots: readon
   return verify('sha256', signedText, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
-}
-
 function isNearlyValidAt(certificate: X509Certificate, at: number): boolean {
   return isValidAt(certificate, at) || isValidAt(certificate, at + SKEW_MS) || isValidAt(certificate, at - SKEW_MS)
 }
 
 /** The payload of an authentic notification. */
 function payloadOf(rawBody: Buffer): JsonObject {
-  const signedPayload = readObject(rawBody)?.signedPayload
+  const signedPayload = readUnproved(rawBody)?.signedPayload
   const payload = typeof signedPayload === 'string' ? readPart(signedPayload.split('.')[1] ?? '') : null
   if (payload === null) throw invalidBody({ reason: 'not a notification' }, { message: 'The body is no notification' })
   return payload

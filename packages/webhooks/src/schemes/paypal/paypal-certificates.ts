@@ -1,6 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { monotonicMs } from '@oncehook/kernel/clock'
-import { type Chain, createCertificateFinder, type FindKey, MAX_CHAIN } from '../../signatures/certificate-finder.ts'
+import {
+  type Chain,
+  createCertificateFinder,
+  type FindKey,
+  isIssuedBy,
+  MAX_CHAIN,
+} from '../../signatures/certificate-finder.ts'
 
 /** How old the time of a delivery may be: longer than PayPal redelivers, automatically or on request. */
 export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
@@ -49,10 +55,6 @@ const PURPOSES = new Set(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2', '2.5.29.37.0
 /** Whether a certificate that names its purposes names that of TLS. node:crypto does not show the length of a path. */
 function isOfServers({ keyUsage: purposes }: X509Certificate): boolean {
   return !Array.isArray(purposes) || purposes.some((purpose) => PURPOSES.has(purpose))
-}
-
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
 }
 
 /** Whether a certificate names a host of PayPal. Sandbox hosts count only if the sandbox is allowed. */

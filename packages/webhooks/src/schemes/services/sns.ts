@@ -1,11 +1,10 @@
 import { type KeyObject, verify } from 'node:crypto'
-import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
 import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Delivery } from '../../delivery.ts'
 import { eventReader } from '../../events/event-reader.ts'
-import { isObject, type JsonObject, readJson, readJsonObject } from '../../events/json-object.ts'
+import { type JsonObject, readJson, readJsonObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
+import { readUnproved } from '../../events/unproved-object.ts'
 import type { Refusal } from '../../refusal.ts'
 import { createCertificateFinder, isValidAt } from '../../signatures/certificate-finder.ts'
 import { certificateProblems, leavesOf, pinnedCertificates } from '../../signatures/pinned-certificates.ts'
@@ -16,11 +15,13 @@ import { createSubscriber, isSubscribeUrl, SNS_CERTIFICATES, snsHostOf } from '.
 
 const CONFIRMATION = 'SubscriptionConfirmation'
 
+const OF_SUBSCRIPTIONS = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
+
 /** What each type of message signs, in this order; a subject is signed if there is one. */
 const SIGNED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
-  [CONFIRMATION]: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
-  UnsubscribeConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
+  [CONFIRMATION]: OF_SUBSCRIPTIONS,
+  UnsubscribeConfirmation: OF_SUBSCRIPTIONS,
 }
 
 // All providers of a process share the certificates that are kept.
@@ -99,8 +100,9 @@ interface Sent {
 }
 
 function readSent({ rawBody }: Delivery): Sent | Refusal {
-  const body = readEnvelope(rawBody)
-  if (typeof body === 'string') return body
+  if (rawBody.length > MOST_BYTES) return 'body_too_large'
+  const body = readUnproved(rawBody)
+  if (body === null) return 'header_missing'
   const { Type, TopicArn, SigningCertURL, SignatureVersion, Signature, SubscribeURL } = body
   if (![TopicArn, SigningCertURL, Signature].every((one) => typeof one === 'string')) return 'header_missing'
   const [topicArn, url, signed] = [TopicArn, SigningCertURL, Signature] as [string, string, string]
@@ -119,20 +121,8 @@ const ALGORITHMS: ReadonlyMap<unknown, Sent['algorithm']> = new Map([
   ['2', 'sha256'],
 ])
 
-// A message has 256 KiB at most, and its JSON escapes few of them; it has a dozen members, and its attributes.
+// A message has 256 KiB at most, and its JSON escapes few of them.
 const MOST_BYTES = 786_432
-const MOST_PARTS = 1_000
-
-function readEnvelope(rawBody: Buffer): JsonObject | Refusal {
-  if (rawBody.length > MOST_BYTES) return 'body_too_large'
-  try {
-    const body = parseStrictJson(rawBody, { maxDepth: DELIVERY_DEPTH, bigIntegers: true, maxParts: MOST_PARTS })
-    return isObject(body) ? body : 'header_missing'
-  } catch (error) {
-    if (invalidBody.is(error)) return 'header_missing'
-    throw error
-  }
-}
 
 /** The names and values that are signed; null if a value is missing or could be read as more than one. */
 function signedText(body: JsonObject): string | null {
