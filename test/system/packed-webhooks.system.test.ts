@@ -91,8 +91,8 @@ console.log(JSON.stringify(found))
 
 describe('the packed @oncehook/webhooks', () => {
   // Two formats, neither minified. A minified one was 70 kB, and an error printed all of it.
-  it('is smaller than 500 kB, and needs only what it uses at run time', async () => {
-    expect(installed.unpackedBytes).toBeLessThan(500_000)
+  it('is smaller than 600 kB, and needs only what it uses at run time', async () => {
+    expect(installed.unpackedBytes).toBeLessThan(600_000)
     const manifest = JSON.parse(await readFile(join(folder, 'node_modules/@oncehook/webhooks/package.json'), 'utf8'))
     expect(Object.keys(manifest.dependencies)).toEqual(['zod'])
     expect(Object.keys(manifest).filter((name) => /.Dependencies|private|scripts/.test(name))).toEqual([])
