@@ -26,7 +26,7 @@ const failed: PaymentEvent = { ...paid, id: 'evt_2', type: 'payment.failed', pay
 
 /** Their payment events have no amount, or none that the gateway reads. */
 const WITHOUT_AMOUNT =
-  'app-store authorizenet calendly clerk discord fusionauth github gitlab gocardless meta resend revolut sendgrid slack twilio workos x zoom'.split(
+  'app-store authorizenet calendly clerk discord fusionauth github gitlab gocardless meta resend revolut sendgrid slack twilio wise workos x zoom'.split(
     ' ',
   )
 /** Their events have an id in the signed bytes. */

@@ -27,6 +27,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['sendgrid', makeSendgridSecret],
   ['paypal', makePaypalSecret],
   ['sns', makeSnsSecret],
+  ['wise', makeWiseSecret],
   ['mollie-classic', () => ({ signWith: '', value: null })],
 ])
 
@@ -106,6 +107,11 @@ function makeAppStoreSecret(now: number): DevelopmentSecret {
     gatewaySettings: { certificates: certificates.slice(-1) },
     signerSettings: { bundleId },
   }
+}
+
+function makeWiseSecret(): DevelopmentSecret {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return { signWith: toPem(privateKey), value: String(publicKey.export({ format: 'pem', type: 'spki' })).trim() }
 }
 
 function toPem(privateKey: KeyObject): string {

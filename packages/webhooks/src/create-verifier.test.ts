@@ -109,6 +109,7 @@ describe('the options', () => {
     'standard-webhooks': ['shape'],
     stripe: ['testMode'],
     twilio: ['publicUrl'],
+    wise: [],
     woocommerce: [],
     workos: [],
     x: [],

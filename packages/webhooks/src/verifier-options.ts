@@ -143,6 +143,7 @@ type PlainScheme =
   | 'sendgrid'
   | 'shopify'
   | 'slack'
+  | 'wise'
   | 'woocommerce'
   | 'workos'
   | 'x'

@@ -61,6 +61,7 @@ const NO_PAYMENTS = new Set([
     'meta',
     'sendgrid',
     'slack',
+    'wise',
     'x',
     'zoom',
   ],

@@ -25,6 +25,7 @@ import { sendgrid } from './services/sendgrid.ts'
 import { slack } from './services/slack.ts'
 import { sns } from './services/sns.ts'
 import { twilio } from './services/twilio.ts'
+import { wise } from './services/wise.ts'
 import { x } from './services/x.ts'
 import { zoom } from './services/zoom.ts'
 
@@ -53,6 +54,7 @@ const ALL: readonly Scheme[] = [
   standardWebhooks,
   stripe,
   twilio,
+  wise,
   woocommerce,
   x,
   zoom,

@@ -23,6 +23,7 @@ import { gitlab } from './services/gitlab.ts'
 import { sendgrid } from './services/sendgrid.ts'
 import { sns } from './services/sns.ts'
 import { twilio } from './services/twilio.ts'
+import { wise } from './services/wise.ts'
 import type { Signer } from './signer.ts'
 
 /** The signers of all schemes, by their names in the gateway's `PROVIDERS`. A scheme with code gets a line here. */
@@ -48,6 +49,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['shopify', shopify],
   ['sns', sns],
   ['twilio', twilio],
+  ['wise', wise],
   ['woocommerce', woocommerce],
   ...[...PRESETS, META, SLACK, X, ZOOM].map((preset) => [preset.name, presetSigner(preset)] as const),
 ])

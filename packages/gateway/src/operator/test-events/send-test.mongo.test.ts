@@ -221,6 +221,7 @@ describe('a test event of every scheme', () => {
       'paypal',
       'sendgrid',
       'sns',
+      'wise',
     ])
     for (const provider of refused) {
       const refusal = await refusalOf(client.events.sendTest.mutate({ provider, reason }))

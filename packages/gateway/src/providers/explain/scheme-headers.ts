@@ -33,6 +33,7 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
   shopify: [['x-shopify-hmac-sha256'], ['shopify-hmac-sha256']],
   stripe: [['stripe-signature']],
   twilio: [['x-twilio-signature']],
+  wise: [['x-signature-sha256']],
   woocommerce: [['x-wc-webhook-signature']],
 }
 
