@@ -1,4 +1,4 @@
 import fc from 'fast-check'
 
-// A run that meets the first bad input by luck blocks a change that has nothing to do with it.
+// Each run gets the same input: it must not fail at one that no change has made.
 fc.configureGlobal({ seed: Number(process.env.FUZZ_SEED ?? 1) })

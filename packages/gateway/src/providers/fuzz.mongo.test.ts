@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const DELIVERIES = Number(process.env.FUZZ_DELIVERIES ?? 1_000)
-/** The same seed makes the same deliveries. Fixed, so that a change elsewhere never meets its first bad delivery. */
+/** The same seed makes the same deliveries. It is fixed: a run must not fail at an input that no change has made. */
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 /** How many deliveries go over the wire as well. */
 const SENT = Math.max(1_000, Math.floor(DELIVERIES / 5))

@@ -72,7 +72,10 @@ function prepareAmbiguity(template: string): (values: SignedValues) => boolean {
   }
 }
 
-/** Digits of a time could be those of the id, but for one in ISO 8601; and characters of the body, if these stand beside it. */
+/**
+ * Whether the id could end or begin elsewhere: beside a time in seconds or milliseconds, its digits could be those of the time;
+ * beside a body, its characters could be those of the body. A time in ISO 8601 has one beginning and one end.
+ */
 function prepareAmbiguityOfId(template: string): (values: SignedValues) => boolean {
   const isBesideTime = /\{id\}[\w-]*\{timestamp\}|\{timestamp\}[\w-]*\{id\}/.test(template)
   const isBefore = /\{id\}[\w-]*\{body\}/.test(template)
