@@ -31,10 +31,30 @@ export const PARAMETERS = {
   CrcToken: {
     in: 'query',
     name: 'crc_token',
-    required: true,
     description: 'The token that X wants signed; exactly one',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
     examples: { token: { value: 'MDQ1NmE2YzQtZmI5Ny00ODEx' } },
+  },
+  HubMode: {
+    in: 'query',
+    name: 'hub.mode',
+    description: 'What Meta asks for',
+    schema: { type: 'string', enum: ['subscribe'] },
+    examples: { mode: { value: 'subscribe' } },
+  },
+  HubVerifyToken: {
+    in: 'query',
+    name: 'hub.verify_token',
+    description: 'The `verifyToken` of the provider, as it is entered at Meta',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    examples: { token: { value: 'a-token-of-the-shop' } },
+  },
+  HubChallenge: {
+    in: 'query',
+    name: 'hub.challenge',
+    description: 'The number that Meta wants back',
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' },
+    examples: { challenge: { value: '1158201444' } },
   },
   OrderId: {
     in: 'path',

@@ -72,10 +72,15 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     additionalProperties: false,
   },
   CheckAnswer: {
-    type: 'object',
-    required: ['response_token'],
-    properties: { response_token: { type: 'string', pattern: '^sha256=[A-Za-z0-9+/]{43}=$' } },
-    additionalProperties: false,
+    oneOf: [
+      {
+        type: 'object',
+        required: ['response_token'],
+        properties: { response_token: { type: 'string', pattern: '^sha256=[A-Za-z0-9+/]{43}=$' } },
+        additionalProperties: false,
+      },
+      { type: 'integer', minimum: 1 },
+    ],
   },
   Health: {
     type: 'object',

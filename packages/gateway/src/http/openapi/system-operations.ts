@@ -51,11 +51,12 @@ export const CHECK_ENDPOINT: Operation = {
   summary: 'Answers a provider that checks the endpoint',
   description:
     'X sends a token from time to time, and expects its HMAC with the consumer secret (its challenge-response check). ' +
-    'Only a provider with the scheme `x` supports it. Other providers, and tokens that could be a body, get 405.',
-  parameters: ['Provider', 'CrcToken'],
+    'Meta sends the `verifyToken` of the settings when the URL is entered, and expects its challenge, a number. ' +
+    'Only providers with the schemes `x` and `meta` support it. Others, wrong tokens, and tokens that could be a body, get 405.',
+  parameters: ['Provider', 'CrcToken', 'HubMode', 'HubVerifyToken', 'HubChallenge'],
   answers: {
     200: {
-      description: 'The token is signed',
+      description: 'The signed token for X, or the challenge for Meta',
       headers: ['CacheControl'],
       schema: schemaReference('CheckAnswer'),
       example: { response_token: 'sha256=8URkJr3tz8LZScGcvYGtW9GOzeALNgpiuarDraEVNKg=' },
