@@ -18,7 +18,7 @@ const WORKERS = 4
 const SMALL_BATCHES = JSON.stringify({ dispatchBatch: 20 })
 const CALL_TAKES_MS = 300
 const FIRST_CALLS_TAKE_MS = 4_000
-const SHARED_WITHIN_MS = 180_000
+const SETTLED_WITHIN_MS = 180_000
 const COPIES = 50
 const EVENTS = 60
 // In addition to the two seconds of the row, because processes that share a machine with others are late.
@@ -44,6 +44,27 @@ async function watchClaims(stack: Stack) {
   }
 }
 
+/** Sends the backlog while fulfilment is down, so that all of it waits. */
+async function sendBacklog(stack: Stack): Promise<WebhookSource> {
+  const source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
+  for (const payment of paymentRounds(await createOrders(stack, BACKLOG / 5))) source.add(payment)
+  await stack.fulfilment.kill('SIGTERM')
+  await source.run()
+  expect(await stack.events.countDocuments({ state: { $in: ['pending', 'processing'] } })).toBe(BACKLOG)
+  return source
+}
+
+async function closeBacklog(stack: Stack, source: WebhookSource): Promise<void> {
+  await until(
+    () => stack.events.countDocuments({ state: 'done' }),
+    (count) => count === BACKLOG,
+    SETTLED_WITHIN_MS,
+  )
+  await stack.untilSettled()
+  const row = { struck: { 'an event that waited': BACKLOG }, volume: BACKLOG, receiptsOnce: true as const }
+  expect(await closingCheck(stack, source.log, row)).toEqual([])
+}
+
 describe('two gateways on one inbox', () => {
   it('FP-03: 50 copies of one event, shared out between both, are fifty 200s, one record and one receipt', async () => {
     await using stack = await startStack()
@@ -66,42 +87,25 @@ describe('two gateways on one inbox', () => {
   })
 
   /**
-   * This test checks two things. Each failed when its protection was removed. The tenth: a process claims only as much
-   * as keeps its lanes busy (`claimDue(limit)` in the dispatcher). With a limit of 100,000 the other settles nothing.
-   * The one verdict: the search for due events skips events in progress, a claim takes only pending events, and only
-   * the holder writes an outcome. Either of the last two is enough. Without both, the test still passes, because two
-   * searches seldom meet. Without all three, events are settled twice (I9), but fulfilment's markers allow one effect.
+   * The first claims of a backlog are held until each process has some: one that took all at once would fail here. How
+   * large the share of each becomes is the scheduler's business, and no promise.
    */
-  it(`FP-12: share a backlog of ${BACKLOG}: each event has one effect, and each of them settles a tenth`, async () => {
-    // Calls are slow and have few events, so the backlog lasts longer than any wait between two probes of a process.
+  it(`FP-12: both claim from a backlog of ${BACKLOG}, and each event has one effect`, async () => {
     await using between = await startFaultProxy()
-    between.delay(CALL_TAKES_MS / 2)
     const settings = { TEST_LIMITS: SMALL_BATCHES, FULFILMENT_URL: `http://127.0.0.1:${between.port}` }
     await using stack = await startStack({ gateway: settings, gatewayScript: LIMITED_GATEWAY })
     between.leadTo(stack.place.fulfilmentPort)
-    await using second = await startSecondGateway(stack, settings, LIMITED_GATEWAY)
-    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
-    const orders = await createOrders(stack, BACKLOG / 5)
-    for (const payment of paymentRounds(orders)) source.add(payment)
-    await stack.fulfilment.kill('SIGTERM')
-    await source.run()
-    const waiting = await stack.events.countDocuments({ state: { $in: ['pending', 'processing'] } })
-    expect(waiting, 'events that waited').toBe(BACKLOG)
+    await using _second = await startSecondGateway(stack, settings, LIMITED_GATEWAY)
+    await using source = await sendBacklog(stack)
+    between.delay(FIRST_CALLS_TAKE_MS / 2)
+    await using claims = await watchClaims(stack)
     await stack.fulfilment.restart()
-    await until(
-      () => stack.events.countDocuments({ state: 'done' }),
-      (count) => count === BACKLOG,
-      SHARED_WITHIN_MS,
-    )
-    await stack.untilSettled()
-    const row = { struck: { 'an event that waited': waiting }, volume: BACKLOG, receiptsOnce: true as const }
-    expect(await closingCheck(stack, source.log, row)).toEqual([])
-    for (const gateway of [stack.gateway, second.gateway]) {
-      expect(gateway.countOf('event.settled')).toBeGreaterThanOrEqual(BACKLOG / 10)
-    }
+    await claims.until((owners) => new Set(owners.values()).size === 2)
+    between.delay(CALL_TAKES_MS / 2)
+    await closeBacklog(stack, source)
   })
 
-  it(`FP-12: four workers of one gateway share a backlog of ${BACKLOG} fairly`, async () => {
+  it(`FP-12: four workers of one gateway claim from a backlog of ${BACKLOG}`, async () => {
     await using between = await startFaultProxy()
     const url = `http://127.0.0.1:${between.port}`
     await using stack = await startStack({
@@ -109,27 +113,16 @@ describe('two gateways on one inbox', () => {
       gatewayScript: LIMITED_GATEWAY,
     })
     between.leadTo(stack.place.fulfilmentPort)
-    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
-    for (const payment of paymentRounds(await createOrders(stack, BACKLOG / 5))) source.add(payment)
-    await stack.fulfilment.kill('SIGTERM')
-    await source.run()
+    await using source = await sendBacklog(stack)
     await stack.gateway.kill('SIGTERM')
     await stack.fulfilment.restart()
-    await using claims = await watchClaims(stack)
-    // Until each worker has claimed events, no call may end, or the first ones finish the backlog.
     between.delay(FIRST_CALLS_TAKE_MS / 2)
+    await using claims = await watchClaims(stack)
     const restarted = stack.gateway.restart()
     await claims.until((owners) => new Set(owners.values()).size === WORKERS)
     between.delay(CALL_TAKES_MS / 2)
-    const owners = await claims.until(({ size }) => size === BACKLOG)
     await restarted
-    await stack.untilSettled()
-    const row = { struck: { 'an event that waited': BACKLOG }, volume: BACKLOG, receiptsOnce: true as const }
-    expect(await closingCheck(stack, source.log, row)).toEqual([])
-    const shares = [...Map.groupBy(owners.values(), (owner) => owner).values()].map(({ length }) => length)
-    expect(shares).toHaveLength(WORKERS)
-    expect(Math.min(...shares), `shares ${shares.join(', ')}`).toBeGreaterThanOrEqual(BACKLOG / WORKERS / 3)
-    process.stderr.write(`${WORKERS} workers shared ${owners.size} events: ${shares.join(', ')}\n`)
+    await closeBacklog(stack, source)
   })
 
   it('FP-13: one that is killed with claims in its hands is relieved of them within a lease and two seconds', async () => {
