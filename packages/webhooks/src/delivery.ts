@@ -13,6 +13,8 @@ export interface Delivery {
   readonly timed?: <Result>(work: () => Result) => Result
   /** It was read from the store, which holds a signature instead of a plaintext token. */
   readonly isStored?: true
+  /** Somebody only looks at it: what it asks for, such as a subscription, is not done. */
+  readonly isInspected?: true
 }
 
 declare const verified: unique symbol

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SNS_CONFIRMATION } from '@oncehook/webhooks/testing/sns-confirmation'
 import { deliveryOf, readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 import { fakeSecret } from '../testing/fake-gateway.ts'
@@ -45,6 +46,20 @@ Signed at  2025-10-09 08:53:20Z
     expect(stdout).toMatch(
       /^Settings.*\nRefused {4}by standard-webhooks \(standard-webhooks\): timestamp_outside_window\n.*explain/,
     )
+  })
+
+  it('accepts a captured confirmation of a subscription to SNS, and does not confirm it', async () => {
+    const pem = readVectorFiles().find(({ scheme }) => scheme === 'sns')?.cases[0]?.settings?.certificates as string[]
+    const asked: string[] = []
+    const fetch = async (url: unknown): Promise<Response> => {
+      asked.push(String(url))
+      return new Response(pem[0])
+    }
+    await using files = await makeFiles({ topic: SNS_CONFIRMATION.TopicArn, body: JSON.stringify(SNS_CONFIRMATION) })
+    const args = ['--scheme', 'sns', '--secret-file', files.path('topic'), ...at, files.path('body')]
+    const { stdout } = await run('verify', args, { fetch })
+    expect(stdout).toContain('Accepted   by sns (sns)')
+    expect(asked).toEqual([SNS_CONFIRMATION.SigningCertURL])
   })
 
   it('uses the secret and the settings of the provider from the local system', async () => {

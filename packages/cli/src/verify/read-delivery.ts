@@ -27,7 +27,8 @@ export async function readDelivery(
   const target = request?.target ?? null
   const rawBody = request?.body ?? (file === undefined || file === '-' ? await readStdin() : await readBytes(file))
   const query = queryOf(options.url) ?? queryOf(target) ?? ''
-  return { delivery: { rawBody, rawHeaders: [...(request?.rawHeaders ?? []), ...given], query }, target }
+  const rawHeaders = [...(request?.rawHeaders ?? []), ...given]
+  return { delivery: { rawBody, rawHeaders, query, isInspected: true }, target }
 }
 
 function queryOf(address: string | null | undefined): string | undefined {

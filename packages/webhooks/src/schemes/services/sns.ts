@@ -56,7 +56,7 @@ export const sns = defineScheme(
         const check = (keys: readonly KeyObject[]) => checkSent(sent, topic, keys)
         const { subscribeUrl } = sent
         const confirm = (result: CheckResult): CheckResult | Promise<CheckResult> =>
-          'refused' in result || subscribeUrl === null || delivery.isStored === true
+          'refused' in result || subscribeUrl === null || delivery.isStored || delivery.isInspected
             ? result
             : subscribe(subscribeUrl, fetch).then(() => result)
         if (pinned !== undefined) {
