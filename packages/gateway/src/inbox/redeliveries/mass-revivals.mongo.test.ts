@@ -78,7 +78,7 @@ describe('redeliveries of many dead events', () => {
     await counts.stop()
   })
 
-  it('take one connection, and hold up no beat of the claims', async () => {
+  it('take one connection, so that the claims have the others', async () => {
     const dead = await storeDead(100)
     const { counts, add, outcomes } = countWith(async () => undefined)
     for (const [id, bodyHash] of dead) add(id, bodyHash)
@@ -95,7 +95,7 @@ describe('redeliveries of many dead events', () => {
     }
     const claims = open.claims()
     const slow = { blockConnection: true, blockTimeMS: 500 }
-    const beats: number[] = []
+    let beats = 0
     {
       const times = 10_000
       await using _ = await armFailPoint(database.uri, {
@@ -106,17 +106,15 @@ describe('redeliveries of many dead events', () => {
       })
       client.on('commandStarted', begin).on('commandSucceeded', end).on('commandFailed', end)
       const flushing = counts.flush().then(() => 'flushed')
-      while (beats.length < 3 || (await Promise.race([flushing, 'open'])) !== 'flushed') {
-        const at = performance.now()
+      while (beats < 3 || (await Promise.race([flushing, 'open'])) !== 'flushed') {
         await claims.beat()
-        beats.push(performance.now() - at)
+        beats += 1
       }
       client.off('commandStarted', begin).off('commandSucceeded', end).off('commandFailed', end)
     }
     expect(outcomes).toHaveLength(100)
     // One of the revivals, and one beat.
     expect(most).toBeLessThanOrEqual(2)
-    expect(Math.max(...beats)).toBeLessThan(1_500)
     await counts.stop()
   })
 
