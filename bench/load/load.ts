@@ -47,8 +47,8 @@ const GRACE_MS = 15_000
 const LONGEST_US = 120_000_000
 
 /**
- * Sends over all connections at once. Each sends its next delivery when the last one is answered, until the time is
- * over or every delivery is sent. The report shows how many per second are possible, but nothing about waiting, because
+ * Sends over all connections at once. Each sends at least one delivery, and the next one when the last one is answered,
+ * until the time is over or every delivery is sent. The report shows how many per second are possible, but nothing about waiting, because
  * a receiver that stalls receives fewer deliveries.
  */
 export async function sendClosed(plan: ClosedLoad, { url, deliveries, now }: Destination): Promise<LoadReport> {
@@ -57,12 +57,12 @@ export async function sendClosed(plan: ClosedLoad, { url, deliveries, now }: Des
   const endAt = beganAt + plan.forMs
   const load = openLoad(url, plan.forMs + GRACE_MS)
   await onConnections(load, plan.connections, async (connection) => {
-    while (now() < endAt) {
+    do {
       const next = queue.next()
       if (next.done) return
       const sentAt = now()
       await send(load, connection, next.value, () => now() - sentAt)
-    }
+    } while (now() < endAt)
   })
   return reportOf(load, beganAt, now())
 }
