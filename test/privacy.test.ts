@@ -18,7 +18,7 @@ const system = stack.use(await startOperatedSystem(database, { settings: { RETRY
 const NOT_PERSONAL: Record<string, readonly string[]> = {
   [EVENTS]: [
     ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'fence', 'deliveries', 'mismatches'],
-    ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'firstFailedAt', 'dueAt', 'slot'],
+    ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'firstFailedAt', 'dueAt'],
     ...['resumedAt', 'dueAgainAt', 'revivalId'],
     ...['leaseOwner', 'claim', 'claimedAt', 'begun'],
   ],

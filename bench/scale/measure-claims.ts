@@ -1,4 +1,3 @@
-import { slotOf } from '@oncehook/gateway/inbox/claims/parts/part'
 import { EVENT_INDEXES, EVENTS } from '@oncehook/gateway/inbox/event-document'
 import type { ClaimedInRound, ClaimingOptions, ClaimingRound } from '@oncehook/gateway/testing/claiming-process'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
@@ -79,7 +78,7 @@ async function storeBacklog(db: Db, count: number): Promise<void> {
   await ensureIndexes(db, [EVENT_INDEXES])
   const raw = new Binary(Buffer.alloc(BODY_BYTES, 'x'))
   const { settledAt: _, ...template } = sampleRecord({ state: 'pending', type: 'payment.succeeded', fence: 0, raw })
-  await fillStored(db, { template, count, change: (record) => ({ slot: slotOf(record) }) })
+  await fillStored(db, template, count)
 }
 
 async function readExamined(setup: Setup): Promise<number> {

@@ -6,20 +6,11 @@ const CHUNK = 1_000
 const AT_ONCE = 2
 const DAYS_MS = 80 * 86_400_000
 
-/** Which records to store. */
-export interface Filling {
-  /** A settled event as the gateway stored it. */
-  readonly template: EventDocument
-  readonly count: number
-  /** Returns the properties to replace in record `index`. Default: none. */
-  readonly change?: (record: EventDocument, index: number) => Partial<EventDocument>
-}
-
 /**
  * Stores records like the template. Each has its own ids, body, digest and times, which are in order and spread over
  * the last 80 days.
  */
-export async function fillStored(db: Db, { template, count, change = () => ({}) }: Filling): Promise<void> {
+export async function fillStored(db: Db, template: EventDocument, count: number): Promise<void> {
   const began = Date.now() - DAYS_MS
   const body = Buffer.from(template.raw.buffer).toString()
   let next = 0
@@ -30,8 +21,7 @@ export async function fillStored(db: Db, { template, count, change = () => ({}) 
       const length = Math.min(CHUNK, count - from)
       const documents = Array.from({ length }, (_, index) => {
         const at = began + ((from + index) / count) * DAYS_MS
-        const record = vary({ template, body, at: Math.floor(at), index: from + index })
-        return { ...record, ...change(record, from + index) }
+        return vary({ template, body, at: Math.floor(at), index: from + index })
       })
       const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: { w: 1 } })
       if (reply.n !== length) throw new Error('Records to begin with were not stored')

@@ -36,8 +36,6 @@ export interface EventDocument {
   readonly line?: string
   /** Its place in the line. Inserted empty, set by the server. */
   readonly lineAt?: Timestamp
-  /** In which part of a backlog it is, see `slotOf`. */
-  readonly slot?: number
   readonly type: string
   readonly objectId: string
   readonly orderId: string
@@ -138,7 +136,7 @@ export const BODY_INDEX = 'body'
 // little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index that finds due records, also those of a part. */
+/** The index that finds due records. */
 export const DUE_INDEX = 'pending_by_due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
@@ -174,12 +172,7 @@ export const TASK_DEAD_INDEX = 'dead_by_handler'
 
 // Partial, so that a settled record costs them nothing and an insert appends to them in order.
 const SEARCH_INDEXES: readonly NeededIndex[] = [
-  // The slot comes last: searches of a part filter by it without reading the records, and it does not change the order.
-  {
-    name: DUE_INDEX,
-    key: { state: 1, dueAt: 1, _id: 1, slot: 1 },
-    partialFilterExpression: { state: 'pending' },
-  },
+  { name: DUE_INDEX, key: { state: 1, dueAt: 1, _id: 1 }, partialFilterExpression: { state: 'pending' } },
   {
     name: PENDING_INDEX,
     key: { state: 1, provider: 1, _id: 1 },
@@ -218,7 +211,7 @@ const SEARCH_INDEXES: readonly NeededIndex[] = [
 const TASK_INDEXES: readonly NeededIndex[] = [
   {
     name: TASK_DUE_INDEX,
-    key: { state: 1, handler: 1, dueAt: 1, _id: 1, slot: 1 },
+    key: { state: 1, handler: 1, dueAt: 1, _id: 1 },
     partialFilterExpression: { state: 'pending' },
   },
   { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },

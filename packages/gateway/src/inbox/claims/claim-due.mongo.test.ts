@@ -1,3 +1,4 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { describe, expect, it } from 'vitest'
 import {
   applied,
@@ -15,7 +16,7 @@ import {
 } from '../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import type { EventDocument } from '../event-document.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
 import type { Claim } from './claim.ts'
 
 const HOUR_MS = 3_600_000
@@ -115,6 +116,41 @@ describe('claimDue', () => {
     expect(await open.events.countDocuments({ fence: { $ne: 1 } })).toBe(0)
   })
 
+  describe('while another process claims the first of the records that it finds', () => {
+    /** Claims up to `limit` records. Before its update is written, another process claims `e0`, and then `meanwhile` runs. */
+    async function claimDueAndLoseOne(
+      open: FreshInbox,
+      limit: number,
+      meanwhile: () => Promise<unknown> = async () => {},
+    ): Promise<string[]> {
+      await using session = open.database.client.startSession()
+      session.startTransaction()
+      const events = open.database.client.db(open.database.name).collection(EVENTS)
+      await events.updateOne({ eventId: 'e0' }, { $set: { state: 'processing', leaseOwner: 'other' } }, { session })
+      open.commands.length = 0
+      const claimed = open.claims().claimDue(limit)
+      await expect.poll(() => open.commands.filter(({ commandName }) => commandName === 'update')).toHaveLength(1)
+      await meanwhile()
+      await session.commitTransaction()
+      return idsOf(await claimed)
+    }
+
+    it('searches again, so that it gets as many as it wants', async () => {
+      await using open = await openFreshInbox(process.env)
+      await storePending(open, ['e0', 'e1', 'e2', 'e3', 'e4'])
+      expect((await claimDueAndLoseOne(open, 4)).toSorted()).toEqual(['e1', 'e2', 'e3', 'e4'])
+    })
+
+    it('keeps what it has claimed if the second search fails', async () => {
+      await using open = await openFreshInbox(process.env)
+      await storePending(open, ['e0', 'e1', 'e2', 'e3', 'e4'])
+      await using armed = new AsyncDisposableStack()
+      const spec = { commands: ['find'], appName: open.appName, how: { errorCode: 50 } }
+      const failing = async () => armed.use(await armFailPoint(open.database.uri, spec))
+      expect(await claimDueAndLoseOne(open, 4, failing)).toHaveLength(3)
+    })
+  })
+
   it('reports for how long an event has been failing', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
@@ -200,7 +236,7 @@ describe('with a long list', () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 2_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
     const claims = open.claims({ maxDelayMs: HOUR_MS })
-    const byDueTime = 'IXSCAN { state: 1, dueAt: 1, _id: 1, slot: 1 }'
+    const byDueTime = 'IXSCAN { state: 1, dueAt: 1, _id: 1 }'
     expect(await examined(open, () => claims.claimDue(500))).toEqual([
       { op: 'query', planSummary: `${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
     ])

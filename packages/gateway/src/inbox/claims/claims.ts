@@ -5,10 +5,9 @@ import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
 import { createDueIndex } from './due-index.ts'
+import { createFill } from './fill-claims.ts'
 import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
-import { createFill } from './parts/fill-claims.ts'
-import { createSharedSearch } from './parts/shared-search.ts'
 import { type Seen, shareLook } from './shared-look.ts'
 import { type NamedRecord, type Taken, takeClaims } from './take-claims.ts'
 import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
@@ -93,7 +92,6 @@ export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
 export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createProcessClaims(given)): Claims {
   const { owners, strays } = shared
   const deps = { ...given, dueIndex: createDueIndex(given) }
-  const search = createSharedSearch(deps, owners)
   const lines = createLines(deps)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {
@@ -105,7 +103,7 @@ export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createPr
   }
   const take = <Named extends NamedRecord>(records: readonly Named[], claimable: Document): Promise<Taken<Named>> =>
     doubting(takeClaims(deps, records, { claimable }))
-  const fill = createFill({ deps, search, lines, take: (records) => take(records, isDue(deps)) })
+  const fill = createFill(deps, lines, (records) => take(records, isDue(deps)))
   const takeOver = async (limit: number): Promise<TakenOver> => {
     if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
     const { value, ageMs } = await shared.readHolders()

@@ -4,7 +4,6 @@ import { EVENTS } from '../event-document.ts'
 import { IN_LINE_DUE_AT } from '../lines/line.ts'
 import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
 import type { DueIndex } from './due-index.ts'
-import { inPart, type Part } from './parts/part.ts'
 
 /** How long a search for claimable records may take, in milliseconds. */
 export const SEARCH_MS = 4_000
@@ -23,16 +22,6 @@ export interface DueRecord {
   readonly line?: string
 }
 
-/** Which due records to find. */
-export interface Wanted {
-  /** The most records to find. */
-  readonly limit: number
-  /** How many places are for records whose time has come, if new ones fill the rest. */
-  readonly timed: number
-  /** The only part to search. Null means everything. */
-  readonly part: Part | null
-}
-
 /**
  * Matches due records. An absent due time sorts before every date and means due now. A due time later than any that is
  * ever set comes from a clock that was ahead. It counts as past.
@@ -45,13 +34,13 @@ export function isDue({ maxDelayMs, handler }: Pick<ClaimsDeps, 'maxDelayMs' | '
 }
 
 /**
- * Finds due records. The longest due come first. Records without a due time, which are new, come before all others in
+ * Finds up to `limit` due records. The longest due come first. Records without a due time, which are new, come before all others in
  * the index. If they fill the limit, `timed` places are for records whose time has come. Otherwise a backlog would
  * prevent all retries. The expression narrows the range of the index, so that a long list of records due later costs
  * nothing.
  */
-export async function findDue(deps: SearchDeps, { limit, timed, part }: Wanted): Promise<DueRecord[]> {
-  const filter = { ...isSearchedFor(deps), ...(part === null ? {} : inPart(part)) }
+export async function findDue(deps: SearchDeps, limit: number, timed: number): Promise<DueRecord[]> {
+  const filter = isSearchedFor(deps)
   const first = await find(deps, filter, limit)
   if (first.length < limit || timed === 0) return first
   const overtaken = await find(deps, { ...filter, dueAt: { $gte: EPOCH } }, timed)

@@ -78,7 +78,7 @@ export function createLines(deps: LinesDeps): Lines {
   }
   /** A long line is moved out of the search in large steps, so that it holds up nothing else. */
   const clear = async (): Promise<void> => {
-    const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1, part: null })
+    const found = await findDue(deps, AT_ONCE, AT_ONCE >> 1)
     await separate(found.filter(isLined))
   }
   return {

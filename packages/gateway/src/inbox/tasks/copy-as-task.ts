@@ -1,6 +1,5 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { ObjectId, Timestamp } from 'mongodb'
-import { slotOf } from '../claims/parts/part.ts'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 
@@ -21,7 +20,7 @@ export function copyAsTask(record: EventDocument, { handler, line, members, encr
   const _id = new ObjectId()
   const raw = bodyId === undefined ? record.raw : NO_BODY
   return {
-    ...{ _id, provider, eventId, handler, slot: slotOf({ provider, eventId }) },
+    ...{ _id, provider, eventId, handler },
     ...{ type, objectId, orderId, facts, receivedAt, bodyHash, secretId, requestId, ...members },
     ...(line === undefined ? {} : { line, lineAt: timestampOf(receivedAt) }),
     ...(bodyId === undefined ? {} : { bodyId }),

@@ -1,7 +1,6 @@
 import { unhandledReason } from '@oncehook/webhooks/providers'
 import { Binary, ObjectId, Timestamp } from 'mongodb'
 import type { ClaimTaker } from '../claims/claim.ts'
-import { slotOf } from '../claims/parts/part.ts'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 import type { Arrival, InboxDeps, StoredBody } from '../inbox.ts'
@@ -21,7 +20,6 @@ export function createRecord(deps: InboxDeps, arrival: Arrival, body: StoredBody
     ...(handler === undefined ? {} : { handler }),
     // The server replaces an empty timestamp by the cluster time.
     ...(arrival.line === undefined ? {} : { line: arrival.line, lineAt: new Timestamp({ t: 0, i: 0 }) }),
-    slot: slotOf({ provider: arrival.provider, eventId: event.id }),
     type: event.type,
     objectId: event.objectId ?? '',
     orderId,

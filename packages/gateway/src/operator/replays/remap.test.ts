@@ -3,7 +3,6 @@ import type { Confirmed, Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { slotOf } from '../../inbox/claims/parts/part.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { remap } from './remap.ts'
@@ -58,7 +57,6 @@ describe('remap', () => {
     const unread = { ...recordOf(body), eventId: 'sha256:x', facts: { withheld: 'unreadable' } as const }
     const { members } = (await read(unread)) as { members: Partial<EventDocument> }
     expect(members).toMatchObject({ eventId: 'evt_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } })
-    expect(members.slot).toBe(slotOf({ provider: 'acme', eventId: 'evt_1' }))
     expect(members.facts).not.toHaveProperty('withheld')
     expect(await read({ ...unread, facts: { ...unread.facts, pointer: '/events/1' } })).toEqual({
       failure: 'event_missing',

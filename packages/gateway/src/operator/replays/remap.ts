@@ -1,12 +1,11 @@
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Confirmed, Provider, WebhookEvent } from '@oncehook/webhooks/providers'
-import { slotOf } from '../../inbox/claims/parts/part.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
 
-/** The fields of a record that are read from its body; its key, if it could not be read before. */
+/** The fields of a record that are read from its body; its id, if it could not be read before. */
 type MappedFields = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'> &
-  Partial<Pick<EventDocument, 'eventId' | 'slot'>>
+  Partial<Pick<EventDocument, 'eventId'>>
 
 /**
  * The contents of a body by the current settings, or why it cannot be read now: the failure that `reverifyEvent` found,
@@ -44,7 +43,7 @@ export async function readDelivery(record: EventDocument, deps: ReverifyDeps): P
  */
 export function pickEvent(
   read: DeliveryRead,
-  { provider, eventId, facts: { withheld, pointer } }: Pick<EventDocument, 'provider' | 'eventId' | 'facts'>,
+  { eventId, facts: { withheld, pointer } }: Pick<EventDocument, 'eventId' | 'facts'>,
 ): RemapResult {
   if ('failure' in read) return read
   const events = read.answers.flatMap((answer) => ('event' in answer ? [answer.event] : []))
@@ -57,8 +56,7 @@ export function pickEvent(
   }
   const { type, objectId = '' } = event
   const { orderId, ...facts } = event.facts
-  const key = { eventId: event.id, slot: slotOf({ provider, eventId: event.id }) }
-  return { members: { type, objectId, orderId, facts, ...(found === undefined ? key : {}) } }
+  return { members: { type, objectId, orderId, facts, ...(found === undefined ? { eventId: event.id } : {}) } }
 }
 
 /** If the signature is not strong enough, only the provider's answer counts, at a replay as well as at the receipt. */

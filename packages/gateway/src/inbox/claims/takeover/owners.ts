@@ -62,8 +62,6 @@ export interface Owners {
   readonly mayDecide: boolean
   /** Finds those that may have died. The others are alive. */
   findDead(owners: readonly string[]): Promise<Verdicts>
-  /** Finds the owners whose lease has not ended. */
-  findLiving(): Promise<string[]>
   /** Reads when each owner last wrote that it was alive. An owner that never did is missing. */
   readBeats(owners: readonly string[]): Promise<ReadonlyMap<string, Date>>
 }
@@ -104,10 +102,6 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
       const ids = new Set(living.map(({ _id }) => _id))
       const dead = asked.filter((one) => !ids.has(one))
       return { dead, endsInMs: Math.min(...living.map(({ endsInMs }) => endsInMs)) }
-    },
-    async findLiving() {
-      const found = owners.find({ $expr: isAlive(leaseMs) }).project<Pick<OwnerDocument, '_id'>>({ _id: 1 })
-      return (await found.toArray()).map(({ _id }) => _id)
     },
     async readBeats(asked) {
       if (asked.length === 0) return new Map()
