@@ -8,7 +8,7 @@ import type { WebhookEvent } from './event.ts'
 import type { Provider } from './provider.ts'
 import { bytesOf } from './raw-bytes.ts'
 import { type DeliveryHeaders, rawHeadersOf } from './raw-headers.ts'
-import { type HandshakeAnswer, type ProviderSettings, UNSIGNED } from './schemes/scheme.ts'
+import type { HandshakeAnswer, ProviderSettings } from './schemes/scheme.ts'
 import { SCHEMES } from './schemes/schemes.ts'
 import { readSecretOptions } from './settings/read-secret-options.ts'
 import { secretTextProblem } from './settings/secret-text-problem.ts'
@@ -167,7 +167,7 @@ async function check(provider: Provider, delivery: Delivery, { now, fetch }: Cir
   if ('refused' in verified) return { outcome: 'refused', status: 401, reason: verified.refused }
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return toHandshake(handshake)
-  const events = await confirmAll(provider, { verified, events: provider.readEvents(verified), fetch })
+  const events = await confirmAll(provider, provider.readEvents(verified), fetch)
   return events === null
     ? { outcome: 'refused', status: 401, reason: 'object_unknown' }
     : { ...toVerified(verified), events }
@@ -185,23 +185,16 @@ function toHandshake(answer: HandshakeAnswer): Handshake {
     : { outcome: 'handshake', status: 204 }
 }
 
-interface ReadDelivery {
-  readonly verified: VerifiedDelivery
-  readonly events: readonly WebhookEvent[]
-  readonly fetch: typeof globalThis.fetch
-}
-
 /** The events as the provider confirms them; null if it does not know one of them. */
 async function confirmAll(
   { confirm }: Provider,
-  { verified, events, fetch }: ReadDelivery,
+  events: readonly WebhookEvent[],
+  fetch: typeof globalThis.fetch,
 ): Promise<readonly WebhookEvent[] | null> {
   if (confirm === undefined) return events
-  const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
-  const asker = isVouchedFor ? 'known' : 'stranger'
-  const confirmed = await Promise.all(events.map((event) => confirm(event, fetch, asker)))
-  const known = confirmed.flatMap((answer) => ('event' in answer ? [answer.event] : []))
-  return known.length === events.length ? known : null
+  const confirmed = await Promise.all(events.map((event) => confirm(event, fetch)))
+  const found = confirmed.flatMap((answer) => ('event' in answer ? [answer.event] : []))
+  return found.length === events.length ? found : null
 }
 
 const UNREADABLE: readonly Unreadable['code'][] = ['invalid_body', 'event_invalid']

@@ -18,7 +18,6 @@ export { resolvePointer } from './events/json-pointer.ts'
 export type { Meaning } from './events/mapping.ts'
 export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
-export type { Asker } from './provider-api/shared-questions.ts'
 export { PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'
 export {
   type CheckSignature,

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { monotonicMs } from '@oncehook/kernel/clock'
 import type { Db } from 'mongodb'
+import { AddressLimits } from '../http/address-limits.ts'
 import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
-import { CheckBudget } from '../http/webhooks/check-budget.ts'
-import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { type AccessTokens, createAccessTokens } from '../operator/access/access-token.ts'
 import { createIdentifyRequest } from '../operator/access/identify-request.ts'
@@ -115,10 +114,10 @@ function createOperatorLogins({ settings, limits, clock, logger, summaries, metr
   })
 }
 
-function createTokenChecks({ settings, clock }: GatewayContext): TokenChecks {
-  const known = new KnownAddresses()
-  const budget = new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 })
-  return { budget, known, now: () => performance.now() }
+function createTokenChecks({ settings, limits, clock }: GatewayContext): TokenChecks {
+  const { RATE_LIMIT_FAILED: failures } = settings
+  const addresses = new AddressLimits({ failures, windowSeconds: limits.rateWindowSeconds, clock })
+  return { addresses, now: () => performance.now() }
 }
 
 /** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */

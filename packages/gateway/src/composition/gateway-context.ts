@@ -27,8 +27,6 @@ import type { Recording } from './recording.ts'
 export interface Limits {
   /** The window of all rate limits. */
   readonly rateWindowSeconds: number
-  /** How many objects the gateway requests from a provider per window for the unsigned deliveries of one address. */
-  readonly askedPerWindow: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** The longest wait of a request from its first octet. */
@@ -41,7 +39,6 @@ export interface Limits {
 
 export const LIMITS: Limits = {
   rateWindowSeconds: 10,
-  askedPerWindow: 20,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   // Half a second of 10 s is left for the answer itself.

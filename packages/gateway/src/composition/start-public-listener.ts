@@ -5,15 +5,12 @@ import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
-import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import { AddressLimits } from '../http/address-limits.ts'
+import { createRateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
 import { BodyBudget } from '../http/webhooks/body-budget.ts'
-import { CheckBudget } from '../http/webhooks/check-budget.ts'
-import { CheckTurns } from '../http/webhooks/check-turns.ts'
-import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { LastAnswers } from '../http/webhooks/last-answers.ts'
 import { RefusalSummary } from '../http/webhooks/refusal-summary.ts'
-import { Strangers } from '../http/webhooks/strangers.ts'
 import { createWebhookHandler, type WebhookDeps } from '../http/webhooks/webhook-handler.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { createTransmissions } from '../inbox/transmissions.ts'
@@ -93,19 +90,13 @@ export async function startPublicListener(context: GatewayContext, receiving: Re
 const CLOSE_MS = 3_500
 // This leaves time to answer deliveries that wait for an unresponsive database.
 const ANSWER_REST_MS = 2_500
-// Enough for authentic deliveries during a flood, and a limit on the cost of the flood.
-const SEARCHED_PER_FAILED = 10
 
 function describeWebhooks(
   context: GatewayContext,
   { inbox, findWanting }: Receiving,
 ): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
   const { settings, limits, logger, clock, fetch, providers, metrics } = context
-  const known = new KnownAddresses()
-  const now = (): number => performance.now()
   const windowSeconds = limits.rateWindowSeconds
-  const limitOf = (name: string, limit: number): RateLimit =>
-    createRateLimit({ name, limit, windowSeconds, clock, hasOwnCount: (key) => known.has(key) })
   return {
     inbox,
     transmissions: createTransmissions({ db: context.mongo.accepting.db, errors: context.databaseErrors }),
@@ -117,20 +108,10 @@ function describeWebhooks(
     logger,
     metrics,
     refusals: context.refusals,
-    limits: {
-      failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
-      searched: limitOf('searched', settings.RATE_LIMIT_FAILED * SEARCHED_PER_FAILED),
-      provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
-    },
+    perProvider: createRateLimit({ name: 'provider', limit: settings.RATE_LIMIT_PROVIDER, windowSeconds, clock }),
+    addresses: new AddressLimits({ failures: settings.RATE_LIMIT_FAILED, windowSeconds, clock }),
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     withinMs: limits.answerWithinMs,
-    budget: new BodyBudget({ capacity: BODY_BYTES, now, isKnown: (one) => known.has(one) }),
-    known,
-    turns: new CheckTurns(now),
-    checks: new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 }),
-    strangers: new Strangers({
-      ...{ limit: limitOf('asked', limits.askedPerWindow), atOnce: limits.askedPerWindow },
-      ...{ windowSeconds, clock, known },
-    }),
+    budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
   }
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createRateLimit } from './rate-limit.ts'
 
-function limitOf(limit: number, hasOwnCount = (_key: string) => false) {
+function limitOf(limit: number) {
   let time = 1_000_000_000
   const clock = { now: () => time }
-  const options = { name: 'test', limit, windowSeconds: 10, clock, hasOwnCount }
+  const options = { name: 'test', limit, windowSeconds: 10, clock }
   return { limit: createRateLimit(options), pass: (ms: number) => (time += ms) }
 }
 
@@ -53,14 +53,6 @@ describe('createRateLimit', () => {
     const { limit } = limitOf(2)
     expect(limit.count('a', 1.5).remaining).toBe(0.5)
     expect(limit.headers(limit.peek('a')).RateLimit).toBe('"test";r=0;t=10')
-  })
-
-  it('lets no flood of other keys use up the count of a key that has its own', () => {
-    const { limit } = limitOf(5, (key) => key === 'authentic')
-    for (let n = 0; n < 30_000; n += 1) limit.count(`198.51.${n}.1`)
-    expect(limit.peek('never seen').remaining).toBeLessThan(0)
-    expect(limit.count('authentic').remaining).toBe(4)
-    expect(limit.count('authentic').remaining).toBe(3)
   })
 
   it('keeps its memory bounded whatever 200,000 keys come, and those that came first keep their own count', () => {

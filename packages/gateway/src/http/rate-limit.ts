@@ -9,12 +9,10 @@ export interface RateLimitOptions {
   readonly limit: number
   readonly windowSeconds: number
   readonly clock: Clock
-  /** Keys that always have a separate count. Their number is bounded. Default: none. */
-  readonly hasOwnCount?: (key: string) => boolean
 }
 
 /** The rest of a key's limit in this window, and the seconds until the next window. */
-export interface Allowance {
+interface Allowance {
   readonly remaining: number
   readonly resetSeconds: number
 }
@@ -40,7 +38,7 @@ const OVERFLOW = '\u0000overflow'
  * Here a window is one map that is discarded as a whole.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { name, limit, windowSeconds, clock, hasOwnCount = () => false } = options
+  const { name, limit, windowSeconds, clock } = options
   let counts = new Map<string, number>()
   let current = 0
   const read = (key: string): { key: string; used: number; resetSeconds: number } => {
@@ -50,7 +48,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       counts = new Map()
       current = window
     }
-    const counted = counts.has(key) || counts.size < MAX_KEYS || hasOwnCount(key) ? key : OVERFLOW
+    const counted = counts.has(key) || counts.size < MAX_KEYS ? key : OVERFLOW
     const resetSeconds = Math.max(1, Math.ceil((window + 1) * windowSeconds - seconds))
     return { key: counted, used: counts.get(counted) ?? 0, resetSeconds }
   }

@@ -1,4 +1,4 @@
-import { type Asker, UNSIGNED, type VerifiedDelivery, type WebhookEvent } from '@oncehook/webhooks/providers'
+import { UNSIGNED, type VerifiedDelivery, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { answeredInTime, checkedInTime, inTime } from './deadlines.ts'
@@ -54,16 +54,14 @@ async function confirmAll(
   const { provider, endsAt, verified, askFor } = received
   const { confirm } = provider
   if (confirm === undefined) return events
-  const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
+  const ask = () => Promise.all(events.map((event) => confirm(event, fetch)))
   // If the signature covers only a checksum, a stranger who has intercepted one delivery can make us ask, too.
   const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
-  const confirmed = async (asker: Asker) => {
+  const confirmed = async () => {
     await bindTransmission(transmissions.find, received)
-    return isVouchedFor ? answeredInTime(ask(asker), endsAt) : checkedInTime(ask(asker), endsAt)
+    return isVouchedFor ? answeredInTime(ask(), endsAt) : checkedInTime(ask(), endsAt)
   }
-  // For such an event, the provider is asked by event id.
-  const objects = events.map(({ id, objectId = id }) => (verified.transmission === undefined ? objectId : id))
-  const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
+  const answers = isVouchedFor ? await confirmed() : await askFor(confirmed)
   return answers.map((answer) => {
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)

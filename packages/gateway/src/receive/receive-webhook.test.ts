@@ -32,7 +32,7 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
     delivery,
     requestId: 'request-1',
     endsAt: performance.now() + 8_000,
-    askFor: (_, ask) => ask('known'),
+    askFor: (ask) => ask(),
   })
 }
 

@@ -1,6 +1,5 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import {
-  type Asker,
   type Delivery,
   type HandshakeAnswer,
   type Provider,
@@ -38,11 +37,8 @@ export interface ReceivedDelivery {
   readonly requestId: string
   /** The value of `performance.now()` after which nobody waits for the answer any more. */
   readonly endsAt: number
-  /**
-   * Asks a provider about objects if nothing else proves that a delivery is authentic. `ask` gets the kind of sender on
-   * whose behalf it asks. If the provider must not be asked, it throws the error to send.
-   */
-  readonly askFor: <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>) => Promise<T>
+  /** Asks a provider if nothing else proves that a delivery is authentic. If it must not be asked, throws the error to send. */
+  readonly askFor: <T>(ask: () => Promise<T>) => Promise<T>
 }
 
 /** The result of an accepted delivery: stored events, or the answer to a handshake. */

@@ -26,10 +26,10 @@ export const OBJECT_UNKNOWN: Confirmed = { refused: 'object_unknown' }
 export function confirmByApi({ types, questionOf, objectIn = (answer) => answer, find }: ApiConfirmation) {
   return (settings: ApiSettings): ConfirmEvent => {
     const rules = { ...settings, types }
-    return async (event, fetch, asker) => {
+    return async (event, fetch) => {
       const question = questionOf(event)
       if (!('path' in question)) return question
-      const answer = await readFromApi(settings.fetch, { ...question, asker }, fetch)
+      const answer = await readFromApi(settings.fetch, question, fetch)
       const object = answer === null ? null : objectIn(answer)
       const found = isObject(object) ? find(object, event) : null
       return found === null ? OBJECT_UNKNOWN : { event: normalizeEvent(found, object, rules) }

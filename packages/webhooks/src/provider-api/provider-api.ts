@@ -4,7 +4,7 @@ import { readCapped } from '@oncehook/kernel/read-capped'
 import { secretProblem } from '@oncehook/kernel/secret'
 import { z } from 'zod'
 import { isObject, type JsonObject, readJson } from '../events/json-object.ts'
-import { type Asker, SharedQuestions } from './shared-questions.ts'
+import { SharedQuestions } from './shared-questions.ts'
 
 /** The URL and the token of a provider's API: https, or plain http to loopback only. */
 export const fetchSettings = z.strictObject({
@@ -36,21 +36,18 @@ export interface ApiQuestion {
   readonly tokenHeader?: (token: string) => Readonly<Record<string, string>>
   /** The least time between questions about the same object, in milliseconds. Default: each starts when the last one ends. */
   readonly everyMs?: number
-  /** Who causes the question. Default: `known`. */
-  readonly asker?: Asker | undefined
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1_048_576
 // Any sender can cause these questions, so their number is limited; beyond it the provider delivers again.
-const LIMITS = { most: 64, mostOfStrangers: 32, mostWaiting: 256 }
+const LIMITS = { most: 64, mostWaiting: 256 }
 const askedOf = new WeakMap<FetchSettings, SharedQuestions<JsonObject | null>>()
 
 /**
- * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once, 32 of them
- * for strangers. Null if the object does not exist (404, 410). Calls for the same object share a question that starts after
- * them.
- * @throws overloaded for a stranger if too many questions are in progress, unavailable for everything else
+ * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once. Null if the
+ * object does not exist (404, 410). Calls for the same object share a question that starts after them.
+ * @throws overloaded if too many questions are in progress, unavailable for everything else
  */
 export function readFromApi(
   settings: FetchSettings,
@@ -59,8 +56,8 @@ export function readFromApi(
 ): Promise<JsonObject | null> {
   const questions = askedOf.get(settings) ?? new SharedQuestions<JsonObject | null>(LIMITS)
   askedOf.set(settings, questions)
-  const { path, everyMs = 0, asker = 'known' } = question
-  return questions.ask({ thing: JSON.stringify(path), everyMs, asker, put: () => ask(settings, question, fetch) })
+  const { path, everyMs = 0 } = question
+  return questions.ask({ thing: JSON.stringify(path), everyMs, put: () => ask(settings, question, fetch) })
 }
 
 async function ask(

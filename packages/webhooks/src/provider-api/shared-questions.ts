@@ -1,9 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unavailable } from '@oncehook/kernel/error-codes'
 import { overloaded } from '../errors.ts'
-
-/** Who causes a question: a sender whose delivery is authentic, or any other sender. */
-export type Asker = 'known' | 'stranger'
 
 /** One question to a provider. */
 export interface SharedQuestion<Answer> {
@@ -11,7 +7,6 @@ export interface SharedQuestion<Answer> {
   readonly thing: string
   /** The least time between the starts of two questions about the same subject, in milliseconds. */
   readonly everyMs: number
-  readonly asker: Asker
   readonly put: () => Promise<Answer>
 }
 
@@ -19,9 +14,7 @@ export interface SharedQuestion<Answer> {
 export interface QuestionLimits {
   /** Questions in progress. */
   readonly most: number
-  /** Questions in progress that only strangers have asked. */
-  readonly mostOfStrangers: number
-  /** Strangers that wait for the next question about any subject. */
+  /** Callers that wait for the next question about any subject. */
   readonly mostWaiting: number
 }
 
@@ -30,19 +23,17 @@ interface Asked<Answer> {
   readonly ended: Promise<void>
   readonly beganAt: number
   /** The next question about the same subject, which has not started yet. */
-  next?: { readonly answer: Promise<Answer>; asker: Asker }
+  next?: Promise<Answer>
 }
 
 /**
  * Questions to one provider. Callers that ask about a subject while a question about it is in progress share the next
- * question, because the answer to the first may be older than their request. A shared question takes one slot. It takes no
- * slot for strangers if a known sender shares it.
+ * question, because the answer to the first may be older than their request. A shared question takes one slot.
  */
 export class SharedQuestions<Answer> {
   readonly #limits: QuestionLimits
   readonly #latest = new Map<string, Asked<Answer>>()
   #underWay = 0
-  #ofStrangers = 0
   #waiting = 0
 
   constructor(limits: QuestionLimits) {
@@ -51,14 +42,12 @@ export class SharedQuestions<Answer> {
 
   /**
    * Asks, or shares the next question about the same subject.
-   * @throws overloaded for a stranger and unavailable for others, if too many questions are in progress; and what the
-   * question throws
+   * @throws overloaded if too many questions are in progress, and what the question throws
    */
   ask(question: SharedQuestion<Answer>): Promise<Answer> {
     const latest = this.#latest.get(question.thing)
     if (latest === undefined) return this.#begin(question)
-    if (question.asker === 'known') return this.#share(latest, question)
-    if (this.#waiting >= this.#limits.mostWaiting) return Promise.reject(refusalOf('stranger'))
+    if (this.#waiting >= this.#limits.mostWaiting) return Promise.reject(askedTooMuch())
     this.#waiting += 1
     return this.#share(latest, question).finally(() => {
       this.#waiting -= 1
@@ -66,27 +55,18 @@ export class SharedQuestions<Answer> {
   }
 
   #share(latest: Asked<Answer>, question: SharedQuestion<Answer>): Promise<Answer> {
-    const { next } = latest
-    if (next === undefined) {
-      const answer = latest.ended
-        .then(() => sleep(Math.max(0, latest.beganAt + question.everyMs - performance.now())))
-        .then(() => this.#begin({ ...question, asker: latest.next?.asker ?? question.asker }))
-      latest.next = { answer, asker: question.asker }
-      return answer
-    }
-    if (question.asker === 'known') next.asker = 'known'
-    return next.answer
+    latest.next ??= latest.ended
+      .then(() => sleep(Math.max(0, latest.beganAt + question.everyMs - performance.now())))
+      .then(() => this.#begin(question))
+    return latest.next
   }
 
-  async #begin({ thing, everyMs, asker, put }: SharedQuestion<Answer>): Promise<Answer> {
-    const { most, mostOfStrangers } = this.#limits
-    const isOfStrangers = asker === 'stranger'
-    if (this.#underWay >= most || (isOfStrangers && this.#ofStrangers >= mostOfStrangers)) {
+  async #begin({ thing, everyMs, put }: SharedQuestion<Answer>): Promise<Answer> {
+    if (this.#underWay >= this.#limits.most) {
       this.#latest.delete(thing)
-      throw refusalOf(asker)
+      throw askedTooMuch()
     }
     this.#underWay += 1
-    if (isOfStrangers) this.#ofStrangers += 1
     let end: () => void = () => undefined
     const ended = new Promise<void>((resolve) => {
       end = resolve
@@ -97,7 +77,6 @@ export class SharedQuestions<Answer> {
       return await put()
     } finally {
       this.#underWay -= 1
-      if (isOfStrangers) this.#ofStrangers -= 1
       end()
       void this.#forget(thing, asked, everyMs)
     }
@@ -111,9 +90,6 @@ export class SharedQuestions<Answer> {
   }
 }
 
-/** A stranger gets 429 and can try again; for others it is a failure on our side. */
-function refusalOf(asker: Asker): Error {
-  return asker === 'stranger'
-    ? overloaded({ reason: 'asked_too_much' }, { headers: { 'Retry-After': '1' } })
-    : unavailable({ reason: 'provider_asked_too_much' })
+function askedTooMuch(): Error {
+  return overloaded({ reason: 'asked_too_much' }, { headers: { 'Retry-After': '1' } })
 }

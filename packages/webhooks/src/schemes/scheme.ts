@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Delivery, VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../event.ts'
 import type { SchemePermits } from '../events/permits.ts'
-import type { Asker } from '../provider-api/shared-questions.ts'
 import type { Refusal } from '../refusal.ts'
 import { type CommonSettings, commonShape, noSecrets } from '../settings/common-settings.ts'
 import type { SettingsSchema } from '../settings/settings-schema.ts'
@@ -57,9 +56,9 @@ export type AnswerCheck = (query: string, now: number) => unknown
 
 /**
  * Asks the provider about an event whose signature proves too little. Only the returned event counts.
- * @throws unavailable if the provider cannot be asked now, overloaded if it cannot be asked for strangers
+ * @throws unavailable if the provider cannot be asked now, overloaded if it is asked too much
  */
-export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch, asker?: Asker) => Promise<Confirmed>
+export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch) => Promise<Confirmed>
 
 /** The answer of the provider: the event with its facts, or a refusal because the object does not exist. */
 export type Confirmed = { readonly event: WebhookEvent } | { readonly refused: string }

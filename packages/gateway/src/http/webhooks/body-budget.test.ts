@@ -4,11 +4,9 @@ import { BodyBudget, type BodyOrigin } from './body-budget.ts'
 
 function budgetOf(capacity: number) {
   let time = 0
-  const isKnown = (address: string): boolean => address === KNOWN
-  return { budget: new BodyBudget({ capacity, now: () => time, isKnown }), pass: (ms: number) => (time += ms) }
+  return { budget: new BodyBudget({ capacity, now: () => time }), pass: (ms: number) => (time += ms) }
 }
 
-const KNOWN = '203.0.113.7'
 const SMALL = { address: '192.0.2.1', announced: 1_000 }
 
 /** A share, and the error codes that ended its reading. */
@@ -129,39 +127,6 @@ describe('BodyBudget', () => {
         expect(fits(budget, 15_000)).toBe(true)
         expect(fits(budget, 500_000, { announced: 500_000 })).toBe(true)
       }
-    })
-  })
-
-  describe('with a known address', () => {
-    const known = { address: KNOWN, announced: 1_000_000 }
-
-    it('drops bodies of unknown addresses first, however little each of them uses', () => {
-      const { budget } = budgetOf(100_000)
-      const batch = watched(budget, known)
-      batch.share.onBytes(40_000)
-      const small = [1, 2, 3].map((n) => watched(budget, { address: `192.0.2.${n}` }))
-      for (const { share } of small) share.onBytes(4_000)
-      batch.share.onBytes(24_000)
-      expect([batch, ...small].map(({ ends }) => ends)).toEqual([[], ['overloaded'], ['overloaded'], ['overloaded']])
-    })
-
-    it('keeps its bodies against unknown ones, however old and large they are', () => {
-      const { budget, pass } = budgetOf(100_000)
-      const batch = watched(budget, known)
-      batch.share.onBytes(60_000)
-      pass(5_000)
-      expect(fits(budget, 40_000)).toBe(false)
-      expect(batch.ends).toEqual([])
-      expect(fits(budget, 20_000)).toBe(true)
-    })
-
-    it('replaces its own: its old body is dropped for a new one', () => {
-      const { budget, pass } = budgetOf(100_000)
-      const old = watched(budget, known)
-      old.share.onBytes(60_000)
-      pass(1_000)
-      expect(fits(budget, 60_000, known)).toBe(true)
-      expect(old.ends).toEqual(['overloaded'])
     })
   })
 

@@ -23,8 +23,6 @@ export interface BodyShare extends BodyWatch {
 export interface BodyBudgetOptions {
   readonly capacity: number
   readonly now: () => number
-  /** Whether an address has delivered something authentic. Its bodies are not dropped for those of unknown addresses. */
-  readonly isKnown: (address: string) => boolean
 }
 
 /** The origin of a body. */
@@ -41,10 +39,9 @@ export interface BodyOrigin {
  * The memory that all bodies may use together, from their first byte until their answer. Only received bytes count, because
  * anybody can announce any length. A quarter is reserved for bodies that are announced as small.
  *
- * If the memory is full, another body is dropped: one that is still arriving, or that waits for its check. Bodies of unknown
- * addresses are dropped first. The choice is the oldest body of the address that holds the most, if this address holds more
- * than the one that needs memory, or if only the latter is known. Otherwise it is the oldest body of all, if it has been
- * arriving for a second. Bodies of known addresses are dropped only for other known addresses.
+ * If the memory is full, another body that is still arriving is dropped: the oldest one of the address that holds the most, if
+ * this address holds more than the one that needs memory. Otherwise it is the oldest body of all, if it has been arriving for
+ * a second.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
@@ -100,19 +97,14 @@ export class BodyBudget {
 
   /** Selects the body to drop for another one that needs this number of bytes more. */
   #yieldingTo(share: Share, bytes: number): Share | undefined {
-    const { isKnown } = this.#options
-    const held = this.#heldOf(share.address) + bytes
-    const arriving = [...this.#arriving]
-    const strangers = arriving.filter(({ address }) => !isKnown(address))
-    if (!isKnown(share.address)) return this.#heaviest(strangers, held) ?? this.#oldest(strangers, share)
-    return this.#heaviest(strangers, 0) ?? this.#heaviest(arriving, held) ?? this.#oldest(arriving, share)
+    return this.#heaviest(this.#heldOf(share.address) + bytes) ?? this.#oldest(share)
   }
 
   /** The oldest body of the address that holds the most, if it holds more than `than` bytes. */
-  #heaviest(candidates: readonly Share[], than: number): Share | undefined {
+  #heaviest(than: number): Share | undefined {
     let heaviest: Share | undefined
     let most = than
-    for (const one of candidates) {
+    for (const one of this.#arriving) {
       const held = this.#heldOf(one.address)
       if (held <= most) continue
       most = held
@@ -122,7 +114,8 @@ export class BodyBudget {
   }
 
   /** The oldest body, if it has been arriving for a second and is not `share`. */
-  #oldest([oldest]: readonly Share[], share: Share): Share | undefined {
+  #oldest(share: Share): Share | undefined {
+    const [oldest] = this.#arriving
     const isOld = oldest !== undefined && this.#options.now() - oldest.since >= GIVES_WAY_AFTER_MS
     return isOld && oldest !== share ? oldest : undefined
   }

@@ -6,15 +6,13 @@ import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
 import type { Refusals } from '../../refusals/refusals.ts'
-import type { Allowance } from '../rate-limit.ts'
-import { type AdmissionDeps, isCheap, type WebhookCall } from './admission.ts'
-import { workOf } from './check-budget.ts'
+import { workOf } from '../address-limits.ts'
+import type { AdmissionDeps, WebhookCall } from './admission.ts'
 import { elapsed } from './log-delivery.ts'
 import type { RefusalSummary } from './refusal-summary.ts'
-import { isSearchable } from './searched-bodies.ts'
 
 /** The limits to which rejected deliveries count, and where an alarm goes. */
-export interface RefuseDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
+export interface RefuseDeps extends Pick<AdmissionDeps, 'addresses'> {
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
   readonly refusals: Pick<Refusals, 'note'>
@@ -22,7 +20,7 @@ export interface RefuseDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'ch
 }
 
 /**
- * Counts a rejected delivery towards the limits of its address and its provider, notes it for operators and logs it. A body
+ * Counts a rejected delivery towards the limit of its address, notes it for operators and logs it. A body
  * that is not authentic is dropped. Returns the error to send: `rate_limited` if its address is over its limit.
  */
 export function refuseDelivery(deps: RefuseDeps, call: WebhookCall, thrown: unknown): AppError {
@@ -36,7 +34,8 @@ export function refuseDelivery(deps: RefuseDeps, call: WebhookCall, thrown: unkn
 function countRefused(deps: RefuseDeps, call: WebhookCall, thrown: unknown): AppError {
   if (signatureInvalid.is(thrown)) return countForged(deps, call, thrown)
   const error = toAppError(thrown)
-  return notChecked.is(error) ? countUnchecked(deps, call, error) : error
+  // An unchecked delivery counts too: anybody can send any number of them.
+  return notChecked.is(error) ? (deps.addresses.charge(call.address, 0, error.details) ?? error) : error
 }
 
 // The cost of reading a body, in addition to its check.
@@ -44,38 +43,19 @@ const BYTES_PER_MS = 1_048_576
 
 /** Counts a delivery that is not authentic, and charges its address for the check. */
 function countForged(deps: RefuseDeps, call: WebhookCall, refused: AppError): AppError {
-  const { provider, address, rawBody, workMs } = call
-  const { limits, metrics, checks, turns } = deps
+  const { provider, address, rawBody, workMs, ids } = call
+  const { addresses, metrics, logger, summary } = deps
   const bytes = rawBody?.length ?? 0
-  metrics.unverified(provider.name, String(refused.details.reason))
-  const ms = workOf(workMs, bytes)
-  checks.charge(address, ms + bytes / BYTES_PER_MS)
-  if (!isCheap(bytes)) turns.rest(ms)
-  const allowance = limits.failed.count(address)
-  if (allowance.remaining < 0 && isSearchable(deps, call)) limits.searched.count(provider.name)
-  if (refused.details.reason === TRANSMISSION_REUSED) alarmOfReuse(deps, call, { refused, allowance })
-  return allowance.remaining < 0 ? limits.failed.refusal(allowance, refused.details) : refused
-}
-
-interface Reuse {
-  readonly refused: AppError
-  readonly allowance: Allowance
-}
-
-/** Beyond the limit of its address, a reuse is only counted: otherwise one intercepted delivery could fill the log. */
-function alarmOfReuse(deps: RefuseDeps, call: WebhookCall, { refused, allowance }: Reuse): void {
-  const { metrics, logger, summary } = deps
-  const { ids, provider } = call
-  metrics.transmissionReused(provider.name)
-  if (allowance.remaining < 0 || !summary.takeAlarm()) return
-  const { transmissionId } = refused.details
-  logger.error({ ...ids, provider: provider.name, transmissionId }, 'webhook.transmission-reused')
-}
-
-/** Counts an unchecked delivery towards the limit of its address: a stranger can send any number of them. */
-function countUnchecked({ limits }: RefuseDeps, { address }: WebhookCall, error: AppError): AppError {
-  const allowance = limits.failed.count(address)
-  return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
+  const { reason, transmissionId } = refused.details
+  metrics.unverified(provider.name, String(reason))
+  const tooMany = addresses.charge(address, workOf(workMs, bytes) + bytes / BYTES_PER_MS, refused.details)
+  if (reason === TRANSMISSION_REUSED) {
+    metrics.transmissionReused(provider.name)
+    // Beyond the limit of its address, a reuse is only counted: otherwise one intercepted delivery could fill the log.
+    if (tooMany === null && summary.takeAlarm())
+      logger.error({ ...ids, provider: provider.name, transmissionId }, 'webhook.transmission-reused')
+  }
+  return tooMany ?? refused
 }
 
 const PLAIN = /^[a-z_]{1,40}$/

@@ -6,14 +6,13 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Registry } from 'prom-client'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createGatewayMetrics } from '../../metrics.ts'
+import { AddressLimits } from '../address-limits.ts'
 import { createRateLimit } from '../rate-limit.ts'
 import { BodyBudget } from './body-budget.ts'
-import { CheckTurns } from './check-turns.ts'
 import { LastAnswers } from './last-answers.ts'
 import { RefusalSummary } from './refusal-summary.ts'
-import { Strangers } from './strangers.ts'
 import { createWebhookHandler } from './webhook-handler.ts'
 
 const settings = { scheme: 'hmac', header: 'x-signature' }
@@ -22,8 +21,6 @@ const { logger } = memoryLogger()
 const clock = systemClock
 const now = (): number => performance.now()
 const none = () => Promise.reject(new Error('Nothing asks for this'))
-const noLimit = createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock })
-const known = { has: () => false, add: () => undefined }
 const WORK_MS = 4
 
 function work(): { refused: 'signature_mismatch' } {
@@ -40,19 +37,18 @@ it('a sender is charged for what a check does after it has waited', async () => 
       return timed === undefined ? work() : timed(work)
     },
   }
-  const charged: number[] = []
+  const addresses = new AddressLimits({ failures: 100, windowSeconds: 1, clock })
+  const charge = vi.spyOn(addresses, 'charge')
   const server = createServer(
     createWebhookHandler(
       {
         inbox: { record: none, recordBatch: none },
         ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
-        ...{ providers: () => new Map([[provider.name, provider]]), logger, known },
-        budget: new BodyBudget({ capacity: 1_000_000, now, isKnown: known.has }),
+        ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
+        budget: new BodyBudget({ capacity: 1_000_000, now }),
         metrics: createGatewayMetrics(new Registry(), () => undefined),
-        limits: { failed: noLimit, searched: noLimit, provider: noLimit },
-        ...{ trustedProxyHops: 0, withinMs: 60_000, turns: new CheckTurns(now) },
-        checks: { refusalOf: () => null, charge: (_, ms) => charged.push(ms) },
-        strangers: new Strangers({ limit: noLimit, windowSeconds: 1, atOnce: 0, clock, known }),
+        perProvider: createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock }),
+        ...{ trustedProxyHops: 0, withinMs: 60_000 },
         ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
       },
       (_, response) => response.writeHead(404).end(),
@@ -68,8 +64,8 @@ it('a sender is charged for what a check does after it has waited', async () => 
     const response = await fetch(url, { method: 'POST', headers: { 'x-signature': 'aa' }, body })
     await response.arrayBuffer()
     expect(response.status).toBe(401)
-    expect(charged).toHaveLength(1)
-    expect(charged[0]).toBeGreaterThanOrEqual(WORK_MS)
+    expect(charge).toHaveBeenCalledOnce()
+    expect(charge.mock.calls[0]?.[1]).toBeGreaterThanOrEqual(WORK_MS)
   } finally {
     server.close()
   }

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import type { Asker } from '@oncehook/webhooks/providers'
 import { signatureInvalid } from '../../errors.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { CHALLENGE } from '../../receive/confirm-events.ts'
@@ -8,19 +7,15 @@ import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/r
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
-import { type AdmissionDeps, admit, isCheap, refuseCostly, type WebhookCall } from './admission.ts'
-import { provesAddress } from './known-addresses.ts'
+import { type AdmissionDeps, admit, refuseExhausted, type WebhookCall } from './admission.ts'
 import type { LastAnswers } from './last-answers.ts'
 import { type LogDeliveryDeps, logAccepted } from './log-delivery.ts'
 import { type RefuseDeps, refuseDelivery } from './refuse-delivery.ts'
-import type { Strangers } from './strangers.ts'
-import { untilTurn } from './until-turn.ts'
 
 /** The dependencies of the webhook handler: those of its steps, and its own. */
 export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, RefuseDeps {
   readonly providers: () => Providers
   readonly trustedProxyHops: number
-  readonly strangers: Pick<Strangers, 'ask'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
   /** The total time that a delivery may wait, in milliseconds. */
   readonly withinMs: number
@@ -48,7 +43,6 @@ export function createWebhookHandler(deps: WebhookDeps, application: RequestList
       share: undefined,
       rawBody: undefined,
       workMs: 0,
-      isCheap: false,
     })
   }
 }
@@ -67,24 +61,20 @@ export function providerNameOf({ url = '' }: IncomingMessage): string | null {
 async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<void> {
   try {
     call.rawBody = await admit(deps, call)
-    const turn = untilCheck(deps, call, call.rawBody)
-    if (turn !== undefined) await turn
     call.share?.complete()
     // Other deliveries may have used up the processor time while the body arrived.
-    refuseCostly(deps, call, call.rawBody.length)
+    refuseExhausted(deps, call, call.rawBody.length)
     const accepted = await verifyAndStore(deps, call, call.rawBody)
     refuseItems(deps, call, accepted)
     // The database confirms new events together, but repetitions are found one by one. Answers that are written in one turn
     // of the event loop wake their reader once, not each time.
     if (isRepetition(accepted)) await endOfTurn()
-    else if (provesAddress(accepted)) deps.known.add(call.address)
     sendAccepted(deps, call, accepted)
     logAccepted(deps, call, accepted)
   } catch (thrown) {
     const error = refuseDelivery(deps, call, thrown)
     await writeError(call.response, error, call.ids.requestId)
   } finally {
-    if (call.isCheap) deps.turns.leave()
     call.share?.release()
   }
 }
@@ -101,14 +91,6 @@ function refuseItems(deps: WebhookDeps, call: WebhookCall, accepted: Accepted): 
   throw signatureInvalid({ reason: 'signature_mismatch', items }, CHALLENGE)
 }
 
-/** Waits until a body may be checked: a large one for its turn. Small ones are only counted. */
-function untilCheck(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): Promise<void> | undefined {
-  if (!isCheap(rawBody.length)) return untilTurn(deps, call, rawBody)
-  deps.turns.enter()
-  call.isCheap = true
-  return undefined
-}
-
 /** Verifies a delivery and stores its events. Most checks run before this returns. */
 function verifyAndStore(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): Promise<Accepted> {
   const { request, provider, address, ids, endsAt } = call
@@ -120,8 +102,7 @@ function verifyAndStore(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): 
     return result
   }
   const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address, timed }
-  const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
-    deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
+  const askFor = <T>(ask: () => Promise<T>): Promise<T> => deps.addresses.asking(address, ask)
   const received = { provider, delivery, requestId: ids.requestId, endsAt, askFor }
   return deps.lastAnswers.outcomeOf(
     timed(() => receiveWebhook(deps, received)),
@@ -142,9 +123,12 @@ const CONTENT_TYPE = 'application/json; charset=utf-8'
 const RECEIVED = '{"received":true}'
 
 /** Counts the delivery towards the limit of its provider, and answers it. */
-function sendAccepted({ limits }: WebhookDeps, { response, provider, ids }: WebhookCall, accepted: Accepted): void {
-  const allowance = limits.provider.count(provider.name)
-  const headers = { ...commonHeaders(ids.requestId), ...limits.provider.headers(allowance) }
+function sendAccepted(
+  { perProvider }: WebhookDeps,
+  { response, provider, ids }: WebhookCall,
+  accepted: Accepted,
+): void {
+  const headers = { ...commonHeaders(ids.requestId), ...perProvider.headers(perProvider.count(provider.name)) }
   const handshake = 'handshake' in accepted ? accepted.handshake : null
   if (handshake !== null && 'empty' in handshake) {
     response.writeHead(204, headers).end()

@@ -28,11 +28,11 @@ describe('createPaypalApi', () => {
   it('signs in once more if PayPal revokes the token, however many requests use it', async () => {
     const { fetch, takeBack, signIns } = fakePaypal()
     const read = createPaypalApi({ baseUrl: 'https://api-m.example.com', token: 'client:secret' })
-    expect(await read({ id: 'WH-0' }, fetch)).toEqual({ id: 'WH-0' })
+    expect(await read('WH-0', fetch)).toEqual({ id: 'WH-0' })
     expect(signIns()).toBe(1)
     takeBack()
     const ids = Array.from({ length: 30 }, (_, n) => `WH-${n}`)
-    expect(await Promise.all(ids.map((id) => read({ id }, fetch)))).toEqual(ids.map((id) => ({ id })))
+    expect(await Promise.all(ids.map((id) => read(id, fetch)))).toEqual(ids.map((id) => ({ id })))
     expect(signIns()).toBe(2)
   })
 })

@@ -3,19 +3,12 @@ import { readCapped } from '@oncehook/kernel/read-capped'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { type FetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
-import type { Asker } from '../../provider-api/shared-questions.ts'
-
-/** The id of an event, and who causes the question. */
-interface EventQuestion {
-  readonly id: string
-  readonly asker?: Asker | undefined
-}
 
 /**
- * Reads an event from PayPal; null if it knows no event with this id. Rejects with `overloaded` if it cannot be asked for
- * strangers, and with `unavailable` for everything else.
+ * Reads an event from PayPal; null if it knows no event with this id. Rejects with `overloaded` if it is
+ * asked too much, and with `unavailable` for everything else.
  */
-type ReadPaypalEvent = (question: EventQuestion, fetch: typeof globalThis.fetch) => Promise<JsonObject | null>
+type ReadPaypalEvent = (id: string, fetch: typeof globalThis.fetch) => Promise<JsonObject | null>
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 65_536
@@ -53,26 +46,22 @@ export function createPaypalApi(settings: FetchSettings): ReadPaypalEvent {
     return asked
   }
 
-  async function readBy(
-    granted: AccessToken,
-    { id, asker }: EventQuestion,
-    fetch: typeof globalThis.fetch,
-  ): Promise<JsonObject | null> {
+  async function readBy(granted: AccessToken, id: string, fetch: typeof globalThis.fetch): Promise<JsonObject | null> {
     const text = await granted.text
     const tokenHeader = () => ({ Authorization: `Bearer ${text}` })
     const path = ['v1', 'notifications', 'webhooks-events', id]
-    return await readFromApi(settings, { path, tokenHeader, asker }, fetch)
+    return await readFromApi(settings, { path, tokenHeader }, fetch)
   }
 
-  return async (question, fetch) => {
+  return async (id, fetch) => {
     const used = signIn(fetch)
     try {
-      return await readBy(used, question, fetch)
+      return await readBy(used, id, fetch)
     } catch (error) {
       if (!unavailable.is(error) || error.details.providerStatus !== 401) throw error
       // Another caller may have replaced it: only the refused token is dropped.
       if (token === used) token = null
-      return await readBy(signIn(fetch), question, fetch)
+      return await readBy(signIn(fetch), id, fetch)
     }
   }
 }

@@ -95,8 +95,8 @@ function createPaypal(roots: readonly string[]): Scheme {
       if (settings.fetch === undefined) return undefined
       const readEvent = createPaypalApi(settings.fetch)
       const rules = { ...settings, types: TYPES }
-      return async ({ id }, fetch, asker) => {
-        const event = EVENT_ID.test(id) ? await readEvent({ id, asker }, fetch) : null
+      return async ({ id }, fetch) => {
+        const event = EVENT_ID.test(id) ? await readEvent(id, fetch) : null
         if (event?.id !== id) return OBJECT_UNKNOWN
         const found = findInEvent(event, (pointer) => resolvePointer(event, pointer))
         return { event: normalizeEvent(found, event, rules) }
