@@ -4,7 +4,6 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
-import { createRedeliveryMetrics, type RedeliveryMetrics } from './inbox/redeliveries/redelivery-metrics.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
@@ -22,6 +21,14 @@ export interface DeliveryMetrics {
   transmissionReused(provider: string): void
   /** A refused delivery has no record: there were too many, or the database did not store it. */
   refusalNotKept(why: 'too_many' | 'not_stored', times: number): void
+}
+
+/** Counts redeliveries. */
+interface RedeliveryMetrics {
+  /** A redelivery of a dead event, by outcome. */
+  redelivered(provider: string, outcome: string): void
+  /** A redelivery was answered, but not counted, because too many others wait. */
+  redeliveryDropped(): void
 }
 
 /** Counts the results of the dispatcher. */
@@ -97,6 +104,23 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),
     contractMismatch: () => unreadable.inc(),
+  }
+}
+
+function createRedeliveryMetrics(registry: Registry): RedeliveryMetrics {
+  const counter = countersIn(registry)
+  const redelivered = counter(
+    'oncehook_dead_events_redelivered_total',
+    'Redeliveries of dead events by outcome: revived, too_late or too_often',
+    ['provider', 'outcome'],
+  )
+  const dropped = counter(
+    'oncehook_redeliveries_dropped_total',
+    'Redeliveries that were not counted and could revive no dead event, because too many others waited',
+  )
+  return {
+    redelivered: (provider, outcome) => redelivered.inc({ provider, outcome }),
+    redeliveryDropped: () => dropped.inc(),
   }
 }
 

@@ -26,9 +26,6 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
     logger,
-    encryption,
-    errors: databaseErrors,
-    ...retention,
     flushMs: COUNT_FLUSH_MS,
     onBodyConflict: metrics.mismatched,
     onRedelivered: metrics.redelivered,

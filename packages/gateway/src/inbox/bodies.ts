@@ -57,7 +57,7 @@ export interface Bodies {
  * What became of a body. `kept`: a majority holds it, for long enough that records may refer to it. `erased`: it stays
  * removed, for the records that refer to it already.
  */
-export type KeptBody = 'kept' | 'erased' | 'not_stored'
+type KeptBody = 'kept' | 'erased' | 'not_stored'
 
 interface Kept {
   readonly id: string

@@ -49,8 +49,6 @@ export interface EventDocument {
   readonly bodyId?: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
-  /** When the evidence came, if a redelivery brought it after it had been removed. Absent: with the first delivery. */
-  readonly evidenceAt?: Date
   /** Headers, query and body, encrypted. The other fields for them are then empty. */
   readonly sealed?: Sealed
   readonly secretId: string

@@ -166,6 +166,6 @@ async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<Writ
 
 function countDuplicate(deps: InboxDeps, arrival: Arrival, body: StoredBody): 'duplicate' {
   const { provider, event, handler, isFurther } = arrival
-  deps.counts.add({ provider, event, bodyHash: body.hash, bodyId: body.id, handler, isFurther, evidence: arrival })
+  deps.counts.add({ provider, event, bodyHash: body.hash, handler, isFurther })
   return 'duplicate'
 }

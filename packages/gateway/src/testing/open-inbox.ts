@@ -77,7 +77,7 @@ export async function openInbox(
   const { encryption = NO_ENCRYPTION, retentionMs = HOUR_MS, bodyRetentionMs = HOUR_MS } = deps
   const storing = { encryption, errors, retentionMs, bodyRetentionMs }
   const reports = { onBodyConflict, onRequeued, ...limits }
-  const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, ...reports, ...storing })
+  const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, ...reports })
   const owner = randomUUID()
   const claimedOnInsert: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)

@@ -11,6 +11,7 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { NO_BODY } from '../../inbox/evidence-encryption.ts'
 import { createHandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
 import { createFakeFulfilment } from '../../testing/fake-fulfilment.ts'
 import { type HandlerServer, isSignedWith, startHandlerServer } from '../../testing/handlers/handler-server.ts'
@@ -73,7 +74,7 @@ async function start(handlers: object | { readonly file: string }, settings: obj
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const NAMES = ['once', 'again', 'lined', 'moved', 'slow', 'away', 'rated', 'chosen'] as const
+const NAMES = ['once', 'again', 'lined', 'moved', 'slow', 'away', 'rated', 'chosen', 'bare'] as const
 type Name = (typeof NAMES)[number]
 const opened = await Promise.all(NAMES.map(async (name) => [name, stack.use(await startHandlerServer())] as const))
 const servers = Object.fromEntries(opened) as unknown as Readonly<Record<Name, HandlerServer>>
@@ -85,7 +86,7 @@ const own = (name: Name, members: object = {}) => ({
 /** For the tests that need no gateway of their own. */
 const shared = stack.use(
   await start({
-    ...{ ...own('once'), ...own('again'), ...own('moved'), ...own('away') },
+    ...{ ...own('once'), ...own('again'), ...own('moved'), ...own('away'), ...own('bare') },
     ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }),
     // Longer than an ordinary call takes beside everything else that this machine does.
     ...own('slow', { timeoutMs: 4_000 }),
@@ -234,6 +235,22 @@ describe.concurrent('a handler that is called by https', () => {
     expect(server.received.length - before).toBeLessThan(15)
     server.answer = () => ({ status: 200 })
     for (const { id } of ids) await expect.poll(() => shared.states(id)).toEqual({ away: 'done' })
+  })
+
+  it('gets no task whose body is gone: a redelivery revives it, and it is dead again and says why', async ({
+    expect,
+  }) => {
+    const server = servers.bare
+    server.answer = () => ({ status: 410 })
+    const { id } = await shared.deliver('bare.paid')
+    await expect.poll(() => shared.states(id)).toEqual({ bare: 'dead' })
+    await shared.database.db.collection(EVENTS).updateOne({ eventId: id }, { $set: { raw: NO_BODY } })
+    await shared.deliver('bare.paid', { id })
+    const reason = async () => (await shared.records(id)).map(({ state, reason }) => [state, reason])
+    await expect.poll(reason, { timeout: 10_000 }).toEqual([['dead', 'body_missing']])
+    const [record] = await shared.records(id)
+    expect(record).toMatchObject({ revivals: 1, lastError: { code: 'body_missing' } })
+    expect(server.received).toHaveLength(1)
   })
 
   it('gets what its rate allows', async ({ expect }) => {

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { EventDocument } from '../event-document.ts'
@@ -25,8 +22,7 @@ const deps = {
     onRedelivered: () => undefined,
     onDropped: () => undefined,
   },
-  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS, retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
-  ...{ encryption: NO_ENCRYPTION, errors: createDatabaseErrors(new Registry()) },
+  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
 }
 
 function uniqueId(): string {

@@ -1,24 +1,19 @@
+import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { ObjectId } from 'mongodb'
-import { type BodiesDeps, createBodies } from '../bodies.ts'
+import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
-import { GROUP_LIMITS } from '../group-limits.ts'
-import { counterOf } from '../record-expressions.ts'
+import { counterOf, msSince } from '../record-expressions.ts'
 import { nameByKey, nameOfKey } from '../record-key.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
-import { createEvidenceRoom } from './evidence-room.ts'
-import { type DeadRecord, readDead } from './read-dead.ts'
-import { type ReportDeps, reportWritten, type WrittenDelivery } from './report-written.ts'
-import { checkRequeue, type RequeueLimits } from './requeue-dead.ts'
-import { type RestoreDeps, type RevivedBody, restoreBodies } from './restore-bodies.ts'
-import {
-  type Counted,
-  createUnwrittenCounts,
-  type RepeatedDelivery,
-  toKey,
-  type Unwritten,
-} from './unwritten-counts.ts'
+import { type Counted, createUnwrittenCounts, type RepeatedDelivery, toKey } from './unwritten-counts.ts'
+
+/*
+ * A redelivery is counted on its record, and makes a dead event due again, within limits and only if its body is the stored
+ * one. Counts are gathered in memory, and written in bulk after the answer: that is best effort, bounded, and delays no
+ * delivery. A batch that cannot be written waits for the next flush as a whole. If only its reply was lost, its redeliveries
+ * are counted twice.
+ */
 
 /** A dead event that a redelivery revives. */
 export interface Requeued {
@@ -29,24 +24,30 @@ export interface Requeued {
   readonly reason: string | null
 }
 
-/** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
-export interface RedeliveryCounterDeps extends RequeueLimits, BodiesDeps, ReportDeps {
+/** Why a redelivery did not revive a dead event. */
+type NotRequeued = 'too_late' | 'too_often'
+
+/** Dependencies of the counter. */
+export interface RedeliveryCounterDeps {
+  readonly db: Db
+  readonly logger: Logger
+  /** How long a count may wait in memory. */
   readonly flushMs: number
+  /** How many times a redelivery revives a dead event. */
+  readonly maxRevivals: number
+  /** For how long after the first delivery it does so, in milliseconds. */
+  redeliveryMs(provider: string): number
+  readonly onBodyConflict: (provider: string, times: number) => void
+  readonly onRedelivered: (provider: string, outcome: 'revived' | NotRequeued) => void
   /** A redelivery is neither counted nor can it revive its event, because too many others wait. */
   readonly onDropped: () => void
   /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
   readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
 
-/**
- * Counts redeliveries on their records, in bulk and after the answer. The counting is best effort, bounded, and delays
- * no delivery.
- */
+/** Counts redeliveries. */
 export interface RedeliveryCounter {
-  /**
-   * Counts a delivery. If its event is dead, the event becomes due again, within the limits and only if the body is the
-   * stored one. A task of a handler whose body was removed gets it again, or else stays dead.
-   */
+  /** Counts a delivery. */
   add(delivery: RepeatedDelivery): void
   /** Whether redeliveries of further events are dropped because the database takes no counts. */
   readonly isBlocked: boolean
@@ -56,12 +57,11 @@ export interface RedeliveryCounter {
   stop(): Promise<void>
 }
 
-/** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
+/** Creates the counter and starts its periodic flush. */
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
-  const counts = createUnwrittenCounts(createEvidenceRoom(deps), deps.onDropped)
-  const restoring = { ...deps, bodies: createBodies(deps) }
+  const counts = createUnwrittenCounts(deps.onDropped)
   const flusher = createPeriodicFlush(async () => {
-    const { waiting, error } = await counts.writeAll((batch) => write(restoring, batch))
+    const { waiting, error } = await counts.writeAll((batch) => write(deps, batch))
     if (waiting > 0) deps.logger.warn({ error, events: waiting }, 'inbox.counts-deferred')
     const dropped = counts.takeDropped()
     if (dropped > 0) deps.logger.warn({ redeliveries: dropped }, 'inbox.counts-dropped')
@@ -75,29 +75,28 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
   }
 }
 
-type WriteDeps = RedeliveryCounterDeps & RestoreDeps
-
-interface CheckedDelivery extends WrittenDelivery {
+interface CheckedDelivery {
+  readonly item: Counted
   readonly record: StoredRecord | undefined
-  /** Set if the record is dead. */
-  readonly dead: DeadRecord | undefined
-  /** How a record has the body that it needs for its revival. */
-  readonly body?: RevivedBody | 'not_now' | undefined
+  /** Whether its body is not the stored one. */
+  readonly differs: boolean
+  /** Null if there is nothing to revive. */
+  readonly requeues: true | NotRequeued | null
 }
 
-async function write(deps: WriteDeps, batch: readonly Counted[]): Promise<Unwritten<readonly Counted[]>> {
-  const records = await storedRecords(deps, batch)
-  const dead = await readDead(deps.db, records.values())
-  for (const item of batch) renewAuditId(item, records.get(nameOfKey(toKey(item))))
-  const found = batch.map((item) => {
+async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
+  const records = await storedRecords(deps.db, batch)
+  const ages = await agesOfDead(deps.db, records.values())
+  const checked = batch.map((item) => {
     const record = records.get(nameOfKey(toKey(item)))
-    return checkDelivery(deps, { item, record, dead: dead.get(String(record?._id)) })
+    renewAuditId(item, record)
+    return checkDelivery(deps, { item, record, ageMs: ages.get(String(record?._id)) })
   })
-  const checked = await withBodies(deps, found)
-  const ready = checked.filter(({ body }) => body !== 'not_now')
-  const { waiting, error } = await update(deps, ready)
-  const later = checked.filter((one) => one.body === 'not_now' || waiting.has(one))
-  return { waiting: later.map(({ item }) => item), error }
+  // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
+  await audit(deps, checked)
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
+  const codes = new Map(refused.map(({ index, code }) => [index, code]))
+  for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
 
 /** The event has died again since a revival whose reply was lost. Another revival has another entry in the audit log. */
@@ -107,138 +106,70 @@ function renewAuditId(item: Counted, record: StoredRecord | undefined): void {
   item.isAudited = false
 }
 
-type Waiting = Unwritten<ReadonlySet<CheckedDelivery>>
+interface FoundDelivery extends Pick<CheckedDelivery, 'item' | 'record'> {
+  /** Of a dead record only. */
+  readonly ageMs: number | undefined
+}
 
-/** Writes the counts, then revives what is due. Resolves to the revivals that must wait. */
-async function update(deps: WriteDeps, checked: readonly CheckedDelivery[]): Promise<Waiting> {
-  const revivals = checked.filter(({ requeues }) => requeues === true)
-  // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
-  await audit(deps, revivals)
-  const counts = checked.filter(({ requeues }) => requeues !== true)
-  if (counts.length > 0) {
-    const { refused } = await sendUpdates(deps.db, {
-      update: EVENTS,
-      updates: counts.map((one) => toUpdate(one)),
-    })
-    const codes = new Map(refused.map(({ index, code }) => [index, code]))
-    for (const [index, written] of counts.entries()) reportWritten(deps, written, codes.get(index))
-  }
-  return revive(deps, revivals)
+function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: FoundDelivery): CheckedDelivery {
+  const differs = record !== undefined && record.bodyHash !== item.bodyHash
+  const isDead = record !== undefined && ageMs !== undefined
+  return { item, record, differs, requeues: isDead && !differs ? checkRequeue(deps, record, ageMs) : null }
+}
+
+function checkRequeue(
+  { redeliveryMs, maxRevivals }: RedeliveryCounterDeps,
+  { provider, revivals = 0 }: StoredRecord,
+  ageMs: number,
+): true | NotRequeued {
+  if (ageMs > redeliveryMs(provider)) return 'too_late'
+  return revivals >= maxRevivals ? 'too_often' : true
 }
 
 /** Writes the entries that the audit log is not known to have. */
-async function audit(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<void> {
-  const missing = revivals.filter(({ item }) => !item.isAudited)
+async function audit(deps: RedeliveryCounterDeps, checked: readonly CheckedDelivery[]): Promise<void> {
+  const missing = checked.filter(({ item, requeues }) => requeues === true && !item.isAudited)
   const requeued = missing.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
   if (requeued.length > 0) await deps.onRequeued(requeued)
   for (const { item } of missing) item.isAudited = true
 }
 
-const REVIVED_AT_ONCE = 50
-
-/** Revives events in groups, one command after the other: claims and heartbeats need the other connections. */
-async function revive(deps: WriteDeps, revivals: readonly CheckedDelivery[]): Promise<Waiting> {
-  const waiting = new Set(revivals)
-  try {
-    for (const group of toGroups(revivals)) {
-      for (const one of await reviveGroup(deps, group)) waiting.delete(one)
-    }
-    return { waiting }
-  } catch (error) {
-    return { waiting, error }
-  }
-}
-
-/** Groups that fit into one command, whatever bodies they bring. */
-function toGroups(revivals: readonly CheckedDelivery[]): readonly (readonly CheckedDelivery[])[] {
-  const groups: CheckedDelivery[][] = []
-  let bytes = 0
-  for (const one of revivals) {
-    const size = one.item.evidence?.rawBody.length ?? 0
-    const last = groups.at(-1)
-    if (last === undefined || last.length === REVIVED_AT_ONCE || bytes + size > GROUP_LIMITS.maxBytes) {
-      groups.push([one])
-      bytes = size
-    } else {
-      last.push(one)
-      bytes += size
-    }
-  }
-  return groups
-}
-
-/** Resolves to the revivals that were written or refused. The records of the others have changed meanwhile. */
-async function reviveGroup(deps: WriteDeps, group: readonly CheckedDelivery[]): Promise<readonly CheckedDelivery[]> {
-  const { n, refused } = await sendUpdates(deps.db, {
-    update: EVENTS,
-    updates: group.map((one) => toUpdate(one)),
-  })
-  const codes = new Map(refused.map(({ index, code }) => [index, code]))
-  // The reply has only the number of the records that were still dead.
-  const revived = n + refused.length === group.length ? null : await findRevived(deps, group)
-  return group.filter((one, index) => {
-    const code = codes.get(index)
-    if (code === undefined && revived?.has(String(one.item.auditId)) === false) return false
-    reportWritten(deps, one, code)
-    return true
-  })
-}
-
-/** The revivals that a majority has, by the ids of their entries in the audit log: another gateway has its own. */
-async function findRevived({ db }: WriteDeps, group: readonly CheckedDelivery[]): Promise<ReadonlySet<string>> {
-  const _id = { $in: group.flatMap(({ record }) => record?._id ?? []) }
-  const revivalId = { $in: group.map(({ item }) => item.auditId) }
-  const found = await db
-    .collection<EventDocument>(EVENTS)
-    .find({ _id, revivalId }, { readConcern: 'majority' })
-    .project<Pick<EventDocument, 'revivalId'>>({ _id: 0, revivalId: 1 })
-    .toArray()
-  return new Set(found.map((one) => String(one.revivalId)))
-}
-
-function checkDelivery(
-  deps: RedeliveryCounterDeps,
-  { item, record, dead }: Pick<CheckedDelivery, 'item' | 'record' | 'dead'>,
-): CheckedDelivery {
-  const differs = record !== undefined && record.bodyHash !== item.bodyHash
-  const isDead = record !== undefined && dead !== undefined
-  const requeues = isDead && !differs ? checkRequeue({ ...record, ageMs: dead.ageMs }, deps) : null
-  return { item, record, dead, differs, requeues }
-}
-
-/** Adds the removed bodies to what is revived. What would have no body stays dead. */
-async function withBodies(deps: RestoreDeps, checked: readonly CheckedDelivery[]): Promise<readonly CheckedDelivery[]> {
-  const revivals = checked.flatMap(({ item: { evidence, bodyId }, record, dead, requeues }) =>
-    requeues === true && record && dead ? [{ dead, record, evidence, bodyId }] : [],
-  )
-  if (revivals.length === 0) return checked
-  const restored = await restoreBodies(deps, revivals)
-  return checked.map((one) => {
-    const body = one.requeues === true ? restored.get(String(one.record?._id)) : undefined
-    return body === 'body_missing' ? { ...one, requeues: body } : { ...one, body }
-  })
+function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
+  return { auditId, id: String(_id), provider, eventId, reason }
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
-function toUpdate(checked: CheckedDelivery): object {
-  const { item, differs, requeues, body } = checked
+function toUpdate({ item, differs, requeues }: CheckedDelivery): object {
   const q = nameByKey(toKey(item))
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  const { filter, stages } = typeof body === 'object' ? body : NEEDS_NONE
-  return {
-    q: { ...q, ...filter, state: 'dead' },
-    u: [{ $set: counted }, ...stages, requeueDead(item.event, item.auditId)],
-  }
+  return { q, u: [{ $set: counted }, requeueDead(item.event, item.auditId)] }
 }
 
-const NEEDS_NONE: RevivedBody = { filter: {}, stages: [] }
-
-function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
-  return { auditId, id: String(_id), provider, eventId, reason }
+/** Logs and counts what became of a redelivery. `code`: the database refused to write it. */
+function report(
+  { logger, onBodyConflict, onRedelivered }: RedeliveryCounterDeps,
+  { item, differs, requeues }: CheckedDelivery,
+  code: number | undefined,
+): void {
+  const { provider, event, times, isFurther } = item
+  const named = { provider, eventId: event.id.slice(0, 64) }
+  if (code !== undefined) {
+    // If written again, it would be refused again, because nothing in it changes.
+    logger.warn({ ...named, times, code }, 'inbox.count-refused')
+  } else if (differs && isFurther !== true) {
+    onBodyConflict(provider, times)
+    logger.warn({ ...named, times }, 'webhook.mismatch')
+  } else if (requeues === true) {
+    onRedelivered(provider, 'revived')
+    logger.info(named, 'event.revived')
+  } else if (requeues !== null) {
+    onRedelivered(provider, requeues)
+    logger.warn({ ...named, why: requeues }, 'event.not-revived')
+  }
 }
 
 type StoredRecord = Pick<
@@ -251,9 +182,19 @@ const STORED_MEMBERS = {
   ...{ state: 1, reason: 1, revivals: 1, revivalId: 1 },
 }
 
-async function storedRecords({ db }: WriteDeps, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
-  if (batch.length === 0) return new Map()
+async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const $or = batch.map(({ provider, event }) => ({ provider, eventId: event.id }))
   const stored = await db.collection(EVENTS).find<StoredRecord>({ $or }, { projection: STORED_MEMBERS }).toArray()
   return new Map(stored.map((record) => [nameOfKey(record), record]))
+}
+
+/** Milliseconds since the first delivery of each dead record, by the clock of the database. */
+async function agesOfDead(db: Db, records: Iterable<StoredRecord>): Promise<Map<string, number>> {
+  const ids = [...records].filter(({ state }) => state === 'dead').map(({ _id }) => _id)
+  if (ids.length === 0) return new Map()
+  const found = db
+    .collection(EVENTS)
+    .find({ _id: { $in: ids } })
+    .project<{ readonly _id: ObjectId; readonly ageMs: number }>({ ageMs: msSince('receivedAt') })
+  return new Map((await found.toArray()).map(({ _id, ageMs }) => [String(_id), ageMs]))
 }

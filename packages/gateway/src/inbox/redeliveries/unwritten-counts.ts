@@ -1,7 +1,6 @@
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { nameOfKey, type RecordKey } from '../record-key.ts'
-import type { BroughtEvidence, EvidenceRoom } from './evidence-room.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */
 export interface RepeatedDelivery {
@@ -13,31 +12,18 @@ export interface RepeatedDelivery {
   readonly handler?: string | undefined
   /** Whether the same delivery is counted on another task, which reports another body. */
   readonly isFurther?: boolean | undefined
-  /** What the redelivery brings, and the document for its body if it has several events or tasks. Default: nothing. */
-  readonly evidence?: BroughtEvidence | undefined
-  readonly bodyId?: string | undefined
 }
 
 /** The redeliveries of one record that are not written yet. */
 export interface Counted extends RepeatedDelivery {
   times: number
-  evidence: BroughtEvidence | undefined
   /** Stays the same if the entry of the audit log has to be written again. */
   auditId: ObjectId
   /** Whether the audit log is known to have that entry. */
   isAudited: boolean
 }
 
-/** What a write leaves: the counts that must wait, and why if something failed. */
-export interface Unwritten<Item> {
-  readonly waiting: Item
-  readonly error?: unknown
-}
-
-/** Writes counts. */
-type WriteCounts = (batch: readonly Counted[]) => Promise<Unwritten<readonly Counted[]>>
-
-/** The redeliveries that are not written yet. Their number and what they bring are bounded, also during a write. */
+/** The redeliveries that are not written yet. Their number is bounded, also during a write. */
 export interface UnwrittenCounts {
   /** Whether there is no room for redeliveries of further events, and the last write failed. */
   readonly isBlocked: boolean
@@ -45,16 +31,16 @@ export interface UnwrittenCounts {
   add(delivery: RepeatedDelivery): void
   /** How many were dropped since the last call. */
   takeDropped(): number
-  /** Writes all that was added before, in batches. Resolves to the number of those that stay. Never throws. */
-  writeAll(write: WriteCounts): Promise<Unwritten<number>>
+  /** Writes all that was added before, in batches. Resolves to the number of those that stay, and why. Never throws. */
+  writeAll(write: (batch: readonly Counted[]) => Promise<void>): Promise<{ waiting: number; error?: unknown }>
 }
 
 // Redeliveries of more different events than this are dropped.
 const MAX_COUNTED = 10_000
 const WRITE_AT_ONCE = 500
 
-/** Creates the counts. What redeliveries bring has its room until it is written. */
-export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void): UnwrittenCounts {
+/** Creates the counts. */
+export function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
   let counted = new Map<string, Counted>()
   let open: Counted[] = []
   let dropped = 0
@@ -63,15 +49,8 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
   const putBack = (item: Counted): void => {
     const key = nameOfCount(item)
     const newer = counted.get(key)
-    counted.set(key, newer === undefined ? item : join(item, newer))
-    if (newer?.evidence !== undefined) room.release(item.evidence)
-  }
-  const settle = (batch: readonly Counted[], waiting: readonly Counted[]): void => {
-    const kept = new Set(waiting)
-    for (const item of batch) {
-      if (kept.has(item)) putBack(item)
-      else room.release(item.evidence)
-    }
+    const { auditId, isAudited, times } = item
+    counted.set(key, newer === undefined ? item : { ...newer, auditId, isAudited, times: times + newer.times })
   }
   return {
     get isBlocked() {
@@ -87,37 +66,26 @@ export function createUnwrittenCounts(room: EvidenceRoom, onDropped: () => void)
       const present = counted.get(key)
       if (present !== undefined) {
         present.times += 1
-        present.evidence ??= room.keep(delivery)
       } else if (isFull()) {
         dropped += 1
         onDropped()
       } else {
-        counted.set(key, {
-          auditId: new ObjectId(),
-          isAudited: false,
-          ...delivery,
-          times: 1,
-          evidence: room.keep(delivery),
-        })
+        counted.set(key, { ...delivery, times: 1, auditId: new ObjectId(), isAudited: false })
       }
     },
     async writeAll(write) {
       open = [...counted.values()]
       counted = new Map()
-      let waiting = 0
-      let failed: unknown
       try {
         while (open.length > 0) {
-          const { waiting: later, error } = await write(open.slice(0, WRITE_AT_ONCE))
-          settle(open.splice(0, WRITE_AT_ONCE), later)
-          waiting += later.length
-          failed ??= error
+          await write(open.slice(0, WRITE_AT_ONCE))
+          open.splice(0, WRITE_AT_ONCE)
         }
-        hasFailed = failed !== undefined
-        return { waiting, error: failed }
+        hasFailed = false
+        return { waiting: 0 }
       } catch (error) {
         // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
-        waiting += open.length
+        const waiting = open.length
         for (const item of open.splice(0)) putBack(item)
         hasFailed = true
         return { waiting, error }
@@ -133,9 +101,4 @@ export function toKey({ provider, event, handler }: RepeatedDelivery): RecordKey
 
 function nameOfCount(delivery: RepeatedDelivery): string {
   return `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
-}
-
-function join(item: Counted, newer: Counted): Counted {
-  const { auditId, isAudited, times, evidence } = item
-  return { ...newer, auditId, isAudited, times: times + newer.times, evidence: newer.evidence ?? evidence }
 }

@@ -16,7 +16,7 @@ export interface CopyOptions {
 /** The fields of a task of a stored event, without its state. The record has its body and headers in plaintext. */
 export function copyAsTask(record: EventDocument, { handler, line, members, encryption }: CopyOptions): object {
   const { provider, eventId, type, objectId, orderId, facts, receivedAt, bodyHash, bodyId } = record
-  const { secretId, requestId, keepKey, headers, query = '', evidenceAt } = record
+  const { secretId, requestId, keepKey, headers, query = '' } = record
   const _id = new ObjectId()
   const raw = bodyId === undefined ? record.raw : NO_BODY
   return {
@@ -24,7 +24,6 @@ export function copyAsTask(record: EventDocument, { handler, line, members, encr
     ...{ type, objectId, orderId, facts, receivedAt, bodyHash, secretId, requestId, ...members },
     ...(line === undefined ? {} : { line, lineAt: timestampOf(receivedAt) }),
     ...(bodyId === undefined ? {} : { bodyId }),
-    ...(evidenceAt === undefined ? {} : { evidenceAt }),
     ...storeEvidence(_id, { raw, headers, query }, encryption),
     ...(keepKey === true ? { keepKey } : {}),
     ...{ lost: 0, failures: 0, attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0 },

@@ -26,7 +26,7 @@ export async function reverifyEvent(record: EventDocument, { providers, fetch }:
   const rawHeaders = Object.entries(record.headers).flat()
   if (isBodyGone(record)) return failed('body_expired')
   const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
-  const verdict = await provider.verify(delivery, (record.evidenceAt ?? record.receivedAt).getTime(), fetch)
+  const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
 }
