@@ -104,7 +104,7 @@ type Parts = unknown[] | Record<string, unknown>
 function survey(parts: Parts, large: readonly (bigint | number)[]): number {
   if (Array.isArray(parts)) return surveyList(parts, large)
   let members = 0
-  // What JSON.parse makes inherits nothing that a loop would see, and an array of its names would be garbage.
+  // What JSON.parse makes inherits nothing that a loop would see.
   for (const name in parts) {
     const part = parts[name]
     members += 1

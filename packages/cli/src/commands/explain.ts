@@ -1,4 +1,5 @@
 import type { AddCommand } from '../command.ts'
+import { explainGiven } from '../explain/explain-given.ts'
 import { addDeliveryCommand } from '../verify/add-delivery-command.ts'
 
 /** `oncehook explain`: finds out why the gateway refuses a delivery. */
@@ -10,5 +11,5 @@ export const addExplainCommand: AddCommand = (program, deps) =>
     options: [
       ['--handlers-file <path>', 'file with the handlers, as in HANDLERS_FILE (default: HANDLERS_FILE or HANDLERS)'],
     ],
-    load: async () => (await import('../explain/explain-given.ts')).explainGiven,
+    examine: explainGiven,
   })

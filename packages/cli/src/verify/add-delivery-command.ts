@@ -13,25 +13,25 @@ export interface DeliveryFinding {
   readonly document: object
 }
 
-type Examine = (file: string | undefined, options: DeliveryOptions, context: CliContext) => Promise<DeliveryFinding>
-
 /** A command that examines one delivery. */
 export interface DeliveryCommand {
   readonly name: string
   readonly description: string
   /** Options that only this command has. */
   readonly options?: readonly (readonly [flags: string, description: string])[]
-  /** Called when the command runs, so that other commands do not wait for the verifiers. */
-  readonly load: () => Promise<Examine>
+  readonly examine: (
+    file: string | undefined,
+    options: DeliveryOptions,
+    context: CliContext,
+  ) => Promise<DeliveryFinding>
 }
 
 /** Adds a command that examines the delivery of its options. It exits with 0 if the delivery is accepted, otherwise with 1. */
 export function addDeliveryCommand(program: Command, { context, finish }: CommandDeps, command: DeliveryCommand): void {
-  const { name, description, options: more = [], load } = command
+  const { name, description, options: more = [], examine } = command
   const added = addDeliveryOptions(program.command(name).description(description))
   for (const [flags, meaning] of more) added.option(flags, meaning)
   added.action(async (file: string | undefined, options: DeliveryOptions) => {
-    const examine = await load()
     const { isAccepted, lines, document } = await examine(file, options, context)
     if (options.json) writeJson(context, document)
     else writeLines(context, lines)

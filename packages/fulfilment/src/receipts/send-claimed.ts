@@ -27,7 +27,6 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
   // starts now.
   if (receipt.state === 'sending' && !sink.keyed) return { state: 'parked', code: UNKNOWN }
   if (!mayBegin) return { state: 'put_back', as: receipt.state }
-  // Not AbortSignal.timeout: one with a listener stays in memory until its time is over, long after the receipt is sent.
   const limit = new AbortController()
   try {
     const sending = sink.send(toReceipt(deps, claim), limit.signal)

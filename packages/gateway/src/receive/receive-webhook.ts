@@ -16,7 +16,6 @@ import { CHALLENGE, confirmEvents } from './confirm-events.ts'
 import { checkedInTime } from './deadlines.ts'
 import { refuseMediaType } from './media-type.ts'
 import { storedHeaders } from './stored-headers.ts'
-import { withoutRepetitions } from './without-repetitions.ts'
 
 /** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
@@ -89,41 +88,41 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */
-function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArrival): Promise<readonly StoredEvent[]> {
-  const [first] = events
-  if (first === undefined) return Promise.resolve([])
-  const distinct = events.length === 1 ? events : withoutRepetitions(events)
-  // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
-  if (distinct.length === 1) {
-    const wanted = offers(deps, evidence)(first)
-    return deps.inbox.record({ ...evidence, ...wanted }).then((outcome) => [storedEvent(deps, wanted, outcome)])
-  }
-  const offered = new Map(distinct.map(offers(deps, evidence)).map((one) => [one.event, one]))
-  return deps.inbox
-    .recordBatch({ evidence, events: distinct, wantedBy: (event) => offered.get(event)?.wantedBy, endsAt })
-    .then((outcomes) => [...offered.values()].map((event, index) => storedEvent(deps, event, outcomes[index])))
+async function storeEvents(
+  deps: ReceiveDeps,
+  { evidence, events, endsAt }: BatchArrival,
+): Promise<readonly StoredEvent[]> {
+  const wishes = findWishes(deps, evidence, events)
+  const distinct = [...wishes.keys()]
+  const [first, second] = distinct
+  if (first === undefined) return []
+  const wantedBy = (event: WebhookEvent): readonly TaskWish[] => wishes.get(event) ?? []
+  const outcomes =
+    second === undefined
+      ? [await deps.inbox.record({ ...evidence, event: first, wantedBy: wantedBy(first) })]
+      : await deps.inbox.recordBatch({ evidence, events: distinct, wantedBy, endsAt })
+  return distinct.map((event, at) => ({ event, outcome: toOutcome(deps, event, wantedBy(event), outcomes[at]) }))
 }
 
-/** An event, and the handlers that want it. Absent: none are configured. */
-interface Wanted {
-  readonly event: WebhookEvent
-  readonly wantedBy?: readonly TaskWish[]
-}
-
-/** Its own function, so that the parsed body does not stay in memory while the database writes. */
-function offers({ findWanting }: ReceiveDeps, evidence: Evidence): (event: WebhookEvent) => Wanted {
+/** Event -> the handlers that want it. If several events have the same id, the first one counts, as in separate deliveries. */
+function findWishes(
+  { findWanting }: ReceiveDeps,
+  evidence: Evidence,
+  events: readonly WebhookEvent[],
+): ReadonlyMap<WebhookEvent, readonly TaskWish[]> {
   const find = findWanting?.(evidence)
-  return (event) => (find === undefined ? { event } : { event, wantedBy: find(event) })
+  const byId = Map.groupBy(events, ({ id }) => id)
+  return new Map([...byId.values()].flatMap(([event]) => (event === undefined ? [] : [[event, find?.(event) ?? []]])))
 }
 
 /** @throws notStored */
-function storedEvent(
+function toOutcome(
   { isHandled }: ReceiveDeps,
-  { event, wantedBy = [] }: Wanted,
+  event: WebhookEvent,
+  wantedBy: readonly TaskWish[],
   recorded: Recorded | undefined,
-): StoredEvent {
+): StoredEvent['outcome'] {
   if (recorded === undefined || recorded === 'not_stored') throw notStored()
-  if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
-  const isWanted = wantedBy.length > 0 || unhandledReason(event, isHandled) === null
-  return { event, outcome: isWanted ? 'recorded' : 'unhandled' }
+  if (recorded === 'duplicate') return 'duplicate'
+  return wantedBy.length > 0 || unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled'
 }

@@ -54,10 +54,7 @@ export function providerNameOf({ url = '' }: IncomingMessage): string | null {
   return url.slice(PATH.length, query === -1 ? undefined : query)
 }
 
-/**
- * The steps of a delivery, in this order. Never throws: every error becomes an answer. The steps are plain functions,
- * because the garbage collector copies what an async function holds while it waits.
- */
+/** The steps of a delivery, in this order. Never throws: every error becomes an answer. */
 async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<void> {
   try {
     call.rawBody = await admit(deps, call)
