@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
@@ -12,6 +13,7 @@ import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
 import { EVENTS, FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
 import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
+import { createOrderAudit } from './operator/audit/order-audit.ts'
 
 /** The ports that a started gateway listens on. */
 export interface StartedGateway {
@@ -36,10 +38,13 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   // Nothing waits for it: until it is done, deliveries are stored for any process.
   void dispatcher.announce()
   const { inbox, testInboxes } = startInbox(context, dispatching)
+  const orderAudit = createOrderAudit(context.audit, { logger, wait: sleep })
   // Added before the public listener, so that the listener is closed first.
-  const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
+  const stopHousekeeping = async () =>
+    void (await Promise.all([orderAudit, ...(background?.housekeeping ?? [])].map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
-  const listener = await startPublicListener(context, { inbox, findWanting: handlers?.findWanting })
+  const receiving = { inbox, findWanting: handlers?.findWanting, recordChange: orderAudit.record }
+  const listener = await startPublicListener(context, receiving)
   const started = { publicPort: listener.port, adminPort }
 
   if (lifecycle.isStopping) return started

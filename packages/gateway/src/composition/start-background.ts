@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
@@ -14,7 +13,6 @@ import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
 import type { AnswerOperators } from '../operator/answer-operators.ts'
 import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
-import { createOrderAudit } from '../operator/audit/order-audit.ts'
 import { createAnswerHistory } from '../operator/health/answer-history.ts'
 import { REPLAY_INDEXES } from '../operator/replays/replay-document.ts'
 import { ReplayRunner } from '../operator/replays/replay-runner.ts'
@@ -25,7 +23,6 @@ import { createAdminParts } from './create-admin-parts.ts'
 import type { Dispatching } from './create-dispatching.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { HandlerWork } from './handlers/create-handler-work.ts'
-import { mountApp } from './mount-app.ts'
 import { openConsole } from './open-console.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 import type { Inboxes } from './start-inbox.ts'
@@ -50,15 +47,13 @@ interface Deliveries extends Pick<Inboxes, 'testInboxes'>, Pick<Dispatching, 'ha
 }
 
 /**
- * Starts everything that no delivery needs: the application behind the public listener, the operator API and the
- * housekeeping. Resolves to null if the gateway is stopping.
+ * Starts everything that no request to the public listener needs: the operator API and the housekeeping. Resolves to null if
+ * the gateway is stopping.
  */
 export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
   const { listener, testInboxes, handlers } = deliveries
   const { mongo, registry, lifecycle, fulfilment, pauses, handlerPauses } = context
   collectDefaultMetrics({ register: registry })
-  const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })
-  mountApp(context, { listener, fulfilment, recordChange: orderAudit.record })
   const opening = mongo.background.open((db) => ensureIndexes(db, INDEXES))
   const [console] = await Promise.all([openConsole(context), opening])
   if (lifecycle.isStopping) return null
@@ -97,7 +92,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
   })
   replays.start()
-  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
+  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister), tail, sampling] }
 }
 
 /** Creates the runner of the replays that operators request. */

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestListener } from 'node:http'
 import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
 import { AddressLimits } from '../http/address-limits.ts'
-import { createRateLimit } from '../http/rate-limit.ts'
+import { type AppDeps, createApp } from '../http/app.ts'
+import { createFailedLogins } from '../http/authentication/failed-logins.ts'
+import type { OrderDeps } from '../http/orders/order-context.ts'
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
 import { BodyBudget } from '../http/webhooks/body-budget.ts'
 import { LastAnswers } from '../http/webhooks/last-answers.ts'
 import { RefusalSummary } from '../http/webhooks/refusal-summary.ts'
-import { createWebhookHandler, type WebhookDeps } from '../http/webhooks/webhook-handler.ts'
+import type { WebhookDeps } from '../http/webhooks/webhooks.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { createTransmissions } from '../inbox/transmissions.ts'
 import { createRequestTimer } from '../metrics.ts'
@@ -27,33 +29,30 @@ export interface PublicListener {
   readonly port: number
   /** The dependencies of the webhook route. */
   readonly webhooks: WebhookDeps
-  /** Passes all requests except deliveries to an application. Earlier requests wait for it. */
-  serve(application: RequestListener): void
 }
 
-/** Where deliveries are stored, and who wants them. */
-export interface Receiving {
+/** Where deliveries are stored, who wants them, and where changes of orders are recorded. */
+export interface Receiving extends Pick<OrderDeps, 'recordChange'> {
   readonly inbox: Inbox
   /** Finds the handlers that want an event. Absent: none are configured. */
   readonly findWanting: FindWanting | undefined
 }
 
-/** Opens the public listener. Deliveries are accepted from then on. */
+/** Opens the public listener. Deliveries and requests are accepted from then on. */
 export async function startPublicListener(context: GatewayContext, receiving: Receiving): Promise<PublicListener> {
-  const { settings, limits, registry, lifecycle } = context
-  const summary = new RefusalSummary(context.logger)
+  const { settings, limits, registry, lifecycle, logger } = context
+  const summary = new RefusalSummary(logger)
   const lastAnswers = new LastAnswers()
   const webhooks = { ...describeWebhooks(context, receiving), summary, lastAnswers }
-  const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
-  let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
-  const handler = createWebhookHandler(webhooks, (request, response) => application(request, response))
+  const orders = describeOrders(context, receiving)
+  const app = createApp({ logger, origins: settings.CORS_ORIGINS, webhooks, orders })
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
     ...guardFraming({
-      handler: timeRequests(handler, createRequestTimer(registry)),
+      handler: timeRequests(app, createRequestTimer(registry)),
       makeRequestId: randomUUID,
-      onRefused: (refused) => logRefused(context.logger, refused),
+      onRefused: (refused) => logRefused(logger, refused),
     }),
     headersTimeoutMs: limits.headersTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
@@ -77,14 +76,7 @@ export async function startPublicListener(context: GatewayContext, receiving: Re
     endTimers()
   }
   lifecycle.onStop({ name: 'public listener', withinMs: 4_000, stop })
-  return {
-    port: listener.port,
-    webhooks,
-    serve(serving) {
-      application = serving
-      serve(serving)
-    },
-  }
+  return { port: listener.port, webhooks }
 }
 
 const CLOSE_MS = 3_500
@@ -113,5 +105,27 @@ function describeWebhooks(
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     withinMs: limits.answerWithinMs,
     budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
+  }
+}
+
+function describeOrders(context: GatewayContext, { recordChange }: Receiving): AppDeps['orders'] {
+  const { settings, limits, logger, summaries, clock, metrics, fulfilment } = context
+  const limitOf = (name: string, limit: number): RateLimit =>
+    createRateLimit({ name, limit, windowSeconds: limits.rateWindowSeconds, clock })
+  return {
+    fulfilment,
+    tokens: settings.API_TOKENS,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    recordChange,
+    clock,
+    logger,
+    limit: limitOf('api', settings.RATE_LIMIT_API),
+    failedLogins: createFailedLogins({
+      api: 'orders',
+      limit: limitOf('failed', settings.RATE_LIMIT_FAILED),
+      trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+      ...{ logger, summaries },
+      count: metrics.loginFailed,
+    }),
   }
 }

@@ -8,21 +8,21 @@ import { createOpenApiRoute } from './openapi/openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './orders/order-routes.ts'
 import { createRequestContext, type RequestState } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
-import { createWebhookChecks } from './webhooks/webhook-checks.ts'
-import type { WebhookDeps } from './webhooks/webhook-handler.ts'
+import { createWebhookChecks, createWebhooks, type WebhookDeps } from './webhooks/webhooks.ts'
 
 /** The dependencies of the application. */
 export interface AppDeps {
   readonly logger: Logger
   readonly origins: ReadonlySet<string>
-  readonly webhooks: Pick<WebhookDeps, 'providers' | 'clock' | 'withinMs'>
+  readonly webhooks: WebhookDeps
   readonly orders: OrderRoutesDeps
 }
 
-/** Creates the handler for all requests except deliveries. The middleware runs in the order of these lines. */
+/** Creates the handler of the public listener. The middleware runs in the order of these lines. */
 export function createApp(deps: AppDeps): RequestListener {
   const app = new Koa<RequestState>()
   app.silent = true
+  app.use(createWebhooks(deps.webhooks))
   app.use(createRequestContext(deps.webhooks.withinMs))
   app.use(createErrorResponder(deps.logger, deps.orders.failedLogins))
   app.use(refuseUnknownMethods)

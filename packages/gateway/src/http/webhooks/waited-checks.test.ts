@@ -5,6 +5,7 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import Koa from 'koa'
 import { Registry } from 'prom-client'
 import { expect, it, vi } from 'vitest'
 import { createGatewayMetrics } from '../../metrics.ts'
@@ -13,7 +14,7 @@ import { createRateLimit } from '../rate-limit.ts'
 import { BodyBudget } from './body-budget.ts'
 import { LastAnswers } from './last-answers.ts'
 import { RefusalSummary } from './refusal-summary.ts'
-import { createWebhookHandler } from './webhook-handler.ts'
+import { createWebhooks } from './webhooks.ts'
 
 const settings = { scheme: 'hmac', header: 'x-signature' }
 const hmac = makeProvider({ settings, secrets: [{ value: 'a secret of the shop' }] })
@@ -39,21 +40,20 @@ it('a sender is charged for what a check does after it has waited', async () => 
   }
   const addresses = new AddressLimits({ failures: 100, windowSeconds: 1, clock })
   const charge = vi.spyOn(addresses, 'charge')
-  const server = createServer(
-    createWebhookHandler(
-      {
-        inbox: { record: none, recordBatch: none },
-        ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
-        ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
-        budget: new BodyBudget({ capacity: 1_000_000, now }),
-        metrics: createGatewayMetrics(new Registry(), () => undefined),
-        perProvider: createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock }),
-        ...{ trustedProxyHops: 0, withinMs: 60_000 },
-        ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
-      },
-      (_, response) => response.writeHead(404).end(),
-    ),
+  const app = new Koa()
+  app.use(
+    createWebhooks({
+      inbox: { record: none, recordBatch: none },
+      ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
+      ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
+      budget: new BodyBudget({ capacity: 1_000_000, now }),
+      metrics: createGatewayMetrics(new Registry(), () => undefined),
+      perProvider: createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock }),
+      ...{ trustedProxyHops: 0, withinMs: 60_000 },
+      ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
+    }),
   )
+  const server = createServer(app.callback())
   try {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const address = server.address()
