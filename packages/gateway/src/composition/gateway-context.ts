@@ -64,8 +64,6 @@ export interface GatewayDeps {
   readonly showMetrics?: (own: Registry) => ShownMetrics
   /** Default: `LIMITS`. */
   readonly limits?: Partial<Limits> | undefined
-  /** Milliseconds after its request in which a backfill does not end. Default: two minutes. */
-  readonly backfillMarginMs?: number
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
   readonly recording?: Recording | undefined
 }

@@ -105,6 +105,6 @@ function createReplayRunner(context: GatewayContext, handlers: HandlerWork | nul
   const { db } = mongo.background
   return new ReplayRunner({
     ...{ db, encryption, providers: providers.current, fetch, random, logger, onError },
-    ...{ handlers: handlers ?? undefined, marginMs: context.backfillMarginMs },
+    handlers: handlers ?? undefined,
   })
 }

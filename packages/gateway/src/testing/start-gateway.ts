@@ -66,9 +66,8 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   const lifecycle = new Lifecycle(logger)
   const { clock = systemClock, monotonicMs, fetch = globalThis.fetch, consoleFolder = null } = options
   const started = startParts(
-    // All its events are of this process, which knows its handlers.
     {
-      ...{ settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder, backfillMarginMs: 0 },
+      ...{ settings, logger, clock, random: Math.random, fetch, findConsole: () => consoleFolder },
       limits: options.limits,
       ...(monotonicMs === undefined ? {} : { monotonicMs }),
     },

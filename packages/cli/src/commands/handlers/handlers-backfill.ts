@@ -11,13 +11,12 @@ interface BackfillOptions {
   readonly reason?: string
 }
 
-const RUNS_ON =
-  'It runs for at least two minutes, so that it finds what a gateway stored before it had read the setting of the handler'
-
 /** `oncehook handlers backfill`: gives a handler the events that were stored before. */
 export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'handlers', 'backfill')
-    .description('Give a handler the stored events that it wants. `replays show` shows the progress.')
+    .description(
+      'Give a handler the stored events that it wants, once all gateways have its setting. `replays show` shows the progress.',
+    )
     .argument('<handler>', 'name of the handler, as printed by `handlers list`')
   addEventFilterOptions(command)
     .option('--dry-run', 'only count the events')
@@ -35,6 +34,6 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
     describe: ({ replayId, matched }) =>
       replayId === null
         ? [`${matched} stored records are examined: one for each event and handler that has it; nothing was changed`]
-        : [`Replay ${replayId}: examines ${matched} stored records`, RUNS_ON],
+        : [`Replay ${replayId}: examines ${matched} stored records`],
   })
 }

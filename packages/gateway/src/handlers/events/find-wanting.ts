@@ -18,7 +18,7 @@ export type OfferedEvent = Pick<WebhookEvent, 'type' | 'facts'>
 export type FindWanting = (delivery: OfferedDelivery) => (event: OfferedEvent) => readonly TaskWish[]
 
 /** A handler, as far as it decides which events it wants, and in which lines their tasks are. */
-export type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'>
+type WantingHandler = Pick<HandlerSettings, 'name' | 'events' | 'orderBy'>
 
 const NOBODY: readonly TaskWish[] = []
 

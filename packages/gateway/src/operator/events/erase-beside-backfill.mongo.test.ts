@@ -36,9 +36,8 @@ async function readEvent() {
   const raw = new Binary(Buffer.from(`{"name":"Name ${randomUUID()}"}`))
   const stored = sampleRecord({ raw, bodyHash: randomUUID() })
   await events.insertOne(stored)
-  const handler = { name: 'search', events: [{ types: ['of.*'] }], orderBy: null }
   const _id = new ObjectId()
-  const options = { ratePerSecond: null, includeDone: true, handler }
+  const options = { ratePerSecond: null, includeDone: true, handler: 'search' }
   await replays.start(_id, { by: 'alice', reason, target: { filter: {} }, ...options }, 1)
   const replay = await jobs.findOne({ _id })
   const deps = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, findWanting: () => () => ['search'] }

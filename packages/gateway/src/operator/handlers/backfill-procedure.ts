@@ -19,8 +19,7 @@ const backfillSchema = z.strictObject({
 /**
  * `handlers.backfill`: gives a handler tasks for stored events that it wants and has no task of. It is a replay: `replays.get`
  * shows its progress, and `replays.cancel` ends it. `matched` is the number of records examined, of which the handler may
- * want fewer, because conditions on the body are checked one by one. What the handler wants now decides, until the end; in
- * the second look, what it wants then decides too.
+ * want fewer, because conditions on the body are checked one by one.
  */
 export const backfillProcedure = changingProcedure.input(backfillSchema).mutation(async ({ ctx, input }) => {
   const { handler: name, filter, reason, dryRun, ratePerSecond } = input
@@ -30,7 +29,7 @@ export const backfillProcedure = changingProcedure.input(backfillSchema).mutatio
   const request: ReplayRequest = {
     ...{ by: ctx.operator, reason, ratePerSecond: ratePerSecond ?? null, includeDone: true, includeClosed: true },
     target: { filter: { $and: [meant, wantedBy(handler)] } },
-    handler,
+    handler: name,
   }
   const matched = await ctx.replays.match(request)
   if (dryRun) return { replayId: null, matched }

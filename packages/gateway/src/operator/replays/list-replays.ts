@@ -28,7 +28,7 @@ export async function listReplays(
 ): Promise<ListedReplay[]> {
   const found = await db
     .collection<ReplayDocument>(REPLAYS)
-    .find(after === null ? {} : { _id: { $lt: after } }, { maxTimeMS: SEARCH_MS, projection: { filter: 0, wanted: 0 } })
+    .find(after === null ? {} : { _id: { $lt: after } }, { maxTimeMS: SEARCH_MS, projection: { filter: 0 } })
     .sort({ _id: -1 })
     .limit(limit)
     .toArray()

@@ -5,12 +5,10 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { makeDueAgain } from '../../inbox/transitions.ts'
 import type { ReverifyDeps } from '../events/reverify-event.ts'
-import { type FoundRecord, findMissing } from './missing-tasks.ts'
 import { isLeftOut, planBackfill } from './plan-backfill.ts'
 import type { RemapResult } from './remap.ts'
 import type { ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart } from './replay-search.ts'
-import { isFirstRead, isSecondLook } from './second-look.ts'
 import { createSliceReader } from './slice-reader.ts'
 import type { EventUpdate } from './write-slice.ts'
 
@@ -49,32 +47,40 @@ const SLICE_MS = 5_000
 // With one more record, which has at most 16 MB, this is below the 48 MB of a command. It also bounds the memory.
 const SLICE_BYTES = 4_000_000
 
-/** A part of a search, and its limits: records found, and updates. */
+/** A part of a search, and the number of events at which it stops. */
 export interface LimitedPart extends SearchPart {
   readonly limit: number
-  /** Default: `limit`. */
-  readonly mostUpdates?: number
 }
 
-/** Reads events one by one, until the search ends or the slice has enough events, updates, bytes or time. */
+/** Reads events one by one, until the search ends or the slice has enough bytes or time. */
 export async function readSlice(
   deps: SliceDeps,
   replay: ReplayDocument,
-  { found, end, limit, mostUpdates = limit }: LimitedPart,
+  { found, end, limit }: LimitedPart,
 ): Promise<ReadSlice> {
-  const { updates, notRead, ...slice } = openSlice(deps, replay, mostUpdates)
-  let [last, examined] = [replay.cursor, 0]
+  const readRecord = createSliceReader(deps, deps)
+  const updates: EventUpdate[] = []
+  const notRead: NotRead[] = []
+  let [last, examined, bytes] = [replay.cursor, 0, 0]
   const endsAt = performance.now() + SLICE_MS
   const soFar = (state: Pick<ReadSlice, 'isSlow' | 'hasExpired'>): ReadSlice => ({
     ...{ updates, notRead, last, isLast: false, ...state },
   })
+  const add = async (record: EventDocument): Promise<void> => {
+    const read = await readRecord(record)
+    if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
+    const statement = await plan(deps, replay, { record, read })
+    if (statement === null) return
+    updates.push({ id: record._id, statement })
+    bytes += BSON.calculateObjectSize(statement)
+  }
   try {
-    for await (const { _id, record } of recordsOf(deps.db, replay, found)) {
-      if (record !== null) await slice.add(record)
+    for await (const record of found) {
+      await add(record)
       examined += 1
-      last = _id
+      last = record._id
       const isSlow = performance.now() > endsAt
-      if (isSlow || slice.isFull()) return soFar({ isSlow, hasExpired: false })
+      if (isSlow || bytes > SLICE_BYTES) return soFar({ isSlow, hasExpired: false })
     }
   } catch (error) {
     if (!hasExpired(error)) throw error
@@ -83,40 +89,6 @@ export async function readSlice(
   const isThrough = examined < limit
   const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
   return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
-}
-
-interface OpenSlice extends Pick<ReadSlice, 'updates' | 'notRead'> {
-  /** Reads a record and prepares its update. */
-  add(record: EventDocument): Promise<void>
-  /** Whether it has enough updates or bytes. */
-  isFull(): boolean
-}
-
-function openSlice(deps: SliceDeps, replay: ReplayDocument, mostUpdates: number): OpenSlice {
-  const updates: EventUpdate[] = []
-  const notRead: NotRead[] = []
-  const readRecord = createSliceReader(deps, deps)
-  let bytes = 0
-  return {
-    ...{ updates, notRead },
-    async add(record) {
-      const read = await readRecord(record)
-      if ('failure' in read && isFirstRead(replay, record._id)) notRead.push(toNotRead(replay, record, read.failure))
-      const update = await plan(deps, replay, { record, read })
-      if (update === null) return
-      updates.push({ id: record._id, statement: update })
-      bytes += BSON.calculateObjectSize(update)
-    },
-    isFull: () => bytes > SLICE_BYTES || updates.length >= mostUpdates,
-  }
-}
-
-function recordsOf(db: Db, replay: ReplayDocument, found: SearchPart['found']): AsyncGenerator<FoundRecord> {
-  return isSecondLook(replay) ? findMissing(db, replay, found) : all(found)
-}
-
-async function* all(found: AsyncIterable<EventDocument>): AsyncGenerator<FoundRecord> {
-  for await (const record of found) yield { _id: record._id, record }
 }
 
 function toNotRead({ handler }: ReplayDocument, { _id }: EventDocument, why: string): NotRead {

@@ -12,23 +12,13 @@ export interface ReplayDocument {
   readonly ratePerSecond: number | null
   /** The handler that gets tasks of the events. Absent: the events themselves are made due again. */
   readonly handler?: string
-  /**
-   * What that handler wanted when the replay was requested: its `events` and `orderBy` as JSON, because names in conditions
-   * may contain dots.
-   */
-  readonly wanted?: string
   readonly matched: number
   /** The number of its events that could not be read with the settings of that time. Absent means none. */
   readonly notRead?: number
   /** The newest event that was examined. The next slice begins after it. */
   readonly cursor: ObjectId | null
-  /**
-   * Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. A backfill
-   * moves it once, see `second-look.ts`.
-   */
+  /** Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. */
   readonly until: ObjectId | null
-  /** Of a backfill that looks for the second time: how far it has looked before. Null: there was no event. */
-  readonly lookedUntil?: ObjectId | null
   readonly leaseUntil: Date
   readonly startedAt: Date
   readonly finishedAt: Date | null

@@ -8,8 +8,6 @@ import type { Providers } from '../../providers/read-providers.ts'
 import { type LimitedPart, type ReadSlice, readSlice } from './read-slice.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { searchRecords, searchToEnd } from './replay-search.ts'
-import { isSecondLook, lookAgain, MARGIN_MS, mustLookAgain } from './second-look.ts'
-import { findWantedTwice, readWanted } from './stored-wanted.ts'
 import { writeSlice } from './write-slice.ts'
 
 /** The handlers that can get tasks of stored events. */
@@ -35,8 +33,6 @@ export interface ReplayRunnerDeps {
   readonly searchMs?: number
   /** The maximum number of records that a part of such a search examines. Default: 50,000. */
   readonly partRecords?: number
-  /** Milliseconds after its request in which a backfill does not end. Default: two minutes. */
-  readonly marginMs?: number | undefined
 }
 
 const LOOK_MS = 250
@@ -141,13 +137,13 @@ export class ReplayRunner {
     let inParts = false
     const turnEndsAt = performance.now() + TURN_MS
     for (let open: ReplayDocument | null = replay; isOpen(open); ) {
-      const slice = await this.#nextSlice(open, { mostUpdates: Math.min(SLICE, budget), inParts })
+      const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
       // The cursor stays: when the handler is configured again, the replay continues here.
       if (!this.#knows(open)) return
       await this.#handOn(open, slice)
       inParts = slice.inParts
       budget -= slice.updates.length
-      const endsTurn = budget <= 0 || isLastOfTurn(slice, turnEndsAt) || this.#stopping
+      const endsTurn = budget <= 0 || slice.isSlow || performance.now() > turnEndsAt || this.#stopping
       // If a rate is used up, the replay rests, so that two processes together do not exceed it.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
@@ -173,27 +169,21 @@ export class ReplayRunner {
    * The next events and their changes. A search without a suitable index could examine all records after the cursor
    * again and again without a match. If it takes too long, it continues in parts.
    */
-  async #nextSlice(replay: ReplayDocument, { mostUpdates, inParts }: NextSlice): Promise<Slice> {
+  async #nextSlice(replay: ReplayDocument, { limit, inParts }: NextSlice): Promise<Slice> {
     const { db, searchMs = SEARCH_MS } = this.#deps
-    // A second look finds mostly events that have their tasks.
-    const limit = isSecondLook(replay) ? SLICE : mostUpdates
-    const limits = { limit, mostUpdates }
     if (!inParts) {
-      const slice = await this.#read(replay, { ...searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), ...limits })
+      const slice = await this.#read(replay, { ...searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit })
       if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
     }
     const part = { limit, maxTimeMS: PART.ms, records: this.#partRecords }
-    const slice = await this.#read(replay, { ...(await searchRecords(db, replay, part)), ...limits })
+    const slice = await this.#read(replay, { ...(await searchRecords(db, replay, part)), limit })
     const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
     this.#partRecords = Math.min(Math.max(records, PART.leastRecords), this.#deps.partRecords ?? PART.records)
     return { ...slice, inParts: true }
   }
 
   #read(replay: ReplayDocument, part: LimitedPart): Promise<ReadSlice> {
-    const now = this.#deps.handlers?.findWanting
-    const atRequest = readWanted(replay)
-    const findWanting = isSecondLook(replay) ? findWantedTwice(atRequest, now) : atRequest
-    return readSlice({ ...this.#deps, findWanting }, replay, part)
+    return readSlice({ ...this.#deps, findWanting: this.#deps.handlers?.findWanting }, replay, part)
   }
 
   /**
@@ -202,9 +192,9 @@ export class ReplayRunner {
    */
   #note(replay: ReplayDocument, slice: Slice & { readonly leaseMs: number }): Promise<ReplayDocument | null> {
     const { _id, cursor } = replay
-    const { last, notRead, leaseMs } = slice
+    const { last, notRead, isLast, leaseMs } = slice
     const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }
-    const end = slice.isLast ? this.#endOf(replay, slice) : {}
+    const end = isLast ? { state: ifOpen('finished', 'state'), finishedAt: ifOpen('$$NOW', 'finishedAt') } : {}
     return this.#deps.db
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
@@ -213,31 +203,19 @@ export class ReplayRunner {
         { returnDocument: 'after' },
       )
   }
-
-  /** The fields of a replay that has got to its end. */
-  #endOf(replay: ReplayDocument, { last, leaseMs }: Slice & { readonly leaseMs: number }): Document {
-    const { marginMs = MARGIN_MS } = this.#deps
-    if (mustLookAgain(replay)) return lookAgain(replay, last, { marginMs, leaseMs, longestMs: LEASE_MS })
-    return { state: ifOpen('finished', 'state'), finishedAt: ifOpen('$$NOW', 'finishedAt') }
-  }
 }
 
 function ifOpen(then: string, member: string): Document {
   return { $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`] }
 }
 
-/** A backfill that looks again, or waits for that, has another turn. */
-function isLastOfTurn({ isSlow, isLast }: ReadSlice, turnEndsAt: number): boolean {
-  return isSlow || isLast || performance.now() > turnEndsAt
-}
-
 function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
   return replay?.state === 'running'
 }
 
-/** The maximum number of updates, and whether the search is limited to a number of records. */
+/** The maximum number of events, and whether the search is limited to a number of records. */
 interface NextSlice {
-  readonly mostUpdates: number
+  readonly limit: number
   readonly inParts: boolean
 }
 

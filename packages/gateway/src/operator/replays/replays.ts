@@ -2,13 +2,11 @@ import { notFound } from '@oncehook/kernel/error-codes'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../../errors.ts'
-import type { WantingHandler } from '../../handlers/events/find-wanting.ts'
 import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { AS_WRITTEN } from '../events/as-written.ts'
 import { toObjectId } from '../events/event-filter.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { storeWanted } from './stored-wanted.ts'
 
 /** What to replay, who requests it, and why. */
 export interface ReplayRequest {
@@ -19,8 +17,8 @@ export interface ReplayRequest {
   readonly includeDone: boolean
   /** Whether a filter also selects closed events. Ids always do. Default: false. */
   readonly includeClosed?: boolean
-  /** The handler that gets tasks of the events that it wants. Default: the events themselves are made due again. */
-  readonly handler?: WantingHandler
+  /** The name of the handler that gets tasks of the events that it wants. Default: the events themselves are made due again. */
+  readonly handler?: string
 }
 
 /** The progress of a replay. Times are ISO 8601, UTC. */
@@ -30,8 +28,7 @@ export interface ReplayProgress {
   readonly matched: number
   /**
    * Events made due again so far, or tasks inserted by a backfill. At the end they may be fewer than `matched`, if other
-   * requests were faster or the handler does not want all; of a backfill, also more, because its second look finds later
-   * events.
+   * requests were faster or the handler does not want all.
    */
   readonly started: number
   /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
@@ -106,7 +103,7 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined): 
       const newest =
         'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 }, ...AS_WRITTEN })
       const filter = BSON.EJSON.stringify(replayable(request))
-      const forWhom = handler === undefined ? {} : { handler: handler.name, wanted: storeWanted(handler) }
+      const forWhom = handler === undefined ? {} : { handler }
       const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null, ...forWhom }
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
