@@ -1,3 +1,5 @@
+import { oneAtATime } from '@oncehook/kernel/one-at-a-time'
+
 /** What was seen, and how long ago, in milliseconds. */
 export interface Seen<T> {
   readonly value: T
@@ -16,20 +18,14 @@ export interface SharedLookDeps<T> {
 /** Shares the result of a look for a time. While a look is in progress, all callers wait for it. */
 export function shareLook<T>({ look, keepMs, now }: SharedLookDeps<T>): () => Promise<Seen<T>> {
   let latest: { readonly value: T; readonly at: number } | null = null
-  let looking: Promise<Seen<T>> | null = null
-  const lookAgain = async (): Promise<Seen<T>> => {
+  const lookAgain = oneAtATime(async () => {
     const at = now()
     const value = await look()
     latest = { value, at }
     return { value, ageMs: now() - at }
-  }
+  })
   return async () => {
-    if (latest !== null && now() - latest.at < keepMs(latest.value)) {
-      return { value: latest.value, ageMs: now() - latest.at }
-    }
-    looking ??= lookAgain().finally(() => {
-      looking = null
-    })
-    return looking
+    if (latest === null || now() - latest.at >= keepMs(latest.value)) return lookAgain()
+    return { value: latest.value, ageMs: now() - latest.at }
   }
 }
