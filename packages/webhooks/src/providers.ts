@@ -15,7 +15,7 @@ export {
 export { type Alternatives, firstUnmet, pointersOf } from './events/conditions.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
-export type { Meaning } from './events/mapping.ts'
+export { type Meaning, pointersOfMapping } from './events/mapping.ts'
 export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export { PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'

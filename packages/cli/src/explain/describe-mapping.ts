@@ -2,6 +2,7 @@ import {
   type Meaning,
   type ProviderSettings,
   pointersOf,
+  pointersOfMapping,
   resolvePointer,
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
@@ -17,13 +18,12 @@ export function describeMapping(
 ): string[] {
   const body = parsed(rawBody)
   if (body === undefined) return []
-  const { amountIn: _, ...pointers } = read
   return events.flatMap(({ facts: { pointer = '' } }) => {
     const document = resolvePointer(body, pointer)
     const lineOf = (name: string, path: string): string =>
       `${name} at ${path}: ${shown(resolvePointer(document, path))}`
     return [
-      ...Object.entries(pointers).flatMap(([name, path]) => (path === undefined ? [] : [lineOf(`read.${name}`, path)])),
+      ...pointersOfMapping(read).map(([name, path]) => lineOf(`read.${name}`, path)),
       ...Object.entries(meanings).flatMap(([type, meaning]) =>
         conditionsOf(meaning).map((path) => lineOf(`events of ${toPrintable(type)}, where`, path)),
       ),

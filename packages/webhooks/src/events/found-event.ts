@@ -1,4 +1,5 @@
 import type { PaymentFacts } from '../event.ts'
+import { idOfValues } from './id-of-values.ts'
 import { resolvePointer } from './json-pointer.ts'
 import type { Mapping, Meaning } from './mapping.ts'
 import { isoUnits, minorUnits, minorUnitsOfText, type OtherDecimals } from './money.ts'
@@ -39,12 +40,13 @@ export interface FoundEvent {
 
 /** The values of an event, as the settings say where they are, or else as the scheme has found them. */
 export function mapped(found: FoundEvent, document: unknown, mapping: Mapping): FoundEvent {
-  const { id, type, object, order, amount, amountIn, currency, time } = mapping
+  const { id, idOf, type, object, order, amount, amountIn, currency, time } = mapping
   const at = (pointer: string): unknown => resolvePointer(document, pointer)
   const money = { currency: currency === undefined ? found.currency : at(currency) }
   return {
     ...found,
     ...(id === undefined ? {} : { id: at(id) }),
+    ...(idOf === undefined ? {} : { id: idOfValues(idOf.map(at)) }),
     ...(type === undefined ? {} : { type: at(type), status: undefined }),
     ...(object === undefined ? {} : { objectId: at(object) }),
     ...(order === undefined ? {} : { orderId: at(order) }),

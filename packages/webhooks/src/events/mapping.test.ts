@@ -100,6 +100,21 @@ describe('a mapping', () => {
     (body) => expect(read(PAYSTACK, body).facts.withheld).toBe('unreadable'),
   )
 
+  it('of an id from several values is the same in every attempt, and another for another event', () => {
+    const settings = { ...PAYSTACK, read: { ...PAYSTACK.read, idOf: ['/event', '/data/id', '/data/step'] } }
+    const idOf = (data: object, attempt = 0): string => read(settings, { event: 'x', attempt, data }).id
+    expect(idOf({ id: 1 })).toMatch(/^sha256:/)
+    expect(idOf({ id: 1 }, 3)).toBe(idOf({ id: 1 }))
+    expect(idOf({ id: 1, step: 1 })).not.toBe(idOf({ id: 1 }))
+    const none = { ...PAYSTACK, read: { ...PAYSTACK.read, idOf: ['/nowhere'] } }
+    expect(read(none, { ...CHARGE, attempt: 1 }).id).not.toBe(read(none, { ...CHARGE, attempt: 2 }).id)
+  })
+
+  it('of an id has one place or several, not both', () => {
+    const both = { ...PAYSTACK, read: { ...PAYSTACK.read, id: '/data/id', idOf: ['/data/id'] } }
+    expect(() => read(both, CHARGE)).toThrow('id and idOf exclude each other')
+  })
+
   it('of one value leaves the others where the scheme has them', () => {
     const body = {
       id: 'evt_1',
@@ -155,6 +170,12 @@ describe('a sample event', () => {
       charge({ status: 'pending' }),
       ['sample does not meet the conditions of its type at /data/status'],
     ],
+    [
+      'without a part of the id',
+      CHARGE,
+      ['sample has nothing at read.idOf[1]'],
+      { ...PAYSTACK, read: { ...PAYSTACK.read, idOf: ['/data/id', '/attempt'] } },
+    ],
     ['without the order', charge({ metadata: {} }), ['sample has nothing at read.order']],
     [
       'of a type that is a number',
@@ -177,8 +198,8 @@ describe('a sample event', () => {
       ['sample has no currency of three letters at the place of the currency'],
     ],
     ['with a time that nobody reads', charge({ paid_at: 'yesterday' }), ['read.time finds no time in sample']],
-  ])('%s is a problem of the settings', (_, sample, problems) => {
-    expect(problemsOf(sample)).toEqual(problems)
+  ])('%s is a problem of the settings', (_, sample, problems, settings?: object) => {
+    expect(problemsOf(sample, settings)).toEqual(problems)
   })
 
   it('shows what expect refuses, and an amount that is required and missing', () => {

@@ -10,6 +10,8 @@ export type Meaning = string | { readonly is: string; readonly where: Alternativ
 export interface Mapping {
   /** The id of the event. Without one, it has the hash of its bytes. */
   readonly id?: string | undefined
+  /** The values that together are the id, if none alone is: the id is a hash over all of them. */
+  readonly idOf?: readonly string[] | undefined
   readonly type?: string | undefined
   /** The id of the object that the event is about; for a payment, the id of the payment. */
   readonly object?: string | undefined
@@ -20,6 +22,14 @@ export interface Mapping {
   readonly currency?: string | undefined
   /** ISO 8601, or seconds or milliseconds since 1970. */
   readonly time?: string | undefined
+}
+
+/** Each pointer of a mapping, with the name of its setting. */
+export function pointersOfMapping({ amountIn: _, idOf = [], ...single }: Mapping): (readonly [string, string])[] {
+  const named = Object.entries(single).flatMap(([name, pointer]) =>
+    pointer === undefined ? [] : [[name, pointer] as const],
+  )
+  return [...idOf.map((pointer, at) => [`idOf[${at}]`, pointer] as const), ...named]
 }
 
 /** The type that a meaning names, whatever the document. */

@@ -1,7 +1,7 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
 import { pointersOf } from './conditions.ts'
-import { typeOfMeaning } from './mapping.ts'
+import { pointersOfMapping, typeOfMeaning } from './mapping.ts'
 import type { Permissions } from './permits.ts'
 
 /** What the events of a provider may do, from its settings and the preset of its scheme. */
@@ -52,14 +52,13 @@ function effectProblems(preset: Permissions['effects'] | null, { effects, events
 function pointerProblems(signed: readonly string[] | undefined, settings: ProviderSettings): string[] {
   if (signed === undefined) return []
   const { expect = {}, read = {}, events = {} } = settings
-  const { amountIn: _, ...pointers } = read
   const conditions = Object.values(events).flatMap((one) => (typeof one === 'string' ? [] : pointersOf(one.where)))
-  const named: readonly (readonly [name: string, pointer: string | undefined])[] = [
+  const named: readonly (readonly [name: string, pointer: string])[] = [
     ...Object.keys(expect).map((pointer) => ['expect', pointer] as const),
-    ...Object.entries(pointers).map(([name, pointer]) => [`read.${name}`, pointer] as const),
+    ...pointersOfMapping(read).map(([name, pointer]) => [`read.${name}`, pointer] as const),
     ...conditions.map((pointer) => ['events', pointer] as const),
   ]
-  const unsigned = named.filter(([, pointer]) => pointer !== undefined && !signed.includes(pointer))
+  const unsigned = named.filter(([, pointer]) => !signed.includes(pointer))
   return [...new Set(unsigned.map(([name]) => name))].map(
     (name) => `${name} refers to a property that is not signed; signed are ${signed.join(', ')}`,
   )

@@ -4,6 +4,7 @@ import type { Provider } from '../provider.ts'
 import type { ProviderSettings } from '../schemes/scheme.ts'
 import { firstUnmet } from './conditions.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { pointersOfMapping } from './mapping.ts'
 
 /** What a sample event shows to be wrong with the settings that read it. It has no signature, and needs none. No value is quoted. */
 export function sampleProblems(
@@ -35,11 +36,8 @@ function problemsOfEvent(
   document: unknown,
   { read = {}, events = {}, expect = {} }: Pick<ProviderSettings, 'read' | 'events' | 'expect'>,
 ): string[] {
-  const { amountIn: _, ...pointers } = read
-  const problems = Object.entries(pointers).flatMap(([name, pointer]) =>
-    pointer === undefined || resolvePointer(document, pointer) !== undefined
-      ? []
-      : [`sample has nothing at read.${name}`],
+  const problems = pointersOfMapping(read).flatMap(([name, pointer]) =>
+    resolvePointer(document, pointer) === undefined ? [`sample has nothing at read.${name}`] : [],
   )
   // Only a type whose conditions the sample does not meet has kept the name that the settings map.
   const meaning = Object.hasOwn(events, type) ? events[type] : undefined

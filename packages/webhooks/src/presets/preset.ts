@@ -59,6 +59,8 @@ export interface StandardSignature {
 export interface Places {
   /** Default: the id that is signed in a header, or the hash of the body. */
   readonly id?: Place
+  /** The values that together are the id, if the provider names none and counts the attempts in the body. */
+  readonly idOf?: readonly string[]
   readonly type: Place
   /** A status that decides what the type means. */
   readonly status?: Place

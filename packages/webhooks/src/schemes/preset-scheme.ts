@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { type At, jsonReader } from '../events/event-reader.ts'
 import { toId } from '../events/event-text.ts'
 import type { FoundEvent } from '../events/found-event.ts'
+import { idOfValues } from '../events/id-of-values.ts'
 import { isoUnits, minorUnits, minorUnitsOfText } from '../events/money.ts'
 import { PAYMENTS } from '../events/permits.ts'
 import type { MacSignature, Place, Places, Preset, StandardSignature } from '../presets/preset.ts'
@@ -104,7 +105,7 @@ function prepareFind({ amountIn, decimals = {}, ...places }: Places): (at: At) =
   return (at) => {
     const currency = firstOf(at, places.currency)
     return {
-      id: firstOf(at, places.id, isId),
+      id: places.idOf === undefined ? firstOf(at, places.id, isId) : idOfValues(places.idOf.map(at)),
       type: firstOf(at, places.type),
       status: firstOf(at, places.status),
       objectId: firstOf(at, places.object, isId),

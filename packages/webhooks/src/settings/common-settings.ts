@@ -19,6 +19,7 @@ const meaning = z.union([eventType, z.strictObject({ is: eventType, where: alter
 const mapping = z
   .strictObject({
     id: pointerSchema.optional(),
+    idOf: z.array(pointerSchema).min(1).max(20).readonly().optional(),
     type: pointerSchema.optional(),
     object: pointerSchema.optional(),
     order: pointerSchema.optional(),
@@ -27,6 +28,7 @@ const mapping = z
     currency: pointerSchema.optional(),
     time: pointerSchema.optional(),
   })
+  .refine(({ id, idOf }) => id === undefined || idOf === undefined, { error: 'id and idOf exclude each other' })
   .readonly()
 
 /**
