@@ -126,6 +126,7 @@ type PlainScheme =
   | 'coinbase-commerce'
   | 'creem'
   | 'discord'
+  | 'docusign'
   | 'dodo'
   | 'fusionauth'
   | 'github'
@@ -158,6 +159,7 @@ export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>
   readonly hmac: GenericHmac
   /** Accepts both versions unless `version` is set. */
   readonly hook0: WithEffects & { readonly version?: 'v0' | 'v1' }
+  readonly hubspot: WithPublicUrl
   readonly mercadopago: WithFetch
   /** `verifyToken` is the text that you type beside the URL: with it, the check of the URL is answered. */
   readonly meta: WithSecrets & { readonly verifyToken?: string }

@@ -22,7 +22,7 @@ async function entryOf(scheme: string) {
     ...{ scheme, acceptShortSecret: true, effects: ['payment.succeeded', 'payment.failed'], expect: {} },
     ...(scheme === 'hmac' ? { header: 'x-signature' } : {}),
     ...(scheme === 'stripe' ? { testMode: true } : {}),
-    ...(['square', 'twilio'].includes(scheme) ? { publicUrl: 'https://pay.example.com/hook' } : {}),
+    ...(['hubspot', 'square', 'twilio'].includes(scheme) ? { publicUrl: 'https://pay.example.com/hook' } : {}),
     ...(SCHEMES.get(scheme)?.prepareConfirm === undefined
       ? {}
       : { fetch: { baseUrl: 'http://127.0.0.1', token: 'a:b' } }),

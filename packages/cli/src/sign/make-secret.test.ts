@@ -33,7 +33,9 @@ describe('oncehook sign --make-secret', () => {
       expect((await stat(folder.file)).mode & 0o777).toBe(0o600)
 
       const more = MORE[scheme] === undefined ? [] : ['--set', MORE[scheme]]
-      const address = ['square', 'twilio'].includes(scheme) ? ['--set', 'publicUrl=https://pay.example.com/hook'] : []
+      const address = ['hubspot', 'square', 'twilio'].includes(scheme)
+        ? ['--set', 'publicUrl=https://pay.example.com/hook']
+        : []
       const given = made.stderr.trim().split(' ').slice(2)
       const body = BODIES[scheme] ?? '{"data":{"id":"1"}}'
       const signArgs = ['sign', ...given, ...more, ...address, '--json']

@@ -85,10 +85,10 @@ export function unusedFetch(scheme: string): object {
 
 /** Whether a scheme signs the URL of the delivery. */
 export function signsAddress(scheme: string): boolean {
-  return scheme === 'square' || scheme === 'twilio'
+  return ['hubspot', 'square', 'twilio'].includes(scheme)
 }
 
-/** Square signs the URL from its dashboard. Twilio adds the query of each delivery. */
+/** HubSpot and Square sign the URL from their dashboards. Twilio adds the query of each delivery. */
 export function toPublicUrl(scheme: string, url: string): string {
   return scheme === 'twilio' ? url.replace(/\?.*$/s, '') : url
 }

@@ -1,9 +1,11 @@
+import { invalidBody } from '@oncehook/kernel/error-codes'
 import type { VerifiedDelivery } from '../delivery.ts'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { type EventRules, normalizeEvent } from './event-reader.ts'
 import type { FoundEvent } from './found-event.ts'
 import { idOfBytes } from './id-of-bytes.ts'
+import { readJson } from './json-object.ts'
 import { unreadableEvent } from './read-anything.ts'
 
 /** A delivery of several items. */
@@ -14,6 +16,21 @@ interface ItemList<Item> {
   readonly delivery: Pick<VerifiedDelivery, 'rawBody' | 'refusedItems'>
   /** Where an item is in the body, as a JSON Pointer. */
   readonly pointerOf: (index: number) => string
+}
+
+/**
+ * Reads a body that is a list of events.
+ * @throws invalidBody if it is none, eventInvalid if there are more items than the provider ever sends
+ */
+export function readList(
+  delivery: ItemList<unknown>['delivery'],
+  rules: EventRules,
+  { most, find }: { readonly most: number; readonly find: (item: unknown) => FoundEvent },
+): WebhookEvent[] {
+  const items = readJson(delivery.rawBody)
+  if (!Array.isArray(items)) throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
+  const pointerOf = (index: number): string => `/${index}`
+  return readItems<unknown>({ items, most, delivery, pointerOf }, rules, find)
 }
 
 /**

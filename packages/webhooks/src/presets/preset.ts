@@ -13,6 +13,8 @@ export interface Preset {
   readonly signature: MacSignature | StandardSignature
   /** Headers of every delivery that are not signed, but that an operator may want to see. The signer puts the id there. */
   readonly unsignedHeaders?: readonly string[]
+  /** A body is a list of events, at most so many. The places and the sample are those of one of them. */
+  readonly list?: { readonly most: number }
   readonly read: Places
   /** The provider's types that have an effect, with the status behind a full stop if it decides. */
   readonly types: Readonly<Record<string, Meaning>>

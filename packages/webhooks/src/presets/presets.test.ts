@@ -3,7 +3,7 @@ import { pointersOf } from '../events/conditions.ts'
 import { resolvePointer } from '../events/json-pointer.ts'
 import { asVerified, makeProvider, onlyEvent } from '../testing/make-provider.ts'
 import { PRESETS } from './presets.ts'
-import { META, SLACK, X, ZOOM } from './services.ts'
+import { DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM } from './services.ts'
 
 const KEY = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 
@@ -13,22 +13,25 @@ function read(scheme: string, body: object) {
   return onlyEvent(provider.readEvents(asVerified({ ...delivery, signedId: 'msg_1' })))
 }
 
-describe.each([...PRESETS, META, SLACK, X, ZOOM])('the sample of $name', ({ sample, read, types, sent }) => {
-  it('has a value in each of its places but the time, so that the signer can write there', () => {
-    const { amountIn: _, decimals: _decimals, time: _time, ...places } = read
-    for (const place of Object.values({ ...places, ...(sent?.order === undefined ? {} : { order: sent.order }) })) {
-      const values = [place].flat().map((pointer) => resolvePointer(sample, pointer))
-      expect(values.filter((value) => value !== undefined && value !== null).length, String(place)).toBeGreaterThan(0)
-    }
-  })
+describe.each([...PRESETS, DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM])(
+  'the sample of $name',
+  ({ sample, read, types, sent }) => {
+    it('has a value in each of its places but the time, so that the signer can write there', () => {
+      const { amountIn: _, decimals: _decimals, time: _time, ...places } = read
+      for (const place of Object.values({ ...places, ...(sent?.order === undefined ? {} : { order: sent.order }) })) {
+        const values = [place].flat().map((pointer) => resolvePointer(sample, pointer))
+        expect(values.filter((value) => value !== undefined && value !== null).length, String(place)).toBeGreaterThan(0)
+      }
+    })
 
-  it('has a value wherever its types have a condition', () => {
-    for (const meaning of Object.values(types)) {
-      const pointers = typeof meaning === 'string' ? [] : pointersOf(meaning.where)
-      expect(pointers.filter((pointer) => resolvePointer(sample, pointer) === undefined)).toEqual([])
-    }
-  })
-})
+    it('has a value wherever its types have a condition', () => {
+      for (const meaning of Object.values(types)) {
+        const pointers = typeof meaning === 'string' ? [] : pointersOf(meaning.where)
+        expect(pointers.filter((pointer) => resolvePointer(sample, pointer) === undefined)).toEqual([])
+      }
+    })
+  },
+)
 
 describe('a delivery of a preset', () => {
   const charge = { id: 1, status: 'success', reference: 'ref_1', amount: 100, currency: 'NGN' }

@@ -98,6 +98,71 @@ export const ZOOM: Preset = {
   },
 }
 
+/**
+ * developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation; the npm library
+ * @hubspot/api-client. `eventId` need not be unique, and `attemptNumber` counts.
+ */
+export const HUBSPOT: Preset = {
+  name: 'hubspot',
+  signature: {
+    ...{ header: 'X-HubSpot-Signature-v3', timestampHeader: 'X-HubSpot-Request-Timestamp', encoding: 'base64' },
+    ...{ timestampIn: 'milliseconds', signedText: 'POST{url}{body}{timestamp}', checkedAs: 'hmac' },
+  },
+  list: { most: 1_000 },
+  read: {
+    idOf: [
+      ...['/eventId', '/subscriptionId', '/portalId', '/appId', '/occurredAt', '/subscriptionType', '/eventType'],
+      ...['/objectTypeId', '/objectId', '/propertyName', '/propertyValue', '/changeFlag', '/messageId'],
+      ...['/primaryObjectId', '/mergedObjectIds', '/newObjectId', '/associationType', '/fromObjectId', '/toObjectId'],
+      ...['/associationRemoved', '/isPrimaryAssociation'],
+    ],
+    // The document has the second name, its library and all that is reported the first.
+    type: ['/subscriptionType', '/eventType'],
+    object: ['/objectId', '/primaryObjectId', '/fromObjectId'],
+    time: '/occurredAt',
+  },
+  types: {},
+  redelivery: { hours: 24, source: 'developers.hubspot.com/docs/api/webhooks: 10 retries' },
+  permits: { ...NO_PAYMENTS, origin: ['/portalId'] },
+  sample: {
+    ...{ eventId: 567890123, subscriptionId: 234567, portalId: 12345678, appId: 987654, occurredAt: 1708986598741 },
+    ...{ subscriptionType: 'deal.propertyChange', attemptNumber: 0, objectId: 65059681032, changeSource: 'CRM_UI' },
+    ...{ propertyName: 'order_id', propertyValue: 'order_1', sourceId: 'userId:45678' },
+  },
+  sent: { succeeded: 'deal.propertyChange', failed: 'deal.deletion', order: '/propertyValue' },
+}
+
+/**
+ * developers.docusign.com/platform/webhooks/connect/validate; the messages are those of JSON SIM
+ * (developers.docusign.com/platform/webhooks/connect/json-sim-event-model). There is no event id, and `retryCount` counts.
+ */
+export const DOCUSIGN: Preset = {
+  name: 'docusign',
+  signature: { header: 'X-DocuSign-Signature-1', encoding: 'base64' },
+  read: {
+    idOf: [
+      ...['/generatedDateTime', '/event', '/configurationId', '/uri', '/data/accountId', '/data/userId'],
+      ...['/data/envelopeId', '/data/recipientId', '/data/templateId'],
+    ],
+    type: '/event',
+    object: ['/data/envelopeId', '/data/templateId'],
+    time: '/generatedDateTime',
+  },
+  types: {},
+  redelivery: { hours: 240, source: 'the npm library docusign-esign: 10 retries, each a day after the last one' },
+  permits: { ...NO_PAYMENTS, origin: ['/data/accountId'] },
+  sample: {
+    ...{ event: 'envelope-completed', apiVersion: 'v2.1', retryCount: 0, configurationId: 21752918 },
+    uri: '/restapi/v2.1/accounts/24dfce13-0000-4000-8000-000000000000/envelopes/a70a5ef2-0000-4000-8000-000000000000',
+    generatedDateTime: '2025-05-30T18:03:50.4233752Z',
+    data: {
+      ...{ accountId: '24dfce13-0000-4000-8000-000000000000', userId: '8c531060-0000-4000-8000-000000000000' },
+      ...{ envelopeId: 'a70a5ef2-0000-4000-8000-000000000000', envelopeSummary: { emailSubject: 'order_1' } },
+    },
+  },
+  sent: { succeeded: 'envelope-completed', failed: 'envelope-declined', order: '/data/envelopeSummary/emailSubject' },
+}
+
 export const SERVICE_PRESETS: readonly Preset[] = [
   /** developer.calendly.com/docs/webhooks/overview: there is no event id, so it is made from the body. */
   {

@@ -1,8 +1,10 @@
 import type { z } from 'zod'
-import { type At, jsonReader } from '../events/event-reader.ts'
+import { type At, jsonReader, type PrepareReader } from '../events/event-reader.ts'
 import { toId } from '../events/event-text.ts'
-import type { FoundEvent } from '../events/found-event.ts'
+import type { FoundEvent, TypeNames } from '../events/found-event.ts'
 import { idOfValues } from '../events/id-of-values.ts'
+import { readList } from '../events/item-list.ts'
+import { resolvePointer } from '../events/json-pointer.ts'
 import { isoUnits, minorUnits, minorUnitsOfText } from '../events/money.ts'
 import { PAYMENTS } from '../events/permits.ts'
 import type { MacSignature, Place, Places, Preset, StandardSignature } from '../presets/preset.ts'
@@ -41,9 +43,21 @@ export function presetScheme(
     signedHeaders: () => [...headerFamilies.flat(), ...shown],
     redelivery,
     permits,
-    prepareReader: jsonReader(types, (_, at, { signedId }) => ({ ...find(at), ...(signedId && { id: signedId }) })),
+    prepareReader:
+      preset.list === undefined
+        ? jsonReader(types, (_, at, { signedId }) => ({ ...find(at), ...(signedId && { id: signedId }) }))
+        : listReader(types, preset.list.most, find),
     ...code,
   })
+}
+
+function listReader(types: TypeNames, most: number, find: (at: At) => FoundEvent): PrepareReader {
+  return (settings) => (delivery) =>
+    readList(
+      delivery,
+      { ...settings, types },
+      { most, find: (item) => find((pointer) => resolvePointer(item, pointer)) },
+    )
 }
 
 function headersOf({ header, timestampHeader }: MacSignature): readonly string[] {

@@ -17,9 +17,11 @@ import { paypal } from './paypal/paypal.ts'
 import { presetScheme } from './preset-scheme.ts'
 import type { Scheme } from './scheme.ts'
 import { discord } from './services/discord.ts'
+import { docusign } from './services/docusign.ts'
 import { fusionauth } from './services/fusionauth.ts'
 import { github } from './services/github.ts'
 import { gitlab } from './services/gitlab.ts'
+import { hubspot } from './services/hubspot.ts'
 import { meta } from './services/meta.ts'
 import { sendgrid } from './services/sendgrid.ts'
 import { slack } from './services/slack.ts'
@@ -35,6 +37,7 @@ const ALL: readonly Scheme[] = [
   adyenPlatform,
   appStore,
   discord,
+  docusign,
   flutterwave,
   fusionauth,
   github,
@@ -42,6 +45,7 @@ const ALL: readonly Scheme[] = [
   gocardless,
   genericHmac,
   hook0,
+  hubspot,
   mercadopago,
   meta,
   mollie,

@@ -48,9 +48,13 @@ function toMacBytes(mac: string): Buffer {
 export function findSigner(
   secrets: readonly LiveSecret[],
   candidates: readonly Uint8Array[],
-  { now, macOf }: { readonly now: number; readonly macOf: (key: KeyObject) => string },
+  {
+    now,
+    macOf,
+    most = MAX_CANDIDATES,
+  }: { readonly now: number; readonly macOf: (key: KeyObject) => string; readonly most?: number },
 ): string | null {
-  const looked = candidates.length > MAX_CANDIDATES ? candidates.slice(0, MAX_CANDIDATES) : candidates
+  const looked = candidates.length > most ? candidates.slice(0, most) : candidates
   let signer: string | null = null
   for (const secret of secrets) {
     if (!isLive(secret, now)) continue

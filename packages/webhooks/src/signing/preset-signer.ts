@@ -2,9 +2,10 @@ import { toDecimal } from '@oncehook/kernel/currencies'
 import type { MacSignature, Place, Places, Preset, StandardSignature } from '../presets/preset.ts'
 import { hmac } from './generic/hmac.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
+import { writeJson } from './json-body.ts'
 import { toNumber, toUuid } from './made-ids.ts'
 import { type PaymentTypes, plainTypes } from './payment-event.ts'
-import { jsonSigner, type SchemeEvent } from './scheme-event.ts'
+import { jsonSigner, type SchemeEvent, toSchemeEvent } from './scheme-event.ts'
 import { type HeaderLine, type Signer, SigningError, type SigningRequest } from './signer.ts'
 
 /**
@@ -15,7 +16,16 @@ export function presetSigner(preset: Preset): Signer {
   const { signature } = preset
   const types = typesOf(preset)
   const signsUrl = signature.checkedAs !== 'standard-webhooks' && signature.signedText?.includes('{url}') === true
-  return jsonSigner(types, (event) => bodyOf(preset, types, event), {
+  const itemOf = (event: SchemeEvent): object => bodyOf(preset, types, event)
+  return jsonSigner(types, (event) => (preset.list === undefined ? itemOf(event) : [itemOf(event)]), {
+    ...(preset.list === undefined
+      ? {}
+      : {
+          batch: {
+            ...preset.list,
+            writeEvents: (events) => writeJson(events.map((event) => itemOf(toSchemeEvent(event, types)))),
+          },
+        }),
     sign: (request) => [...sign(signature, request), ...unsignedLines(preset, request)],
     settings: signsUrl ? ['publicUrl'] : [],
     paymentIdOf: ({ paymentId }) => paymentIdIn(preset, paymentId),
@@ -84,7 +94,8 @@ function bodyOf(
   const end = hasStatus ? event.type.lastIndexOf('.') : event.type.length
   const conditions = Object.entries(meaningOf(types[event.type]).where ?? {})
   const changes: readonly (readonly [Place | undefined, (shown: unknown) => unknown])[] = [
-    [read.id, (shown) => idLike(shown, event.id)],
+    // Of several values that are the id, the first is the provider's own, if it has one.
+    [read.id ?? read.idOf?.[0], (shown) => idLike(shown, event.id)],
     [read.type, () => event.type.slice(0, end)],
     [read.status, (shown) => (hasStatus ? event.type.slice(end + 1) : shown)],
     [read.object, (shown) => idLike(shown, event.paymentId)],

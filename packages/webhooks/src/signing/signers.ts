@@ -1,5 +1,5 @@
 import { PRESETS } from '../presets/presets.ts'
-import { META, SLACK, X, ZOOM } from '../presets/services.ts'
+import { DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM } from '../presets/services.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { hmac } from './generic/hmac.ts'
@@ -51,5 +51,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['twilio', twilio],
   ['wise', wise],
   ['woocommerce', woocommerce],
-  ...[...PRESETS, META, SLACK, X, ZOOM].map((preset) => [preset.name, presetSigner(preset)] as const),
+  ...[...PRESETS, DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM].map(
+    (preset) => [preset.name, presetSigner(preset)] as const,
+  ),
 ])

@@ -1,9 +1,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { invalidBody } from '@oncehook/kernel/error-codes'
 import { eventInvalid } from '../../errors.ts'
 import type { FoundEvent } from '../../events/found-event.ts'
-import { readItems } from '../../events/item-list.ts'
-import { isObject, readJson } from '../../events/json-object.ts'
+import { readList } from '../../events/item-list.ts'
+import { isObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
 import { findByPublicKey } from '../../signatures/public-key.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -35,13 +34,7 @@ export const sendgrid = defineScheme(
     permits: NO_PAYMENTS,
     prepareReader(settings) {
       const rules = { ...settings, types: {} }
-      return (delivery) => {
-        const items = readJson(delivery.rawBody)
-        if (!Array.isArray(items))
-          throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
-        const pointerOf = (index: number): string => `/${index}`
-        return readItems<unknown>({ items, most: MOST_EVENTS, delivery, pointerOf }, rules, findInItem)
-      }
+      return (delivery) => readList(delivery, rules, { most: MOST_EVENTS, find: findInItem })
     },
   },
 )
