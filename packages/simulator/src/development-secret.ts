@@ -23,6 +23,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ]),
   ['stripe', () => same(`whsec_${randomBytes(24).toString('hex')}`)],
   ['app-store', makeAppStoreSecret],
+  ['braintree', () => same(`${randomBytes(8).toString('hex')}:${randomBytes(16).toString('hex')}`)],
   ['discord', makeDiscordSecret],
   ['sendgrid', makeSendgridSecret],
   ['paypal', makePaypalSecret],

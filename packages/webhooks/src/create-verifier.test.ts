@@ -69,6 +69,7 @@ describe('the options', () => {
     'adyen-platform': [],
     'app-store': ['certificates', 'sandbox'],
     authorizenet: [],
+    braintree: [],
     calendly: [],
     cashfree: [],
     checkout: [],

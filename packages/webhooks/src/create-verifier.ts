@@ -92,6 +92,7 @@ export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}
     },
     answerCheck(url) {
       const json = provider.answerCheck?.(queryOf(url), now()) ?? null
+      if (typeof json === 'string') return { outcome: 'handshake', status: 200, body: json, contentType: 'text/plain' }
       return json === null ? null : toHandshake({ json })
     },
   }

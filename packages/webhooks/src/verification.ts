@@ -31,8 +31,10 @@ export interface Handshake {
   readonly outcome: 'handshake'
   /** 204 if there is no body. */
   readonly status: 200 | 204
-  /** The JSON that the provider expects. Absent with 204. */
+  /** The JSON that the provider expects, or the text. Absent with 204. */
   readonly body?: string
+  /** Default: `application/json`. */
+  readonly contentType?: 'text/plain'
 }
 
 /** The delivery is not authentic. The reason is for the log: do not send it. */

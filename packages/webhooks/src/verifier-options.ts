@@ -119,6 +119,7 @@ type PlainScheme =
   | 'adyen'
   | 'adyen-platform'
   | 'authorizenet'
+  | 'braintree'
   | 'calendly'
   | 'cashfree'
   | 'checkout'

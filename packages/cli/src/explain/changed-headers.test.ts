@@ -13,7 +13,7 @@ import {
 } from '../testing/explained-delivery.ts'
 
 describe('explain, of an address, a query or headers', () => {
-  it.each(['square', 'twilio'])('finds how the address differs that %s signed', async (scheme) => {
+  it.each(['hubspot', 'square', 'twilio'])('finds how the address differs that %s signed', async (scheme) => {
     const one = await deliver(scheme)
     for (const [publicUrl, message] of [
       ['http://pay.example.com/api/webhooks/shop', 'http or https'],
@@ -30,13 +30,19 @@ describe('explain, of an address, a query or headers', () => {
     }
   })
 
-  it.each(['square', 'twilio'])('finds the address of %s that a proxy or the option names', async (scheme) => {
-    const one = await deliver(scheme)
-    const settings = { ...one.settings, publicUrl: 'http://gateway.internal:8080/api/webhooks/shop' }
-    const proxied = { ...one.delivery, rawHeaders: [...one.delivery.rawHeaders, 'X-Forwarded-Host', 'pay.example.com'] }
-    expect(await expectProved({ ...one, settings, delivery: proxied }, 'url')).toContain('different host')
-    expect(await expectProved({ ...one, settings }, 'url', { url: URL })).toContain(URL)
-  })
+  it.each(['hubspot', 'square', 'twilio'])(
+    'finds the address of %s that a proxy or the option names',
+    async (scheme) => {
+      const one = await deliver(scheme)
+      const settings = { ...one.settings, publicUrl: 'http://gateway.internal:8080/api/webhooks/shop' }
+      const proxied = {
+        ...one.delivery,
+        rawHeaders: [...one.delivery.rawHeaders, 'X-Forwarded-Host', 'pay.example.com'],
+      }
+      expect(await expectProved({ ...one, settings, delivery: proxied }, 'url')).toContain('different host')
+      expect(await expectProved({ ...one, settings }, 'url', { url: URL })).toContain(URL)
+    },
+  )
 
   it('finds a query that was added in transit', async () => {
     const one = await deliver('twilio')
@@ -44,7 +50,7 @@ describe('explain, of an address, a query or headers', () => {
     expect(message).toContain('without the query')
   })
 
-  it.each(signing.filter((scheme) => !['adyen', 'app-store', 'sns'].includes(scheme)))(
+  it.each(signing.filter((scheme) => !['adyen', 'app-store', 'braintree', 'sns'].includes(scheme)))(
     'finds missing and repeated headers of %s',
     async (scheme) => {
       const one = await deliver(scheme)

@@ -112,4 +112,6 @@ export const all = [...SCHEMES.keys()]
 /** The schemes that sign the delivery. */
 export const signing = all.filter((scheme) => !['mollie-classic', 'flutterwave', 'mercadopago'].includes(scheme))
 /** The schemes that sign the whole body, byte for byte. */
-export const overBytes = signing.filter((scheme) => !['adyen', 'app-store', 'sns', 'twilio'].includes(scheme))
+export const overBytes = signing.filter(
+  (scheme) => !['adyen', 'app-store', 'braintree', 'sns', 'twilio'].includes(scheme),
+)

@@ -21,6 +21,10 @@ const gateway = stack.use(
       zoom: { scheme: 'zoom', secrets },
       x: { scheme: 'x', secrets },
       discord,
+      braintree: {
+        scheme: 'braintree',
+        secrets: [{ id: '1', value: 'integration_public_key:integration_private_key' }],
+      },
     },
     clock: { now: () => seconds * 1_000 },
   }),
@@ -102,6 +106,14 @@ describe('a handshake', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
+  })
+
+  it('of Braintree by GET is answered with text', async () => {
+    const query = 'bt_challenge=20f9f8ed05f77439fe955c977e4c8a53'
+    const response = await fetch(`${gateway.url}/api/webhooks/braintree?${query}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    // By the library of Braintree.
+    expect(await response.text()).toBe('integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4')
   })
 
   it('of X by GET is in Allow where X delivers, and nowhere else', async () => {

@@ -66,7 +66,7 @@ describe('an amount', () => {
   it('is required of the schemes that always name one', () => {
     const demanded = [...SCHEMES.values()].filter(({ permits }) => permits.requireAmount).map(({ name }) => name)
     expect(demanded).toEqual(
-      'adyen cashfree checkout coinbase-commerce creem dodo flutterwave lemonsqueezy mercadopago modern-treasury mollie mollie-classic paddle paypal paystack polar razorpay revenuecat shopify square stripe woocommerce'.split(
+      'adyen braintree cashfree checkout coinbase-commerce creem dodo flutterwave lemonsqueezy mercadopago modern-treasury mollie mollie-classic paddle paypal paystack polar razorpay revenuecat shopify square stripe woocommerce'.split(
         ' ',
       ),
     )

@@ -46,6 +46,7 @@ describe('paypal', () => {
 // A notification of the App Store is long, and each check reads its certificates: every 37th bit is tried.
 describe.each([
   ['app-store', 37],
+  ['braintree', 1],
   ['sns', 1],
 ])('%s', (scheme, step) => {
   const { provider, delivery, now } = firstOf(scheme)
@@ -123,7 +124,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
 })
 
 /** What these are checked with, whatever part of it is signed. */
-describe.each(['adyen', 'app-store', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal', 'sns'])(
+describe.each(['adyen', 'app-store', 'braintree', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal', 'sns'])(
   'garbage sent to %s',
   (scheme) => {
     const { provider, delivery, now } = firstOf(scheme)

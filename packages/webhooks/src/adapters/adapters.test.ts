@@ -154,6 +154,15 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
+  it('answers the GET by which Braintree checks the endpoint with text', async () => {
+    const secrets = 'integration_public_key:integration_private_key'
+    const braintree = createVerifier({ scheme: 'braintree', secrets }, { now })
+    await using server = await serve(await mount(braintree, vi.fn()))
+    const answer = await fetch(`${server.url}/webhooks?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/plain/)])
+    expect(await answer.text()).toBe('integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4')
+  })
+
   it('answers 503 while the provider cannot be reached', async () => {
     const api = { baseUrl: 'http://127.0.0.1:9', token: 'a_token_of_the_api' }
     const offline = () => Promise.reject(new Error('offline'))

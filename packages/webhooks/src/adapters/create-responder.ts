@@ -128,8 +128,10 @@ function answerOther(check: Handshake | null): WebhookAnswer {
   return { status, headers: { ...headers, allow: 'POST' }, body }
 }
 
-function answerHandshake({ status, body }: Handshake): WebhookAnswer {
-  return body === undefined ? { status, headers: {}, body: null } : answerJson(status, body)
+function answerHandshake({ status, body, contentType }: Handshake): WebhookAnswer {
+  if (body === undefined) return { status, headers: {}, body: null }
+  const answer = answerJson(status, body)
+  return contentType === undefined ? answer : { ...answer, headers: { ...answer.headers, 'content-type': contentType } }
 }
 
 function answerJson(status: number, body: string): WebhookAnswer {

@@ -51,7 +51,7 @@ export type AnswerHandshake = (delivery: VerifiedDelivery) => HandshakeAnswer | 
 /** An answer to a handshake: JSON, or nothing with 204. */
 export type HandshakeAnswer = { readonly json: unknown } | { readonly empty: true }
 
-/** Answers a GET by which a provider checks an endpoint, from its query at `now` (milliseconds); null refuses it. */
+/** Answers a GET by which a provider checks an endpoint, from its query at `now` (milliseconds), with text or JSON; null refuses it. */
 export type AnswerCheck = (query: string, now: number) => unknown
 
 /**

@@ -2,6 +2,7 @@ import { PRESETS } from '../presets/presets.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { appStore } from './app-store/app-store.ts'
+import { braintree } from './braintree/braintree.ts'
 import { genericHmac } from './generic/hmac.ts'
 import { hook0 } from './generic/hook0.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
@@ -36,6 +37,7 @@ const ALL: readonly Scheme[] = [
   adyen,
   adyenPlatform,
   appStore,
+  braintree,
   discord,
   docusign,
   flutterwave,

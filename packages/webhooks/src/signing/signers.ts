@@ -2,6 +2,7 @@ import { PRESETS } from '../presets/presets.ts'
 import { DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM } from '../presets/services.ts'
 import { adyen } from './adyen/adyen.ts'
 import { adyenPlatform } from './adyen/adyen-platform.ts'
+import { braintree } from './braintree/braintree.ts'
 import { hmac } from './generic/hmac.ts'
 import { hook0 } from './generic/hook0.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
@@ -34,6 +35,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['adyen', adyen],
   ['adyen-platform', adyenPlatform],
   ['app-store', appStore],
+  ['braintree', braintree],
   ['discord', discord],
   ['flutterwave', flutterwave],
   ['fusionauth', fusionauth],
