@@ -1,4 +1,4 @@
-import { createSecretKey, verify, X509Certificate } from 'node:crypto'
+import { createSecretKey, X509Certificate } from 'node:crypto'
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { z } from 'zod'
 import { eventReader } from '../../events/event-reader.ts'
@@ -8,6 +8,7 @@ import { NO_PAYMENTS } from '../../events/permits.ts'
 import { readUnproved } from '../../events/unproved-object.ts'
 import type { Refusal } from '../../refusal.ts'
 import { isIssuedBy, isValidAt } from '../../signatures/certificate-finder.ts'
+import { isJwsSignedBy, type Jws, readJws, readJwsPart } from '../../signatures/jws.ts'
 import { certificateProblems, leavesOf, pinnedCertificates } from '../../signatures/pinned-certificates.ts'
 import { isLive } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
@@ -75,43 +76,23 @@ export const appStore = defineScheme(
 
 const BUNDLE_ID = /^[A-Za-z0-9.-]{1,255}$/
 
-interface Sent {
+interface Sent extends Jws {
   /** The leaf and its issuer; the root of the message is not looked at. */
   readonly chain: readonly [X509Certificate, X509Certificate]
-  readonly payload: JsonObject
-  readonly signedText: Buffer
-  readonly signature: Buffer
 }
 
 // A notification takes 10 to 20 KiB.
 const MOST_BYTES = 196_608
-const SIGNATURE_BYTES = 64
 
 function readSent(rawBody: Buffer): Sent | Refusal {
   if (rawBody.length > MOST_BYTES) return 'body_too_large'
   const signedPayload = readUnproved(rawBody)?.signedPayload
   if (typeof signedPayload !== 'string') return 'header_missing'
-  const [header = '', payload = '', signed = '', ...more] = signedPayload.split('.')
-  const fields = readPart(header)
-  const content = readPart(payload)
-  const signature = decodeUrl(signed)
-  if (more.length > 0 || fields === null || content === null || signature?.length !== SIGNATURE_BYTES)
-    return 'header_malformed'
-  if (fields.alg !== 'ES256' || fields.crit !== undefined) return 'header_malformed'
-  const chain = readChain(fields.x5c)
+  const jws = readJws(signedPayload)
+  if (jws === null) return 'header_malformed'
+  const chain = readChain(jws.header.x5c)
   if (chain === null) return 'header_malformed'
-  return { chain, payload: content, signedText: Buffer.from(`${header}.${payload}`), signature }
-}
-
-/** The bytes of base64url without padding, or null for anything else. */
-function decodeUrl(text: string): Buffer | null {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : null
-}
-
-function readPart(text: string): JsonObject | null {
-  const bytes = decodeUrl(text)
-  return bytes === null ? null : readUnproved(bytes)
+  return { ...jws, chain }
 }
 
 function readChain(x5c: unknown): Sent['chain'] | null {
@@ -141,7 +122,8 @@ const ISSUES_FOR_APPLE = '1.2.840.113635.100.6.2.1'
 // As Apple's library allows.
 const SKEW_MS = 60_000
 
-function isSigned({ chain, payload, signedText, signature }: Sent, roots: readonly X509Certificate[], now: number) {
+function isSigned(sent: Sent, roots: readonly X509Certificate[], now: number) {
+  const { chain, payload } = sent
   const [leaf, issuer] = chain
   const root = roots.find((one) => isIssuedBy(issuer, one))
   if (root === undefined || !isIssuedBy(leaf, issuer)) return false
@@ -150,9 +132,7 @@ function isSigned({ chain, payload, signedText, signature }: Sent, roots: readon
   const { signedDate } = payload
   const signedAt = typeof signedDate === 'number' ? signedDate : now
   if (![leaf, issuer, root].every((one) => isNearlyValidAt(one, signedAt))) return false
-  const { publicKey } = leaf
-  if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return false
-  return verify('sha256', signedText, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
+  return isJwsSignedBy(sent, leaf.publicKey)
 }
 
 function isNearlyValidAt(certificate: X509Certificate, at: number): boolean {
@@ -162,7 +142,7 @@ function isNearlyValidAt(certificate: X509Certificate, at: number): boolean {
 /** The payload of an authentic notification. */
 function payloadOf(rawBody: Buffer): JsonObject {
   const signedPayload = readUnproved(rawBody)?.signedPayload
-  const payload = typeof signedPayload === 'string' ? readPart(signedPayload.split('.')[1] ?? '') : null
+  const payload = typeof signedPayload === 'string' ? readJwsPart(signedPayload.split('.')[1] ?? '') : null
   if (payload === null) throw invalidBody({ reason: 'not a notification' }, { message: 'The body is no notification' })
   return payload
 }
@@ -180,5 +160,5 @@ function decodeAll(payload: JsonObject): JsonObject {
 
 function decodeInner(value: unknown): unknown {
   const [, payload = ''] = typeof value === 'string' ? value.split('.') : []
-  return readPart(payload) ?? value
+  return readJwsPart(payload) ?? value
 }
