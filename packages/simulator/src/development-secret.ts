@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, randomInt } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { SigningSettings } from '@oncehook/webhooks/signing/signer'
 import { makeAppleChain } from './apple-chain.ts'
 
@@ -27,6 +27,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['discord', makeDiscordSecret],
   ['sendgrid', makeSendgridSecret],
   ['paypal', makePaypalSecret],
+  ['plaid', makePlaidSecret],
   ['sns', makeSnsSecret],
   ['wise', makeWiseSecret],
   ['mollie-classic', () => ({ signWith: '', value: null })],
@@ -107,6 +108,18 @@ function makeAppStoreSecret(now: number): DevelopmentSecret {
     value: bundleId,
     gatewaySettings: { certificates: certificates.slice(-1) },
     signerSettings: { bundleId },
+  }
+}
+
+function makePlaidSecret(): DevelopmentSecret {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  const keyId = randomUUID()
+  const key = { ...publicKey.export({ format: 'jwk' }), kid: keyId, alg: 'ES256', use: 'sig', expired_at: null }
+  return {
+    signWith: toPem(privateKey),
+    value: `${randomBytes(12).toString('hex')}:${randomBytes(15).toString('hex')}`,
+    gatewaySettings: { keys: [key] },
+    signerSettings: { keyId },
   }
 }
 

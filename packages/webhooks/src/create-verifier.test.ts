@@ -99,6 +99,7 @@ describe('the options', () => {
     paddle: [],
     paypal: ['certificates', 'fetch', 'sandbox'],
     paystack: [],
+    plaid: ['keys', 'sandbox'],
     polar: [],
     razorpay: [],
     resend: [],

@@ -49,7 +49,7 @@ export interface ReceivedDelivery {
   /** The URL or the path of the request. Some schemes sign its query. Default: no query. */
   readonly url?: string
   /**
-   * The address of the sender, for PayPal and SNS: an address that has caused three useless requests for certificates waits for 30 s.
+   * The address of the sender, for PayPal, Plaid and SNS: an address that has caused three useless requests for certificates or keys waits for 30 s.
    * Behind a proxy, pass the address of the client, not that of the proxy. Default: no address waits.
    */
   readonly from?: string

@@ -34,7 +34,7 @@ export { alternativesSchema, pointerSchema } from './settings/conditions-schema.
 export { providersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
-export { CERTIFICATE_ASKED_IN_VAIN } from './signatures/certificate-finder.ts'
+export { KEY_ASKED_IN_VAIN } from './signatures/certificate-finder.ts'
 export type { ProviderSource } from './signatures/read-secrets.ts'
 export type { LiveSecret } from './signatures/signature.ts'
 export { signWithToken } from './signatures/static-token.ts'

@@ -100,6 +100,18 @@ interface Paypal extends WithSecrets {
   readonly sandbox?: boolean
 }
 
+/** The secret is the client id, a colon and the secret of the account. */
+interface Plaid extends WithSecrets {
+  /** The only trusted keys, as Plaid answers them (JWK). Default: those of Plaid, fetched. */
+  readonly keys?: readonly (Readonly<Record<string, unknown>> & {
+    readonly kid: string
+    readonly x: string
+    readonly y: string
+  })[]
+  /** The keys are those of the sandbox. Default: false. */
+  readonly sandbox?: boolean
+}
+
 /** The secret is the ARN of the topic. */
 interface Sns extends WithSecrets {
   /** The only trusted certificates (PEM). Default: those of SNS, fetched. */
@@ -166,6 +178,7 @@ export interface SchemeOptions extends Readonly<Record<PlainScheme, WithSecrets>
   readonly meta: WithSecrets & { readonly verifyToken?: string }
   readonly 'mollie-classic': WithoutSecrets & Pick<WithFetch, 'fetch'>
   readonly paypal: Paypal
+  readonly plaid: Plaid
   readonly sns: Sns
   readonly square: WithPublicUrl
   /** `shape: 'standard'` reads the body as the specification defines it, instead of `{id, type, data: {object: {id}}}`. */

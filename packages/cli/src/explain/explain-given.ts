@@ -43,7 +43,8 @@ export async function explainGiven(
   const { name: provider, settings } = given.asked
   if (SCHEMES.get(settings.scheme)?.fetchesKeys?.(settings) === true) {
     // Each attempt would fetch it again.
-    throw new CommandFailure('Put the certificate into the setting certificates: explain needs it many times')
+    const what = settings.scheme === 'plaid' ? 'key into the setting keys' : 'certificate into the setting certificates'
+    throw new CommandFailure(`Put the ${what}: explain needs it many times`)
   }
   const explanation = await explainDelivery(given, options.url)
   const effects =

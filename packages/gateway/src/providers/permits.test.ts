@@ -51,7 +51,7 @@ describe('the effects of a provider', () => {
 
   it('are both by default if the scheme has payments, otherwise none', () => {
     const none =
-      'adyen-platform app-store calendly clerk discord docusign fusionauth github gitlab hubspot meta resend sendgrid slack sns wise workos x zoom'.split(
+      'adyen-platform app-store calendly clerk discord docusign fusionauth github gitlab hubspot meta plaid resend sendgrid slack sns wise workos x zoom'.split(
         ' ',
       )
     const said = ['hmac', 'hook0', 'standard-webhooks']

@@ -61,6 +61,7 @@ const NO_PAYMENTS = new Set([
     'gitlab',
     'hubspot',
     'meta',
+    'plaid',
     'sendgrid',
     'slack',
     'wise',

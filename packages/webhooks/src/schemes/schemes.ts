@@ -15,6 +15,7 @@ import { shopify } from './payments/shopify.ts'
 import { stripe } from './payments/stripe.ts'
 import { woocommerce } from './payments/woocommerce.ts'
 import { paypal } from './paypal/paypal.ts'
+import { plaid } from './plaid/plaid.ts'
 import { presetScheme } from './preset-scheme.ts'
 import type { Scheme } from './scheme.ts'
 import { discord } from './services/discord.ts'
@@ -53,6 +54,7 @@ const ALL: readonly Scheme[] = [
   mollie,
   mollieClassic,
   paypal,
+  plaid,
   sendgrid,
   shopify,
   slack,

@@ -27,8 +27,8 @@ interface FoundKey {
  */
 export type FindKey = (url: string, lookup: KeyLookup) => Promise<FoundKey | null>
 
-/** Why a certificate is not fetched for an address whose earlier requests were useless. */
-export const CERTIFICATE_ASKED_IN_VAIN = 'certificate_asked_in_vain'
+/** Why a certificate or a key is not fetched for an address whose earlier requests were useless. */
+export const KEY_ASKED_IN_VAIN = 'key_asked_in_vain'
 
 /** Whose certificates are fetched. */
 export interface CertificateSource {
@@ -77,7 +77,7 @@ export function createCertificateFinder(source: CertificateSource, elapsedMs: ()
     const under = fetching.get(url)
     if (under !== undefined) return under
     const asker = { host: source.hostOf(url, lookup) ?? '', from: lookup.from }
-    if (!proved.has(url) && vain.isTooMany(asker)) return refuse(CERTIFICATE_ASKED_IN_VAIN)
+    if (!proved.has(url) && vain.isTooMany(asker)) return refuse(KEY_ASKED_IN_VAIN)
     if (fetching.size >= (proved.has(url) ? MAX_FETCHING_PROVED : MAX_FETCHING)) return refuse('certificates_busy')
     const started = fetchChain(url, lookup).finally(() => fetching.delete(url))
     started.then(
@@ -143,8 +143,11 @@ interface Asker {
   readonly from: string | undefined
 }
 
-/** Counts the fetches that led to no certificate, by host and sender. */
-function createVainQuestions(elapsedMs: () => number): { isTooMany(asker: Asker): boolean; count(asker: Asker): void } {
+/** Counts the questions that led to nothing, by host and sender. */
+export function createVainQuestions(elapsedMs: () => number): {
+  isTooMany(asker: Asker): boolean
+  count(asker: Asker): void
+} {
   const counts = new Map<string, { vain: number; readonly until: number }>()
   const find = ({ host, from }: Asker) => {
     const key = `${host}\n${from}`

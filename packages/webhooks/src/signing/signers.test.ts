@@ -130,6 +130,8 @@ describe('every signer', () => {
     ['adyen', { body: Buffer.from('{"notificationItems":[]}') }, 'hexadecimal'],
     ['adyen', { secret: '00ff' }, 'notificationItems'],
     ['mercadopago', {}, 'data.id'],
+    ['braintree', {}, 'public key, a colon'],
+    ['plaid', {}, 'keyId'],
     ['hook0', { settings: { version: 'v2' } }, 'version'],
     ['standard-webhooks', { secret: 'whsk_AAAA' }, '64 bytes'],
   ])('says what is missing for %s, and never what was given: %j', (scheme, request, message) => {

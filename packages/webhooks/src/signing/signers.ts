@@ -21,6 +21,7 @@ import { discord } from './services/discord.ts'
 import { fusionauth } from './services/fusionauth.ts'
 import { github } from './services/github.ts'
 import { gitlab } from './services/gitlab.ts'
+import { plaid } from './services/plaid.ts'
 import { sendgrid } from './services/sendgrid.ts'
 import { sns } from './services/sns.ts'
 import { twilio } from './services/twilio.ts'
@@ -47,6 +48,7 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['mollie', mollie],
   ['mollie-classic', mollieClassic],
   ['paypal', paypal],
+  ['plaid', plaid],
   ['sendgrid', sendgrid],
   ['shopify', shopify],
   ['sns', sns],

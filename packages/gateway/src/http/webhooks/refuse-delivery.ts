@@ -1,7 +1,7 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
-import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
+import { KEY_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
@@ -90,5 +90,5 @@ function logRefused({ logger, metrics, summary }: RefuseDeps, call: WebhookCall,
 const ASKED_IN_VAIN = 'asked_in_vain'
 
 function isAskedInVain(error: AppError): boolean {
-  return notChecked.is(error) && error.details.reason === CERTIFICATE_ASKED_IN_VAIN
+  return notChecked.is(error) && error.details.reason === KEY_ASKED_IN_VAIN
 }

@@ -219,6 +219,7 @@ describe('a test event of every scheme', () => {
       'mercadopago',
       'mollie-classic',
       'paypal',
+      'plaid',
       'sendgrid',
       'sns',
       'wise',

@@ -29,6 +29,7 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
       'paypal-auth-algo',
     ],
   ],
+  plaid: [['plaid-verification']],
   sendgrid: [['x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp']],
   shopify: [['x-shopify-hmac-sha256'], ['shopify-hmac-sha256']],
   stripe: [['stripe-signature']],
