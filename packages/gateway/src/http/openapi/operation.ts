@@ -19,6 +19,8 @@ export interface Answer {
   /** The schema of the JSON body; absent if there is no body. */
   readonly schema?: JsonObject
   readonly example?: unknown
+  /** The schema of the body if it is text instead of JSON. */
+  readonly text?: JsonObject
   /** The operations that a client can call next with values from this answer. */
   readonly links?: JsonObject
 }

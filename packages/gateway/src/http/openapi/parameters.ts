@@ -56,6 +56,13 @@ export const PARAMETERS = {
     schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' },
     examples: { challenge: { value: '1158201444' } },
   },
+  BtChallenge: {
+    in: 'query',
+    name: 'bt_challenge',
+    description: 'The challenge that Braintree wants signed; exactly one',
+    schema: { type: 'string', pattern: '^[a-f0-9]{20,32}$' },
+    examples: { challenge: { value: '20f9f8ed05f77439fe955c977e4c8a53' } },
+  },
   OrderId: {
     in: 'path',
     name: 'id',

@@ -81,12 +81,19 @@ export function responsesOf(placed: PlacedOperation): StatusResponse[] {
 }
 
 function toResponse(placed: PlacedOperation, answer: Answer): JsonObject {
-  const { description, headers = [], schema, example, links } = answer
+  const { description, headers = [], schema, example, text, links } = answer
   const withBody = schema !== undefined && placed.method !== 'HEAD'
   return {
     description,
     headers: headerReferences([...headersOfAll(placed), ...headers]),
-    ...(withBody ? { content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } } } : {}),
+    ...(withBody
+      ? {
+          content: {
+            'application/json': { schema, ...(example === undefined ? {} : { example }) },
+            ...(text === undefined ? {} : { 'text/plain': { schema: text } }),
+          },
+        }
+      : {}),
     ...(links === undefined ? {} : { links }),
   }
 }

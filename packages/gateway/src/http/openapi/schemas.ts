@@ -82,6 +82,11 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
       { type: 'integer', minimum: 1 },
     ],
   },
+  CheckText: {
+    type: 'string',
+    description: 'The public key, and the HMAC of the challenge',
+    pattern: '^[A-Za-z0-9_-]{1,64}\\|[0-9a-f]{40}$',
+  },
   Health: {
     type: 'object',
     required: ['status'],

@@ -52,14 +52,16 @@ export const CHECK_ENDPOINT: Operation = {
   description:
     'X sends a token from time to time, and expects its HMAC with the consumer secret (its challenge-response check). ' +
     'Meta sends the `verifyToken` of the settings when the URL is entered, and expects its challenge, a number. ' +
-    'Only providers with the schemes `x` and `meta` support it. Others, wrong tokens, and tokens that could be a body, get 405.',
-  parameters: ['Provider', 'CrcToken', 'HubMode', 'HubVerifyToken', 'HubChallenge'],
+    'Braintree sends a challenge when the URL is saved, and expects its HMAC with the private key, as text. ' +
+    'Only providers with the schemes `braintree`, `meta` and `x` support it. Others, wrong tokens, and tokens that could be a body, get 405.',
+  parameters: ['Provider', 'CrcToken', 'HubMode', 'HubVerifyToken', 'HubChallenge', 'BtChallenge'],
   answers: {
     200: {
-      description: 'The signed token for X, or the challenge for Meta',
+      description: 'The signed token for X, the challenge for Meta, or, as text, the signed challenge for Braintree',
       headers: ['CacheControl'],
       schema: schemaReference('CheckAnswer'),
       example: { response_token: 'sha256=8URkJr3tz8LZScGcvYGtW9GOzeALNgpiuarDraEVNKg=' },
+      text: schemaReference('CheckText'),
     },
   },
   refusals: [notFound, methodNotAllowed, payloadTooLarge],
