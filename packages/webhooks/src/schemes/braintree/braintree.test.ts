@@ -78,6 +78,18 @@ describe('a notification of Braintree', () => {
   })
 })
 
+describe('a signature of Braintree', () => {
+  it('counts wherever it stands among those of the other keys of the account', async () => {
+    const payload = 'PG5vdGlmaWNhdGlvbi8+\n'
+    // By the library of Braintree.
+    const own = 'integration_public_key|10bf71f9a7343c54ee69013cabea1aad72f18f73'
+    const others = Array.from({ length: 60 }, (_, at) => `other_${at}|${'0'.repeat(40)}`)
+    const form = new URLSearchParams({ bt_signature: [...others, own].join('&'), bt_payload: payload })
+    const verifier = createVerifier({ scheme: 'braintree', secrets: SECRET })
+    expect(await verifier.verify({ rawBody: String(form), headers: {} })).toMatchObject({ outcome: 'verified' })
+  })
+})
+
 describe('the check of the URL', () => {
   const CHALLENGE = '20f9f8ed05f77439fe955c977e4c8a53'
   /** By the library of Braintree. */

@@ -76,7 +76,8 @@ interface Sent {
 }
 
 const MOST_FIELDS = 20
-const MOST_SIGNATURES = 20
+// Each key of the account signs, and every user can have keys.
+const MOST_SIGNATURES = 1_000
 const PAYLOAD = /^[A-Za-z0-9+/=\n]+$/
 // As in Braintree's library.
 const CHALLENGE = /^[a-f0-9]{20,32}$/

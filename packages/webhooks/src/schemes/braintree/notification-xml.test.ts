@@ -16,6 +16,12 @@ describe('the XML of a notification', () => {
       '<a type="boolean">true</a><b type="boolean">false</b><c type="integer">-12</c>',
       { a: true, b: false, c: -12 },
     ],
+    ['booleans and integers that are none as text', '<a type="boolean">1</a><b type="integer"></b>', { a: '1', b: '' }],
+    [
+      'attributes in single quotes, as in one notification of the library of Braintree',
+      `<a type='dateTime'>x</a><b type='array'><c>1</c></b><d nil='true'/>`,
+      { a: 'x', b: ['1'], d: null },
+    ],
     ['long integers as text', '<a type="integer">12345678901234567890</a>', { a: '12345678901234567890' }],
     ['elements in elements', '<subject><check  type="x" >1</check ></subject>', { subject: { check: '1' } }],
     [
@@ -48,7 +54,7 @@ describe('the XML of a notification', () => {
     ['no end', '<a>1'],
     ['an attribute without quotes', '<a type=array></a>'],
     ['an attribute with an end in it', '<a type="</a>"></a>'],
-    ['a boolean that is none', '<a type="boolean">yes</a>'],
+    ['an attribute with two kinds of quotes', `<a type="array'></a>`],
     ['a nil with text', '<a nil="true">1</a>'],
     ['more levels than anything needs', '<a>'.repeat(65) + '</a>'.repeat(65)],
   ])('with %s is not read', (_, content) => {
@@ -76,6 +82,8 @@ describe('the XML of a notification', () => {
       `<a ${'b="c" '.repeat(long / 6)}`,
       '<a>'.repeat(long / 3),
       '&'.repeat(long),
+      `<notification>${'<a/>'.repeat(long)}`,
+      `<notification><b>${'<a/>'.repeat(long)}</b>`,
     ]) {
       const start = performance.now()
       expect(readNotification(xml)).toBeNull()

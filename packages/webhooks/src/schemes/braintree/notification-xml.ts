@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 
-const TOKEN = /<\/([\w.:-]+)\s*>|<([\w.:-]+)((?:\s+[\w.:-]+="[^"<]*")*)\s*(\/?)>|([^<]+)/y
+const TOKEN = /<\/([\w.:-]+)\s*>|<([\w.:-]+)((?:\s+[\w.:-]+=(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|([^<]+)/y
+const ATTRIBUTE = /([\w.:-]+)=("[^"]*"|'[^']*')/g
 const DECLARATION = /^\s*<\?xml [^<>?]*\?>/
 const ENTITY = /&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));/g
 const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
@@ -54,8 +55,10 @@ function take([, ended, begun, attributes = '', isEmpty, text]: RegExpExecArray,
 }
 
 function begin(name: string, attributes: string): Element {
-  const [, type] = /\stype="([^"]*)"/.exec(attributes) ?? []
-  return { name, type, isNil: /\snil="true"/.test(attributes), children: [], text: '' }
+  const named = new Map(
+    [...attributes.matchAll(ATTRIBUTE)].map(([, key = '', quoted = '']) => [key, quoted.slice(1, -1)]),
+  )
+  return { name, type: named.get('type'), isNil: named.get('nil') === 'true', children: [], text: '' }
 }
 
 function end(name: string | undefined, open: Element[]): boolean {
@@ -77,13 +80,17 @@ function contentOf({ type, isNil, children, text }: Element): unknown {
 }
 
 function scalarOf(type: string | undefined, text: string): unknown {
-  if (type === 'boolean') return /^(?:true|false)$/.test(text) ? text === 'true' : undefined
+  if (type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
   return type === 'integer' && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }
 
 function objectOf(children: Element['children']): JsonObject {
   const named = new Map<string, unknown[]>()
-  for (const [name, value] of children) named.set(name, [...(named.get(name) ?? []), value])
+  for (const [name, value] of children) {
+    const values = named.get(name)
+    if (values === undefined) named.set(name, [value])
+    else values.push(value)
+  }
   return Object.fromEntries([...named].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
 }
 
