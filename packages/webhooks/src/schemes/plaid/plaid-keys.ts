@@ -54,25 +54,22 @@ export function createPlaidKeyFinder(elapsedMs: () => number = monotonicMs): Fin
     return found
   }
 
-  function begin(id: string, lookup: Lookup): Promise<PlaidKey | null> {
-    const started = ask(id, lookup).finally(() => fetching.delete(id))
-    started.then(
-      (found) => found === null && vain.count(lookup),
-      () => vain.count(lookup),
-    )
-    fetching.set(id, started)
-    return started
-  }
-
   return (id, lookup) => {
     const known = kept.get(id)
     if (known !== undefined && known.until > elapsedMs()) return Promise.resolve(known.found)
     const under = fetching.get(id)
     if (under !== undefined) return under
-    // A key that Plaid has named before is asked for again, whoever else asks for what.
-    if (known !== undefined) return begin(id, lookup)
-    if (vain.isTooMany(lookup)) return refuse(KEY_ASKED_IN_VAIN)
-    return fetching.size >= MAX_FETCHING ? refuse('keys_busy') : begin(id, lookup)
+    // A key that Plaid has named before is counted by itself: questions for other keys do not keep it waiting.
+    const asker = { host: known === undefined ? lookup.host : id, from: lookup.from }
+    if (vain.isTooMany(asker)) return refuse(KEY_ASKED_IN_VAIN)
+    if (known === undefined && fetching.size >= MAX_FETCHING) return refuse('keys_busy')
+    const started = ask(id, lookup).finally(() => fetching.delete(id))
+    started.then(
+      (found) => found === null && vain.count(asker),
+      () => vain.count(asker),
+    )
+    fetching.set(id, started)
+    return started
   }
 }
 

@@ -162,6 +162,40 @@ describe('the keys of Plaid', () => {
     expect(await find('key_1', lookup(fetch))).toMatchObject({ expiredAt: NOW })
   })
 
+  it('that cannot be asked for again are not asked for by every forged token', async () => {
+    let elapsed = 0
+    const find = createPlaidKeyFinder(() => elapsed)
+    await find(
+      'key_1',
+      lookup(async () => keyOf()),
+    )
+    elapsed = 3_600_000
+    let asked = 0
+    const failing = async () => {
+      asked += 1
+      return new Response('', { status: 429 })
+    }
+    for (let at = 0; at < 9; at += 1) await find('key_1', lookup(failing, '192.0.2.1')).catch(() => undefined)
+    expect(asked).toBe(3)
+    expect(
+      await find(
+        'key_1',
+        lookup(async () => keyOf(), '192.0.2.2'),
+      ),
+    ).toMatchObject({ id: 'key_1' })
+  })
+
+  it('that have counted before are asked for again, though their sender has named others in vain', async () => {
+    let elapsed = 0
+    const find = createPlaidKeyFinder(() => elapsed)
+    const fetch = async (_: unknown, { body }: { body: string }) => (body.includes('key_1') ? keyOf() : unknownKey())
+    await find('key_1', lookup(fetch, '192.0.2.1'))
+    elapsed = 3_600_000
+    for (const id of ['a', 'b', 'c']) await find(id, lookup(fetch, '192.0.2.1'))
+    await expect(find('d', lookup(fetch, '192.0.2.1'))).rejects.toBeDefined()
+    expect(await find('key_1', lookup(fetch, '192.0.2.1'))).toMatchObject({ id: 'key_1' })
+  })
+
   it('are kept up to sixteen, and four are asked for at once', async () => {
     const find = createPlaidKeyFinder(() => 0)
     let asked = 0
