@@ -44,7 +44,7 @@ function mappedBy(scheme: string, ours: string): string[] {
   const [file] = globSync(`packages/webhooks/src/schemes/*/${scheme}.ts`, { cwd: repository })
   if (file === undefined) throw new Error(`There is no file of ${scheme}`)
   const source = readFileSync(join(repository, file), 'utf8')
-  return Array.from(source.matchAll(/(?:'([^']+)'|(\w+)): '(payment\.\w+)'/g))
+  return Array.from(source.matchAll(/(?:'([^']+)'|(\w+)): (?:\{ is: )?'(payment\.\w+)'/g))
     .filter(([, , , type]) => type === ours)
     .map(([, quoted, bare]) => quoted ?? bare ?? '')
     .toSorted()
