@@ -97,6 +97,31 @@ describe('a delivery of a preset', () => {
     },
   )
 
+  const association = {
+    ...{ eventId: 1, subscriptionId: 2, portalId: 3, occurredAt: 1708986598741, attemptNumber: 0 },
+    ...{ subscriptionType: 'object.associationChange', fromObjectId: 7, toObjectId: 8, associationRemoved: false },
+    ...{
+      fromObjectTypeId: '0-1',
+      toObjectTypeId: '0-2',
+      associationTypeId: 279,
+      associationCategory: 'HUBSPOT_DEFINED',
+    },
+  }
+
+  it.each([
+    ['of another attempt is the same event', { attemptNumber: 1 }, true],
+    ['of an object of another kind is another event', { toObjectTypeId: '0-3' }, false],
+    ['from an object of another kind is another event', { fromObjectTypeId: '0-3' }, false],
+    ['of another label is another event', { associationTypeId: 1 }, false],
+    ['of another category is another event', { associationCategory: 'USER_DEFINED' }, false],
+  ])('about an association %s', (_, changes, isSame) => {
+    const publicUrl = 'https://pay.example.com/api/webhooks/hubspot'
+    const provider = makeProvider({ settings: { scheme: 'hubspot', publicUrl }, secrets: [{ value: KEY }] })
+    const rawBody = Buffer.from(JSON.stringify([association, { ...association, ...changes }]))
+    const [first, second] = provider.readEvents(asVerified({ rawBody, rawHeaders: [], query: '', secretId: 's1' }))
+    expect(first?.id === second?.id).toBe(isSame)
+  })
+
   const order = { id: 'ord_1', amount: 1000, currency: 'EUR', status: 'paid', type: 'recurring' }
 
   it.each([

@@ -114,6 +114,7 @@ export const HUBSPOT: Preset = {
       ...['/eventId', '/subscriptionId', '/portalId', '/appId', '/occurredAt', '/subscriptionType', '/eventType'],
       ...['/objectTypeId', '/objectId', '/propertyName', '/propertyValue', '/changeFlag', '/messageId'],
       ...['/primaryObjectId', '/mergedObjectIds', '/newObjectId', '/associationType', '/fromObjectId', '/toObjectId'],
+      ...['/fromObjectTypeId', '/toObjectTypeId', '/associationCategory', '/associationTypeId'],
       ...['/associationRemoved', '/isPrimaryAssociation'],
     ],
     // The document has the second name, its library and all that is reported the first.
