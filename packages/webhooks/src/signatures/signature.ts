@@ -16,6 +16,12 @@ export function isLive({ notAfter }: LiveSecret, now: number): boolean {
   return notAfter === null || now < notAfter
 }
 
+/** The secret that is valid longest: the new one during a rotation. */
+export function lastingSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
+  const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
+  return secrets.filter((secret) => isLive(secret, now)).toSorted((one, other) => endOf(other) - endOf(one))[0]
+}
+
 /** How many signatures of one header are checked. */
 export const MAX_CANDIDATES = 8
 

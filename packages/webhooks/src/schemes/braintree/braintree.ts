@@ -9,7 +9,15 @@ import { resolvePointer } from '../../events/json-pointer.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import type { Refusal } from '../../refusal.ts'
-import { decodeHex, findSigner, hmac, isLive, type LiveSecret, resultOf } from '../../signatures/signature.ts'
+import {
+  decodeHex,
+  findSigner,
+  hmac,
+  isLive,
+  type LiveSecret,
+  lastingSecret,
+  resultOf,
+} from '../../signatures/signature.ts'
 import { defineScheme, type ReadKey } from '../scheme.ts'
 import { readNotification } from './notification-xml.ts'
 
@@ -48,7 +56,7 @@ export const braintree = defineScheme(
         const signer = secrets.find((secret) => isLive(secret, now) && hasSigned(secret, sent, now))
         return resultOf(signer?.id ?? null)
       },
-    prepareCheck: (_, secrets) => (query, now) => answerChallenge(query, liveSecret(secrets, now)),
+    prepareCheck: (_, secrets) => (query, now) => answerChallenge(query, lastingSecret(secrets, now)),
     prepareReader: eventReader(TYPES, ({ rawBody }) => {
       const sent = readSent(rawBody)
       if (typeof sent === 'string') throw eventInvalid()
@@ -125,12 +133,6 @@ function answerChallenge(query: string, secret: LiveSecret | undefined): string 
   const [challenge = '', ...more] = new URLSearchParams(query).getAll('bt_challenge')
   if (secret === undefined || more.length > 0 || !CHALLENGE.test(challenge)) return null
   return `${secret.kind}|${Buffer.from(hmac('sha1', secret.key, [challenge]), 'latin1').toString('hex')}`
-}
-
-/** The secret that is valid longest: the new one during a rotation. */
-function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
-  const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
-  return secrets.filter((secret) => isLive(secret, now)).toSorted((one, other) => endOf(other) - endOf(one))[0]
 }
 
 type Found = Omit<FoundEvent, 'id'>

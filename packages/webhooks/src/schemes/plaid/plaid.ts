@@ -6,7 +6,7 @@ import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
 import type { Refusal } from '../../refusal.ts'
 import { isJwsSignedBy, type Jws, readJws } from '../../signatures/jws.ts'
-import { isLive, type LiveSecret } from '../../signatures/signature.ts'
+import { type LiveSecret, lastingSecret } from '../../signatures/signature.ts'
 import { type CheckResult, defineScheme } from '../scheme.ts'
 import { createPlaidKeyFinder, type PlaidKey, readPlaidKey } from './plaid-keys.ts'
 
@@ -43,7 +43,7 @@ export const plaid = defineScheme(
       return (delivery, now, fetch) => {
         const sent = readSent(delivery, { now, toleranceSeconds })
         if (typeof sent === 'string') return { refused: sent }
-        const secret = liveSecret(secrets, now)
+        const secret = lastingSecret(secrets, now)
         if (secret === undefined) return { refused: 'signature_mismatch' }
         const check = (key: PlaidKey | null | undefined): CheckResult => checkSent(sent, { key, secret, now })
         if (pinned !== undefined) return check(pinned.find(({ id }) => id === sent.keyId))
@@ -53,11 +53,11 @@ export const plaid = defineScheme(
         )
       }
     },
-    prepareReader: jsonReader({}, (body, at, { signedId }) => ({
+    prepareReader: jsonReader({}, (body, _, { signedId }) => ({
       id: signedId,
       type: body.webhook_type,
       status: body.webhook_code,
-      objectId: body.item_id ?? body.user_id ?? at('/transfer_id') ?? at('/identity_verification_id'),
+      objectId: body.item_id ?? body.user_id ?? body.transfer_id ?? body.identity_verification_id,
     })),
   },
 )
@@ -98,10 +98,4 @@ function checkSent(sent: Sent, { key, secret, now }: KeyAndSecret): CheckResult 
   if (!isInUse || !isJwsSignedBy(sent, key.key)) return { refused: 'signature_mismatch' }
   // Without the signature, of which there can be many for one text.
   return { secretId: secret.id, signedId: idOfBytes(sent.signedText) }
-}
-
-/** The secret that is valid longest: the new one during a rotation. */
-function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
-  const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
-  return secrets.filter((secret) => isLive(secret, now)).toSorted((one, other) => endOf(other) - endOf(one))[0]
 }

@@ -10,9 +10,10 @@ const asWritten = presetScheme(HUBSPOT)
 export const hubspot = presetScheme(HUBSPOT, {
   prepare(settings, secrets) {
     const { publicUrl = '' } = settings
-    const checks = [...new Set([decoded(publicUrl), publicUrl])].map((url) =>
-      asWritten.prepare(Object.assign({ ...settings, scheme: HUBSPOT.name }, { publicUrl: url }), secrets),
-    )
+    const checks = [...new Set([decoded(publicUrl), publicUrl])].map((url) => {
+      const signed = { ...settings, scheme: HUBSPOT.name, publicUrl: url }
+      return asWritten.prepare(signed, secrets)
+    })
     return (...delivery) => {
       const results = checks.map((check) => check(...delivery))
       return results.find((result) => 'secretId' in result) ?? results[0] ?? { refused: 'signature_mismatch' }

@@ -3,7 +3,7 @@ import { isEventText } from '../../events/event-text.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import type { JsonObject } from '../../events/json-object.ts'
 import { X } from '../../presets/services.ts'
-import { hmac, isLive, type LiveSecret } from '../../signatures/signature.ts'
+import { hmac, type LiveSecret, lastingSecret } from '../../signatures/signature.ts'
 import { presetScheme } from '../preset-scheme.ts'
 
 /**
@@ -11,7 +11,7 @@ import { presetScheme } from '../preset-scheme.ts'
  * `crc_token`, whose HMAC with the consumer secret is the answer.
  */
 export const x = presetScheme(X, {
-  prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
+  prepareCheck: (_, secrets) => (query, now) => answerToken(query, lastingSecret(secrets, now)),
   prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
     id: idOfBytes(rawBody),
     type: at('/data/event_type') ?? activityOf(body),
@@ -26,17 +26,6 @@ function answerToken(query: string, secret: LiveSecret | undefined): { readonly 
   const [token, ...more] = new URLSearchParams(query).getAll('crc_token')
   if (secret === undefined || token === undefined || more.length > 0 || !TOKEN.test(token)) return null
   return { response_token: `sha256=${Buffer.from(hmac('sha256', secret.key, [token]), 'latin1').toString('base64')}` }
-}
-
-/** The secret that is valid longest: the new one during a rotation. */
-function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
-  const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
-  return secrets
-    .filter((secret) => isLive(secret, now))
-    .reduce<LiveSecret | undefined>(
-      (best, one) => (best === undefined || endOf(one) > endOf(best) ? one : best),
-      undefined,
-    )
 }
 
 /** The name of the property that holds an activity, such as `tweet_create_events`. */
