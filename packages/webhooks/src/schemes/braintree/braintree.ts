@@ -46,7 +46,7 @@ export const braintree = defineScheme(
     signsInBody: true,
     takesForms: true,
     redelivery: { hours: 24, source: 'developer.paypal.com/braintree/docs/guides/webhooks/parse: every hour' },
-    permits: PAYMENTS,
+    permits: { ...PAYMENTS, origin: ['/source-merchant-id'] },
     signsTime: () => false,
     prepare:
       (_, secrets) =>
