@@ -19,7 +19,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
   [EVENTS]: [
     ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'fence', 'deliveries', 'mismatches'],
     ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'firstFailedAt', 'dueAt'],
-    ...['resumedAt', 'dueAgainAt', 'revivalId'],
+    ...['resumedAt', 'dueAgainAt'],
     ...['leaseOwner', 'claim', 'claimedAt', 'begun'],
   ],
   bodies: ['_id', 'checkAt'],

@@ -95,8 +95,6 @@ export interface EventDocument {
   readonly mismatches: number
   /** How many times a redelivery has revived it. Absent means never. */
   readonly revivals?: number
-  /** The entry of the audit log for its last revival. */
-  readonly revivalId?: ObjectId
   /** The newest 50 replays, each with its id. */
   readonly replays?: readonly {
     readonly id: ObjectId

@@ -188,17 +188,13 @@ export function failPoisoned(retention: Retention): Document[] {
  * No limit starts again: neither the count of crashes, nor the time since its first failure, nor the time since its
  * order was first unknown. So redeliveries cannot keep an event alive. A record that is not dead stays as it is.
  */
-export function requeueDead(
-  { type, objectId, facts: { orderId, ...facts } }: WebhookEvent,
-  revivalId: ObjectId,
-): Document {
+export function requeueDead({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): Document {
   const change = {
     ...literals({ type, objectId, orderId, facts }),
     state: 'pending',
     reason: null,
     failures: 0,
     revivals: raised('revivals'),
-    revivalId,
     dueAt: '$$NOW',
     dueAgainAt: '$$NOW',
     settledAt: '$$REMOVE',

@@ -73,25 +73,6 @@ describe('redeliveries of many dead events', () => {
     expect(lines.filter(({ msg }) => msg === 'audit.recorded')).toHaveLength(400)
     await counts.stop()
   })
-
-  it('have an entry in the audit log for each revival, even if a reply is lost and the event dies again', async () => {
-    const [[id, bodyHash] = ['', '']] = await storeDead(1)
-    const auditIds = new Set<string>()
-    const { counts, add } = countWith(async (revivals) => {
-      for (const { auditId } of revivals) auditIds.add(String(auditId))
-    })
-    add(id, bodyHash)
-    {
-      const how = { writeConcernError: { code: 64, errmsg: 'no majority in time' } }
-      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
-      await counts.flush()
-    }
-    expect(await open.record(id)).toMatchObject({ state: 'pending', revivals: 1 })
-    await open.events.updateOne({ eventId: id }, { $set: { state: 'dead' } })
-    await counts.stop()
-    expect(await open.record(id)).toMatchObject({ state: 'pending', revivals: 2 })
-    expect(auditIds.size).toBe(2)
-  })
 })
 
 describe('redeliveries beyond the room for them', () => {

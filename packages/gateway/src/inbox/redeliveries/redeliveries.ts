@@ -1,6 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { type Db, ObjectId } from 'mongodb'
+import type { Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { counterOf, msSince } from '../record-expressions.ts'
 import { nameByKey, nameOfKey } from '../record-key.ts'
@@ -89,7 +89,6 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   const ages = await agesOfDead(deps.db, records.values())
   const checked = batch.map((item) => {
     const record = records.get(nameOfKey(toKey(item)))
-    renewAuditId(item, record)
     return checkDelivery(deps, { item, record, ageMs: ages.get(String(record?._id)) })
   })
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
@@ -97,13 +96,6 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
-}
-
-/** The event has died again since a revival whose reply was lost. Another revival has another entry in the audit log. */
-function renewAuditId(item: Counted, record: StoredRecord | undefined): void {
-  if (record?.state !== 'dead' || String(record.revivalId) !== String(item.auditId)) return
-  item.auditId = new ObjectId()
-  item.isAudited = false
 }
 
 interface FoundDelivery extends Pick<CheckedDelivery, 'item' | 'record'> {
@@ -146,7 +138,7 @@ function toUpdate({ item, differs, requeues }: CheckedDelivery): object {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  return { q, u: [{ $set: counted }, requeueDead(item.event, item.auditId)] }
+  return { q, u: [{ $set: counted }, requeueDead(item.event)] }
 }
 
 /** Logs and counts what became of a redelivery. `code`: the database refused to write it. */
@@ -174,13 +166,10 @@ function report(
 
 type StoredRecord = Pick<
   EventDocument,
-  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals' | 'revivalId'
+  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals'
 >
 
-const STORED_MEMBERS = {
-  ...{ provider: 1, eventId: 1, handler: 1, bodyHash: 1 },
-  ...{ state: 1, reason: 1, revivals: 1, revivalId: 1 },
-}
+const STORED_MEMBERS = { provider: 1, eventId: 1, handler: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 } as const
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const $or = batch.map(({ provider, event }) => ({ provider, eventId: event.id }))

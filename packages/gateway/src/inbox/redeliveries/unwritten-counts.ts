@@ -18,7 +18,7 @@ export interface RepeatedDelivery {
 export interface Counted extends RepeatedDelivery {
   times: number
   /** Stays the same if the entry of the audit log has to be written again. */
-  auditId: ObjectId
+  readonly auditId: ObjectId
   /** Whether the audit log is known to have that entry. */
   isAudited: boolean
 }

@@ -69,7 +69,7 @@ describe('readInboxDepth', () => {
     await open.events.updateOne({ eventId: 'redelivered' }, { $set: { state: 'dead' } })
     const { type, objectId, orderId, facts } = await open.record('redelivered')
     const event = { id: 'redelivered', type, objectId, facts: { orderId, ...facts } }
-    await open.events.updateOne({ eventId: 'redelivered' }, [requeueDead(event, new ObjectId())])
+    await open.events.updateOne({ eventId: 'redelivered' }, [requeueDead(event)])
     expect([await open.record('replayed'), await open.record('redelivered')].map(({ state }) => state)).toEqual([
       'pending',
       'pending',
