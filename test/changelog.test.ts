@@ -36,9 +36,10 @@ describe('CHANGELOG.md', () => {
     .trimEnd()
     .split(/\n(?=## )/)
     .slice(1)
+  const releases = sections.filter((section, index) => index > 0 || !section.startsWith('## Unreleased\n'))
 
   it('has a section for each release, the newest first, with a version and a date', () => {
-    const headings = sections.map((section) => /^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)\n/.exec(section))
+    const headings = releases.map((section) => /^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)\n/.exec(section))
     expect(headings).not.toContain(null)
     expect(headings[0]?.[1]).toBe(version)
     const byVersion = new Intl.Collator('en', { numeric: true }).compare
@@ -53,7 +54,7 @@ describe('CHANGELOG.md', () => {
       const lines = section.split('\n').slice(1)
       const form = /^(?:|### (?:Breaking changes|Changes|Fixes)|- [A-Z*`].+| {2}\S.*)$/
       expect(lines.filter((line) => !form.test(line))).toEqual([])
-      const items = section.split(/\n(?=- )/).slice(1)
+      const items = section.trimEnd().split(/\n(?=- )/).slice(1)
       expect(items.filter((item) => !/\.$/.test(item.split('\n\n')[0] ?? ''))).toEqual([])
     }
   })

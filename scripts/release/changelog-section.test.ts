@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addSection, changelogSection } from './changelog-section.ts'
+import { addSection, changelogSection, unreleasedChanges } from './changelog-section.ts'
 
 const SECTION = `## 0.2.0 (2026-12-01)
 
@@ -38,6 +38,17 @@ describe('a changelog', () => {
     expect(addSection(before, SECTION)).toBe(
       `# Changelog\n\nWords.\n\n${SECTION}\n\n## 0.1.0 (2026-11-21)\n\nThe first.\n`,
     )
+  })
+
+  it('has no section of unreleased changes any more: they come before those of the changesets', () => {
+    const before = `# Changelog\n\n## Unreleased\n\n### Changes\n\n- Added,\n  and told.\n- More.\n\n### Fixes\n\n- Mended.\n\n## 0.1.0 (2026-11-21)\n`
+    expect(unreleasedChanges(before)).toEqual([
+      { bump: 'minor', summary: 'Added,\nand told.' },
+      { bump: 'minor', summary: 'More.' },
+      { bump: 'patch', summary: 'Mended.' },
+    ])
+    expect(addSection(before, SECTION)).toBe(`# Changelog\n\n${SECTION}\n\n## 0.1.0 (2026-11-21)\n`)
+    expect(unreleasedChanges('# Changelog\n\n## 0.1.0 (2026-11-21)\n\n### Changes\n\n- The first.\n')).toEqual([])
   })
 
   it('without a release is refused', () => {

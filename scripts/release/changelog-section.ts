@@ -22,14 +22,28 @@ export function changelogSection(release: { version: string; date: string; chang
   return [`## ${release.version} (${release.date})`, ...groups].join('\n\n')
 }
 
+const UNRELEASED = /^## Unreleased\n(.*?)(?=^## )/ms
+
+/** The changes of the section `Unreleased`. None if there is no such section. */
+export function unreleasedChanges(changelog: string): Change[] {
+  const [, section = ''] = UNRELEASED.exec(changelog) ?? []
+  const groups = section.split(/^### /m).slice(1)
+  return groups.flatMap((group) => {
+    const bump = HEADINGS.find(([, heading]) => group.startsWith(`${heading}\n`))?.[0]
+    const [, ...items] = group.trim().split(/\n(?=- )/)
+    return bump === undefined ? [] : items.map((item) => ({ bump, summary: item.slice(2).replaceAll('\n  ', '\n') }))
+  })
+}
+
 /**
- * A changelog with one more section above the others.
+ * A changelog with one more section above the others, instead of `Unreleased`.
  * @throws if it has no section yet, because then the end of its introduction is unknown
  */
 export function addSection(changelog: string, section: string): string {
-  const first = changelog.search(/^## /m)
+  const released = changelog.replace(UNRELEASED, '')
+  const first = released.search(/^## /m)
   if (first < 0) throw new Error('CHANGELOG.md has no release: its first section begins with "## "')
-  return `${changelog.slice(0, first)}${section}\n\n${changelog.slice(first)}`
+  return `${released.slice(0, first)}${section}\n\n${released.slice(first)}`
 }
 
 function toItem(summary: string): string {

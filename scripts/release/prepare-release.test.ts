@@ -11,10 +11,11 @@ const MANIFESTS = ['package.json', ...PACKAGES.map((name) => `packages/${name}/p
 let copy: string
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'oncehook-release-'))
-  for (const file of [...FILES_WITH_VERSION, ...MANIFESTS, 'package-lock.json', 'CHANGELOG.md']) {
+  for (const file of [...FILES_WITH_VERSION, ...MANIFESTS, 'package-lock.json']) {
     await mkdir(join(copy, dirname(file)), { recursive: true })
     await cp(join(repository, file), join(copy, file))
   }
+  await writeFile(join(copy, 'CHANGELOG.md'), '# Changelog\n\n## 0.1.0 (2026-11-21)\n\n### Changes\n\n- The first.\n')
   await mkdir(join(copy, '.changeset'))
   await cp(join(repository, '.changeset/config.json'), join(copy, '.changeset/config.json'))
 })

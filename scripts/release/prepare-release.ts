@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readChangesets } from '@changesets/read'
-import { addSection, type Bump, type Change, changelogSection } from './changelog-section.ts'
+import { addSection, type Bump, type Change, changelogSection, unreleasedChanges } from './changelog-section.ts'
 
 /** Files that contain the current version, besides each `package.json`. */
 export const FILES_WITH_VERSION: readonly string[] = [
@@ -39,8 +39,9 @@ export async function prepareRelease(repository: string, date: string): Promise<
   await change(join(repository, 'package.json'), (text) => text.replaceAll(own, version))
   const whole = new RegExp(`(?<![\\d.])${named}(?!\\.?\\d)`, 'g')
   for (const file of FILES_WITH_VERSION) await change(join(repository, file), (text) => text.replaceAll(whole, version))
-  const section = changelogSection({ version, date, changes })
-  await change(join(repository, 'CHANGELOG.md'), (text) => addSection(text, section))
+  await change(join(repository, 'CHANGELOG.md'), (text) =>
+    addSection(text, changelogSection({ version, date, changes: [...unreleasedChanges(text), ...changes] })),
+  )
   return version
 }
 
