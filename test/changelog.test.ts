@@ -54,7 +54,10 @@ describe('CHANGELOG.md', () => {
       const lines = section.split('\n').slice(1)
       const form = /^(?:|### (?:Breaking changes|Changes|Fixes)|- [A-Z*`].+| {2}\S.*)$/
       expect(lines.filter((line) => !form.test(line))).toEqual([])
-      const items = section.trimEnd().split(/\n(?=- )/).slice(1)
+      const items = section
+        .trimEnd()
+        .split(/\n(?=- )/)
+        .slice(1)
       expect(items.filter((item) => !/\.$/.test(item.split('\n\n')[0] ?? ''))).toEqual([])
     }
   })

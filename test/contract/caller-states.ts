@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { CALLER_STATES, inState, type PlannedCall } from '../../packages/cli/src/contract/caller-states.ts'
+import { CALLER_STATES, inState, type PlannedCall, signCall } from '../../packages/cli/src/contract/call.ts'
 import type { CalledBy } from '../../packages/cli/src/contract/published-contracts.ts'
-import { signCall } from '../../packages/cli/src/contract/sign-call.ts'
 import { publishedStates } from './published-states.ts'
 import type { FilteredRequest, StateHandler } from './verify-contract.ts'
 

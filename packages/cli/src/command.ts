@@ -1,6 +1,7 @@
+// What a command is made of: its context, its group, its exit code and its two kinds of errors.
+// Each file in `commands/` adds one command, or all commands of one group. `run-cli.ts` lists them.
+
 import type { Command } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import type { ExitCode } from './exit-code.ts'
 
 /** What a command gets: its context, and a function that sets the exit code (default: 0). */
 export interface CommandDeps {
@@ -10,3 +11,67 @@ export interface CommandDeps {
 
 /** Adds one command, with its options and its action, to the program. */
 export type AddCommand = (program: Command, deps: CommandDeps) => void
+
+/** The external dependencies of the commands. `main.ts` provides the real ones. */
+export interface CliContext {
+  readonly fetch: typeof fetch
+  /** Milliseconds since 1970, with fractions. */
+  readonly now: () => number
+  readonly sleep: (ms: number) => Promise<void>
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** A new random id of letters and digits. */
+  readonly randomId: () => string
+  readonly readStdin: () => Promise<Buffer>
+  /** Reads an environment variable named by an option or a setting. */
+  readonly readEnv: (name: string) => string | undefined
+  /** Writes to standard output. With `--json`, a command writes one document and nothing else. */
+  readonly write: (text: string | Uint8Array) => void
+  /** Writes to standard error. */
+  readonly warn: (text: string) => void
+  /** The folder in which `npm start` describes the running system. */
+  readonly dataFolder: string
+  /** The token of an operator, from `ONCEHOOK_OPERATOR_TOKEN`. */
+  readonly operatorToken: string | undefined
+  /** Whether standard output is a terminal. */
+  readonly writesToTerminal: boolean
+  /** The terminal behind standard error, for progress bars; null without a terminal. */
+  readonly terminal: NodeJS.WritableStream | null
+  /** Asks the user for a line; null without a terminal. */
+  readonly ask: ((question: string) => Promise<string>) | null
+  /** Calls the listener on Ctrl-C, instead of exiting, until the returned function is called. */
+  readonly onInterrupt: (listener: () => void) => () => void
+}
+
+const GROUPS = {
+  audit: 'Inspect the audit log.',
+  contract: 'Check your handler or your consumer against the published contracts.',
+  encryption: 'Manage encryption at rest.',
+  events: 'Inspect events and replay failed ones.',
+  handlers: 'Inspect, pause and resume your own handlers.',
+  providers: 'Inspect providers and their secrets.',
+  receipts: 'Inspect receipts and release parked ones.',
+  replays: 'Inspect or cancel a replay.',
+}
+
+/** A group of commands. */
+export type Group = keyof typeof GROUPS
+
+/** Adds a command such as `events show` to its group. The first command of a group creates it. */
+export function addToGroup(program: Command, group: Group, name: string): Command {
+  const present = program.commands.find((command) => command.name() === group)
+  return (present ?? program.command(group).description(GROUPS[group])).command(name)
+}
+
+/** The exit code of a command: 0 done, 1 refused or failed, 2 wrong usage. */
+export type ExitCode = 0 | 1 | 2
+
+/** Wrong usage of a command: exit code 2. The message describes the correction. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** A valid command that failed: exit code 1. The message gives the reason and, if possible, the fix. */
+export class CommandFailure extends Error {
+  override readonly name: string = 'CommandFailure'
+}

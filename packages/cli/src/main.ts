@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from './exit-code.ts'
+import { UsageError } from './command.ts'
 import { runCli } from './run-cli.ts'
 
 process.stdout.on('error', leave)

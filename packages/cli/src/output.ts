@@ -1,4 +1,7 @@
-import type { CliContext } from './cli-context.ts'
+// How commands write: one JSON document with `--json`, else lines and tables of printable text.
+
+import Table from 'cli-table3'
+import type { CliContext } from './command.ts'
 
 /** Writes one indented JSON document. */
 export function writeJson({ write }: CliContext, document: unknown): void {
@@ -34,4 +37,29 @@ export function toAge(seconds: number | null): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
+}
+
+const NOTHING = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
+]
+
+/**
+ * The lines of a table with column names and no frame, for people and for programs such as cut. Cells are made printable,
+ * because most contain external text.
+ */
+export function toTableLines(
+  head: readonly string[],
+  rows: readonly (readonly (string | number | null)[])[],
+): string[] {
+  const table = new Table({
+    head: [...head],
+    chars: Object.fromEntries(NOTHING.map((name) => [name, ''])),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 2 },
+  })
+  table.push(...rows.map((row) => row.map((cell) => (cell === null ? '-' : toPrintable(String(cell))))))
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
 }

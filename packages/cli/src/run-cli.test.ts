@@ -1,5 +1,71 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { runCommand } from './testing/run-command.ts'
+import { commandTable } from './run-cli.ts'
+import { runCommand, testContext } from './testing/run-command.ts'
+
+const repository = join(import.meta.dirname, '../../..')
+
+function wholeProgram(): Command {
+  const program = new Command('oncehook')
+  for (const add of commandTable) add(program, { context: testContext(), finish: () => undefined })
+  return program
+}
+
+/** What is wrong with a command line that somebody is told to run: a word or an option that no command has. */
+function unknownIn(line: string): string | null {
+  const [, ...words] = line.split(' ')
+  let command = wholeProgram()
+  // A group alone is a name for its commands.
+  while (command.commands.length > 0 && words.length > 0) {
+    const word = words.shift() ?? ''
+    const next = command.commands.find((one) => one.name() === word)
+    if (next === undefined) return `${line}: no command ${word}`
+    command = next
+  }
+  const options = words.flatMap((word) => /^(--[a-z-]+)/.exec(word)?.[1] ?? [])
+  const unknown = options.find((option) => command.options.every(({ long }) => long !== option))
+  return unknown === undefined ? null : `${line}: no option ${unknown}`
+}
+
+/** The commands in a text, up to the first word that is a value of somebody's own. */
+function commandsIn(text: string, before: RegExp): string[] {
+  const line = /oncehook (?:-- )?((?:[a-z][a-z-]* )*[a-z][a-z-]*(?: --[a-z-]+(?:[ =][a-z]+\b| \$\{\w+\})?)*)/.source
+  const found = text.matchAll(new RegExp(before.source + line, 'g'))
+  return Array.from(found, ([, command = '']) => `oncehook ${command}`)
+}
+
+it('every command that a message or a document says to run exists, with its options', () => {
+  const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
+  const sources = globSync('packages/{cli,gateway,fulfilment,kernel,webhooks}/src/**/*.ts', { cwd: repository })
+  const documents = globSync('{README,docs/*,packages/*/README,examples/*/README}.md', { cwd: repository })
+  const named = [
+    ...sources.filter((path) => !path.endsWith('.test.ts')).flatMap((path) => commandsIn(read(path), /[Rr]un /)),
+    ...documents.flatMap((path) => commandsIn(read(path), /(?:npm run (?:--silent |-s )?|`)/)),
+  ]
+  expect(named.length).toBeGreaterThan(30)
+  expect(named.map(unknownIn).filter((problem) => problem !== null)).toEqual([])
+})
+
+/** The commands that take an option, as they are typed. */
+function commandsWith(option: string): string[] {
+  const program = wholeProgram()
+  const takes = ({ options }: Command): boolean => options.some(({ long }) => long === option)
+  const nested = program.commands.flatMap((group) => group.commands.map((one) => [group, one] as const))
+  return [
+    ...program.commands.filter(takes).map((command) => command.name()),
+    ...nested.filter(([, one]) => takes(one)).map(([group, one]) => `${group.name()} ${one.name()}`),
+  ].toSorted()
+}
+
+it('README.md names the commands that require a reason, and no other', () => {
+  const text = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replaceAll(/\s+/g, ' ')
+  const [, named = ''] = /These commands require a `--reason`: (.+?)[.;]/.exec(text) ?? []
+  // There it selects refusals.
+  const commands = commandsWith('--reason').filter((name) => name !== 'refused')
+  expect(Array.from(named.matchAll(/`(.+?)`/g), ([, command]) => command)).toEqual(commands)
+})
 
 describe('runCli', () => {
   it.each([[['--help']], [['help']], [['send', '--help']]])('prints help for %j and exits with 0', async (args) => {

@@ -1,8 +1,80 @@
+// `oncehook <command>`: adds every command to the program, runs the one that is asked for, and turns its end into an exit code.
+// A failure is written to standard error and, with `--json`, also to standard output.
+
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { Command, CommanderError } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import { commandTable } from './command-table.ts'
-import { CommandFailure, type ExitCode, UsageError } from './exit-code.ts'
+import { type AddCommand, type CliContext, CommandFailure, type ExitCode, UsageError } from './command.ts'
+import { addAuditListCommand, addAuditVerifyCommand } from './commands/audit.ts'
+import { addContractShowCommand, addContractVerifyCommand } from './commands/contract.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
+import { addEncryptionRotateCommand } from './commands/encryption.ts'
+import { addEraseCommand } from './commands/erase.ts'
+import {
+  addEventsCloseCommand,
+  addEventsListCommand,
+  addEventsReleaseCommand,
+  addEventsShowCommand,
+  addEventsTestCommand,
+} from './commands/events.ts'
+import { addExplainCommand } from './commands/explain.ts'
+import {
+  addHandlersBackfillCommand,
+  addHandlersDiscardCommand,
+  addHandlersListCommand,
+  addHandlersPauseCommand,
+  addHandlersResumeCommand,
+} from './commands/handlers.ts'
+import { addOverviewCommand } from './commands/overview.ts'
+import { addProvidersListCommand, addProvidersPauseCommand, addProvidersResumeCommand } from './commands/providers.ts'
+import { addReceiptsListCommand, addReceiptsReleaseCommand } from './commands/receipts.ts'
+import { addRefusedCommand } from './commands/refused.ts'
+import {
+  addEventsReplayCommand,
+  addReplaysCancelCommand,
+  addReplaysListCommand,
+  addReplaysShowCommand,
+} from './commands/replays.ts'
+import { addSendCommand } from './commands/send.ts'
+import { addSignCommand } from './commands/sign.ts'
+import { addSignInCommand } from './commands/sign-in.ts'
+import { addVerifyCommand } from './commands/verify.ts'
+
+/** Every command of `oncehook`. A new one is in the file of its group in `commands/`, and is a line here. */
+export const commandTable: readonly AddCommand[] = [
+  addSendCommand,
+  addSignCommand,
+  addVerifyCommand,
+  addExplainCommand,
+  addDoctorCommand,
+  addSignInCommand,
+  addOverviewCommand,
+  addEventsListCommand,
+  addEventsShowCommand,
+  addEventsReplayCommand,
+  addEventsCloseCommand,
+  addEventsReleaseCommand,
+  addEventsTestCommand,
+  addEraseCommand,
+  addEncryptionRotateCommand,
+  addReplaysListCommand,
+  addReplaysShowCommand,
+  addReplaysCancelCommand,
+  addReceiptsListCommand,
+  addReceiptsReleaseCommand,
+  addProvidersListCommand,
+  addProvidersPauseCommand,
+  addProvidersResumeCommand,
+  addHandlersListCommand,
+  addHandlersPauseCommand,
+  addHandlersResumeCommand,
+  addHandlersBackfillCommand,
+  addHandlersDiscardCommand,
+  addRefusedCommand,
+  addAuditListCommand,
+  addAuditVerifyCommand,
+  addContractVerifyCommand,
+  addContractShowCommand,
+]
 
 /** Runs one command and returns the exit code of the process. Never throws. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {

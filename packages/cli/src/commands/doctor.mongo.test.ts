@@ -3,7 +3,7 @@ import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
 

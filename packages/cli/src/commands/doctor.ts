@@ -1,20 +1,18 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { checkEncryption } from '../doctor/check-encryption.ts'
-import { checkEvents, checkReceipts } from '../doctor/check-events.ts'
+import type { AddCommand, CliContext, ExitCode } from '../command.ts'
+import { checkEvents, checkPauses, checkReceipts, checkWithheld } from '../doctor/check-events.ts'
 import { checkHandlers } from '../doctor/check-handlers.ts'
-import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
-import { checkPauses } from '../doctor/check-pauses.ts'
-import { checkSecrets } from '../doctor/check-secrets.ts'
-import { checkApiToken, checkOperatorToken } from '../doctor/check-tokens.ts'
-import { checkWithheld } from '../doctor/check-withheld.ts'
+import { checkAdmin, checkApiToken, checkGateway, checkOperatorToken } from '../doctor/check-listeners.ts'
+import { checkEncryption, checkSecrets } from '../doctor/check-secrets.ts'
 import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { createOperatorClient, OperatorApiFailure } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions, readOperatorToken } from '../operator/operator-options.ts'
-import { addUrlOption } from '../options/gateway-address.ts'
-import { findLocalSystem, nothingRuns } from '../options/local-system.ts'
-import { readSecret } from '../options/read-secret.ts'
+import {
+  addOperatorOptions,
+  createOperatorClient,
+  OperatorApiFailure,
+  type OperatorOptions,
+  readOperatorToken,
+} from '../operator/operator-client.ts'
+import { addUrlOption, findLocalSystem, nothingRuns } from '../options/gateway-address.ts'
+import { readSecret } from '../options/option-values.ts'
 import { writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {

@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { createTestKeysFile, endLeaving, type TestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON, type Db } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
 

@@ -1,10 +1,6 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { UsageError } from '../exit-code.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { ask } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { readReason } from '../operator/read-reason.ts'
+import { type AddCommand, type CliContext, UsageError } from '../command.ts'
+import { addOperatorOptions, ask, connectOperator, type OperatorOptions } from '../operator/operator-client.ts'
+import { readReason } from '../operator/operator-command.ts'
 import { writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {

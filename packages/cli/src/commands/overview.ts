@@ -1,6 +1,6 @@
 import type { AddCommand } from '../command.ts'
-import { addOperatorAction } from '../operator/add-operator-action.ts'
 import type { OperatorClient } from '../operator/operator-client.ts'
+import { addOperatorAction } from '../operator/operator-command.ts'
 import { toAge, toPrintable } from '../output.ts'
 
 /** `oncehook overview`: counts events by state, and shows the age of the oldest unsettled one. */

@@ -1,9 +1,14 @@
 import type { AddCommand } from '../command.ts'
-import { addOperatorAction, type Typed } from '../operator/add-operator-action.ts'
 import type { OperatorClient } from '../operator/operator-client.ts'
-import { addPageOptions, describeNext, type PageOptions, toPage } from '../operator/page-options.ts'
-import { toPrintable, toTime } from '../output.ts'
-import { toTableLines } from '../table.ts'
+import {
+  addOperatorAction,
+  addPageOptions,
+  describeNext,
+  type PageOptions,
+  type Typed,
+  toPage,
+} from '../operator/operator-command.ts'
+import { toPrintable, toTableLines, toTime } from '../output.ts'
 
 interface Options extends PageOptions {
   readonly provider?: string

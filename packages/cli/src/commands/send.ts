@@ -1,21 +1,20 @@
 import { signTampered } from '@oncehook/simulator/tampering'
 import { signDelivery } from '@oncehook/webhooks/signing/signer'
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import type { ExitCode } from '../exit-code.ts'
+import type { AddCommand, CliContext, ExitCode } from '../command.ts'
 import { findAddressedSystem, findGateway, toWebhookUrl } from '../options/gateway-address.ts'
 import { writeJson, writeLines } from '../output.ts'
-import { checkBatch } from '../send/check-batch.ts'
-import { checkSend } from '../send/check-send.ts'
-import { deliverPayments } from '../send/deliver-payments.ts'
-import { offerObjects } from '../send/offer-objects.ts'
-import { createOrdersClient } from '../send/orders-client.ts'
-import { planPayment, readTypes, toEffect } from '../send/plan-payment.ts'
-import { prepareOrders } from '../send/prepare-orders.ts'
-import { addSendOptions, checkSendOptions, type SendOptions } from '../send/send-options.ts'
-import { describePlan, describeRun, toSendDocument } from '../send/send-report.ts'
-import type { SendRun } from '../send/send-run.ts'
-import { watchPayments } from '../send/watch-payments.ts'
+import { createOrdersClient, prepareOrders } from '../send/orders.ts'
+import {
+  deliverPayments,
+  offerObjects,
+  planPayment,
+  readTypes,
+  type SendRun,
+  toEffect,
+  watchPayments,
+} from '../send/payments.ts'
+import { addSendOptions, checkBatch, checkSendOptions, type SendOptions } from '../send/send-options.ts'
+import { checkSend, describePlan, describeRun, toSendDocument } from '../send/send-report.ts'
 import { findSigningIdentity, type SigningIdentity } from '../sign/signing-identity.ts'
 
 /** `oncehook send`: creates an order, delivers its signed payment, and waits until the order reflects it. */
@@ -51,7 +50,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
   await using _api = await offerObjects(identity, payments, context)
   const url = toWebhookUrl(gateway.url, provider)
   const begun = context.now()
-  const deliveries = await deliverPayments({ identity, url, payments }, options, context)
+  const deliveries = await deliverPayments(payments, { ...identity, url }, options, context)
   const timeoutMs = options.timeout * 1000
   const watched = await watchPayments({ ...context, orders }, { identity, payments, deliveries, begun, timeoutMs })
   return {

@@ -1,7 +1,11 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { ask, createOperatorClient } from '../operator/operator-client.ts'
-import { addOperatorOptions, findOperatorAddress, type OperatorOptions } from '../operator/operator-options.ts'
+import type { AddCommand, CliContext } from '../command.ts'
+import {
+  addOperatorOptions,
+  ask,
+  createOperatorClient,
+  findOperatorAddress,
+  type OperatorOptions,
+} from '../operator/operator-client.ts'
 import { toTime, writeJson, writeLines } from '../output.ts'
 
 /** `oncehook sign-in`: prints a link that opens the operator's page, signed in. It works once. */

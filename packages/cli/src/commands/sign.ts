@@ -1,20 +1,22 @@
-import { readFile } from 'node:fs/promises'
+// `oncehook sign`: signs a body for a gateway, or generates a secret to sign with.
+
+import { isUtf8 } from 'node:buffer'
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { Option } from 'commander'
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { UsageError } from '../exit-code.ts'
+import { type AddCommand, type CliContext, UsageError } from '../command.ts'
 import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../options/gateway-address.ts'
 import { readWhole } from '../options/option-values.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
-import { makeSecret } from '../sign/make-secret.ts'
 import {
   addSigningOptions,
   findSigningIdentity,
   type SigningIdentity,
   type SigningOptions,
 } from '../sign/signing-identity.ts'
-import { toCurlCommand } from '../sign/to-curl-command.ts'
 
 interface SignOptions extends SigningOptions {
   readonly eventId?: string
@@ -68,9 +70,9 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   const gatewayUrl = options.url ?? local?.gatewayUrl
   if (gatewayUrl === undefined) throw new UsageError('--curl needs --url: the URL of the gateway')
   const headers = [`content-type: ${signed.contentType}`, ...signed.headers.map(toHeaderText)]
-  const source = isSealed || file === undefined || file === '-' ? { body: Buffer.from(signed.body) } : { file }
+  const source = isSealed || file === undefined || file === '-' ? Buffer.from(signed.body) : file
   const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
-  writeLines(context, [toCurlCommand({ url, headers, ...source })])
+  writeLines(context, [toCurlCommand(url, headers, source)])
 }
 
 async function make(file: string, { scheme }: SignOptions, context: CliContext): Promise<void> {
@@ -126,4 +128,43 @@ function findEventId(body: Buffer): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Generates a secret for a scheme and writes the signing half to a new file that only its owner can read.
+ * Returns an entry of `PROVIDERS`, in which a symmetric secret appears only as the name of its file, and the `--set` options
+ * that signing with it needs.
+ * @throws UsageError if the scheme has no secret, or if the file exists or cannot be written
+ */
+async function makeSecret(scheme: string, file: string, now: number) {
+  const signer = signers.get(scheme)
+  const { signWith, value, gatewaySettings, signerSettings = {} } = await makeDevelopmentSecret(scheme, now)
+  if (signer === undefined || value === null) throw new UsageError(`The scheme ${scheme} uses no secret`)
+  const path = resolve(file)
+  await writeFile(path, `${signWith.trimEnd()}\n`, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    throw new UsageError(`The file ${path} cannot be written: it must not exist yet`, { cause: error })
+  })
+  const shown = value === signWith ? { file: path } : value
+  const secrets = [{ id: 'development', value: shown }]
+  return {
+    providers: { [scheme]: { scheme, ...signer.mapping, ...gatewaySettings, secrets } },
+    settings: signerSettings,
+  }
+}
+
+/**
+ * A POSIX shell command that posts exactly these bytes.
+ * @throws UsageError if the body is in no file and cannot be part of a command line
+ */
+function toCurlCommand(url: string, headers: readonly string[], source: string | Buffer): string {
+  const lines = ['curl --silent --show-error --include', ...headers.map((header) => `--header ${quote(header)}`)]
+  if (typeof source === 'string') return [...lines, `--data-binary ${quote(`@${source}`)}`, quote(url)].join(' \\\n  ')
+  if (!isUtf8(source) || source.includes(0))
+    throw new UsageError('The body is not text: with --curl, pass it as a file')
+  // Unlike --data and --data-binary, --data-raw does not treat a leading @ as a file name.
+  return [...lines, `--data-raw ${quote(source.toString())}`, quote(url)].join(' \\\n  ')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

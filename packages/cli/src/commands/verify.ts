@@ -1,6 +1,17 @@
-import type { AddCommand } from '../command.ts'
-import { addDeliveryCommand } from '../verify/add-delivery-command.ts'
-import { verifyGiven } from '../verify/verify-given.ts'
+// `oncehook verify`: verifies a delivery with the code of the gateway, without asking one.
+
+import type { SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import type { AddCommand, CliContext } from '../command.ts'
+import { toPrintable, toTime } from '../output.ts'
+import { addDeliveryCommand, type DeliveryFinding, type DeliveryOptions } from '../verify/given-delivery.ts'
+import {
+  describeSettings,
+  type GivenCase,
+  readGiven,
+  UNCONFIRMED,
+  type VerificationResult,
+  verifyDelivery,
+} from '../verify/known-providers.ts'
 
 /** `oncehook verify`: checks whether a delivery is authentic. */
 export const addVerifyCommand: AddCommand = (program, deps) =>
@@ -9,3 +20,58 @@ export const addVerifyCommand: AddCommand = (program, deps) =>
     description: 'Check whether a delivery is authentic, with the verifiers of the gateway.',
     examine: verifyGiven,
   })
+
+/** A delivery, its provider, and the result of its verification. */
+type GivenVerification = GivenCase & { readonly result: VerificationResult }
+
+/**
+ * Verifies the delivery of the options, for `oncehook verify`.
+ * @throws UsageError
+ * @throws CommandFailure
+ */
+async function verifyGiven(
+  file: string | undefined,
+  options: DeliveryOptions,
+  context: CliContext,
+): Promise<DeliveryFinding> {
+  const given = await readGiven(file, options, context)
+  const verified = { ...given, result: await verifyDelivery(given.asked, given) }
+  return { isAccepted: verified.result.accepted, lines: describe(verified), document: toDocument(verified) }
+}
+
+function describe({ asked, place, result, signedTime }: GivenVerification): string[] {
+  const who = `${asked.name} (${asked.settings.scheme})`
+  const settings = describeSettings(place)
+  if (!result.accepted) {
+    const items = result.items?.join(', ')
+    return [
+      settings,
+      `Refused    by ${who}: ${result.refusal}`,
+      ...(items === undefined ? [] : [`Items      ${items} (counted from 0); the gateway stores the others`]),
+      'Run `oncehook explain` with the same arguments to find out why',
+    ]
+  }
+  return [
+    settings,
+    `Accepted   by ${who}, secret ${toPrintable(result.secretId)}`,
+    `Signed id  ${result.signedId === null ? 'none' : toPrintable(result.signedId)}`,
+    `Signed at  ${toTime(toIso(signedTime))}`,
+    ...(result.counts ? [] : [UNCONFIRMED]),
+  ]
+}
+
+function toDocument({ asked, place, result, signedTime }: GivenVerification): object {
+  const { name: provider, settings } = asked
+  const about = { provider, scheme: settings.scheme, settings: place }
+  return result.accepted
+    ? { result: 'accepted', ...about, ...pick(result), signedAt: toIso(signedTime) }
+    : { result: 'refused', ...about, refusal: result.refusal, ...(result.items && { items: result.items }) }
+}
+
+function pick({ secretId, signedId, counts }: VerificationResult & { accepted: true }): object {
+  return { secretId, signedId, mustBeConfirmed: !counts }
+}
+
+function toIso(time: SignedTime | null): string | null {
+  return time === null || time.ms === null ? null : new Date(time.ms).toISOString()
+}

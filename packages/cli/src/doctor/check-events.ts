@@ -1,5 +1,9 @@
+// The checks of what waits: dead events, events without an effect, a backlog, parked receipts and pauses.
+
+import type { UnhandledReason } from '@oncehook/webhooks/providers'
+import { EVENT_REASONS } from '../event-reasons.ts'
 import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { toAge, toPrintable } from '../output.ts'
+import { toAge, toPrintable, toTime } from '../output.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 const OLD_SECONDS = 300
@@ -43,4 +47,66 @@ export async function checkReceipts(client: OperatorClient): Promise<Finding> {
     `${count} parked`,
     'Run oncehook receipts list --state parked, then release or leave each one',
   )
+}
+
+/** The reasons to count. Events of other types are stored all the time. */
+const COUNTED = [
+  'unreadable',
+  'not_expected',
+  'effect_not_allowed',
+  'not_paid',
+  'ambiguous',
+] as const satisfies readonly UnhandledReason[]
+
+/** Says for each reason how many authentic events have no effect because of it, and what to do. */
+export async function checkWithheld(client: OperatorClient): Promise<Finding[]> {
+  const findings = await Promise.all(COUNTED.map((reason) => checkReason(client, reason)))
+  const found = findings.filter((finding) => finding !== null)
+  return found.length > 0 ? found : [ok('withheld events', 'None')]
+}
+
+/** What there is to say about a reason; null if no event has it. */
+export async function checkReason(client: OperatorClient, reason: (typeof COUNTED)[number]): Promise<Finding | null> {
+  const { events, cut } = await ask(client.events.counts.query({ state: 'unhandled', reason }))
+  if (events === 0 && cut === null) return null
+  const { why, cure, isUsual } = EVENT_REASONS[reason]
+  const message = `${cut === null ? '' : 'At least '}${events} without an effect: ${why} (${reason})`
+  if (isUsual) return ok('withheld events', message)
+  return warning(
+    'withheld events',
+    message,
+    `Run oncehook events list --state unhandled --failed-with ${reason}. ${cure}`,
+  )
+}
+
+/** Shows which providers and handlers are paused. An operator wanted this, so it is not a problem. */
+export async function checkPauses(client: OperatorClient): Promise<Finding> {
+  const [providers, handlers] = await Promise.all([
+    ask(client.providers.list.query()),
+    ask(client.handlers.list.query()),
+  ])
+  const pauses = [
+    ...providers.map(({ name, paused }) => describe(name, paused, paused?.waiting ?? null)),
+    ...handlers.map(({ name, paused, pending, pausedBySetting }) =>
+      paused === null && pausedBySetting
+        ? `handler ${name} paused by its setting, ${pending ?? UNKNOWN} waiting`
+        : describe(`handler ${toPrintable(name)}`, paused, pending),
+    ),
+  ].filter((pause) => pause !== null)
+  if (pauses.length > 0) return ok('pauses', pauses.join('; '))
+  return ok('pauses', handlers.length === 0 ? 'No provider is paused' : 'No provider and no handler is paused')
+}
+
+interface Pause {
+  readonly since: string
+  readonly by: string
+  readonly reason: string
+}
+
+const UNKNOWN = 'an unknown number of'
+
+function describe(name: string, paused: Pause | null, waiting: number | null): string | null {
+  if (paused === null) return null
+  const { since, by, reason } = paused
+  return `${name} paused since ${toTime(since)} by ${toPrintable(by)} (${toPrintable(reason)}), ${waiting ?? UNKNOWN} waiting`
 }

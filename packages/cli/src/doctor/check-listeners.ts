@@ -1,6 +1,7 @@
-import type { CliContext } from '../cli-context.ts'
+// The checks from outside: do both listeners of the gateway answer, is its clock right, and do they accept our tokens?
+
+import type { CliContext } from '../command.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
-import { type ProbeAnswer, probe } from './probe.ts'
 
 /** Checks that the public listener answers, and that its clock is close to ours: signatures contain a time. */
 export async function checkGateway(context: CliContext, url: string): Promise<Finding[]> {
@@ -60,4 +61,64 @@ const REMEDIES: Readonly<Record<string, string>> = {
 function describeDependency([name, state]: [name: string, state: unknown]): Finding {
   if (state === 'ok') return ok(name, `The gateway reaches ${name}`)
   return failure(name, `The gateway cannot reach ${name}`, REMEDIES[name] ?? 'Check the log of the gateway')
+}
+
+/** Checks that the orders API accepts the token. */
+export async function checkApiToken(
+  context: CliContext,
+  { url, token }: { readonly url: string; readonly token: string | undefined },
+): Promise<Finding> {
+  if (token === undefined) return warning('api token', 'Not checked: no token was given', 'Give --api-token-file')
+  const answer = await probe(context, `${url}/api/orders?limit=1`, token)
+  return describeToken('api token', answer?.status, 'API_TOKENS')
+}
+
+/** Checks that the operator API accepts the token. */
+export async function checkOperatorToken(
+  context: CliContext,
+  { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
+): Promise<Finding> {
+  const answer = await probe(context, `${adminUrl}/operator/audit.list`, token)
+  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS, or a valid token from its OPERATOR_ISSUER')
+}
+
+function describeToken(check: string, status: number | undefined, setting: string): Finding {
+  if (status === 401) return failure(check, 'The token was rejected', `Use one of the gateway's ${setting}`)
+  if (status === 200) return ok(check, 'The token is accepted')
+  const message = status === undefined ? 'No answer' : `Status ${status}`
+  return warning(
+    check,
+    `${message}: cannot check whether the token is accepted`,
+    'Fix the problem above, then run doctor again',
+  )
+}
+
+/** The response to a probe. */
+interface ProbeAnswer {
+  readonly status: number
+  readonly body: string
+  /** The server's Date header in milliseconds since 1970, with whole seconds. Null if missing. */
+  readonly date: number | null
+  /** Our time in the middle of the request, in milliseconds since 1970. */
+  readonly askedAt: number
+}
+
+const TIMEOUT_MS = 5_000
+
+/** Gets a URL. Null if there is no response within 5 s. */
+async function probe(
+  { fetch, now }: { readonly fetch: typeof globalThis.fetch; readonly now: () => number },
+  url: string,
+  token?: string,
+): Promise<ProbeAnswer | null> {
+  const before = now()
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  try {
+    const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const body = await response.text()
+    const date = Date.parse(response.headers.get('date') ?? '')
+    return { status: response.status, body, date: Number.isNaN(date) ? null : date, askedAt: (before + now()) / 2 }
+  } catch {
+    return null
+  }
 }

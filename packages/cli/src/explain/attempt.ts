@@ -1,4 +1,13 @@
-import type { CheckSignature, Delivery, LiveSecret, ProviderSettings, Scheme } from '@oncehook/webhooks/providers'
+// `explain` varies the inputs of a signature check: an attempt is one such check, a variation changes one of its inputs.
+
+import type {
+  CheckSignature,
+  Delivery,
+  LiveSecret,
+  PossibleCause,
+  ProviderSettings,
+  Scheme,
+} from '@oncehook/webhooks/providers'
 
 /** All inputs of a signature check. `explain` varies them. */
 export interface Attempt {
@@ -26,4 +35,11 @@ function prepare({ scheme, settings, secrets }: Attempt): CheckSignature {
   const check = scheme.prepare(settings, secrets)
   prepared.set(secrets, { settings, check })
   return check
+}
+
+/** A possible cause, and the correction of the attempt. */
+export interface Variation extends PossibleCause {
+  /** Variations of the same axis are never combined. */
+  readonly axis: 'body' | 'clock' | 'header' | 'scheme' | 'secret' | 'url'
+  readonly apply: (attempt: Attempt) => Attempt
 }

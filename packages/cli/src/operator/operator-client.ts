@@ -1,8 +1,12 @@
+// The operator API of a gateway: the options that select it, the token, and a client whose failures are sentences.
+
 import type { OperatorRouter } from '@oncehook/gateway/operator/operator-router'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
-import { CommandFailure } from '../exit-code.ts'
+import { type Command, Option } from 'commander'
+import { type CliContext, CommandFailure, UsageError } from '../command.ts'
+import { findLocalSystem, type LocalSystem, nothingRuns } from '../options/gateway-address.ts'
+import { readSecret, readUrl } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
-import type { OperatorAddress } from './operator-options.ts'
 
 /** A client of the operator API, typed by its router. */
 export type OperatorClient = TRPCClient<OperatorRouter>
@@ -76,3 +80,71 @@ const TOO_LONG: ReadonlySet<string> = new Set(['uri_too_long', 'headers_too_larg
 const NOT_ACCEPTED =
   'The gateway rejected this token: use one of its OPERATOR_TOKENS, or a valid access token from its OPERATOR_ISSUER'
 const NO_ANSWER = 'The operator API does not answer: is this the admin URL of a gateway, and is it running?'
+
+/** The options that select a gateway for an operator command. */
+export interface OperatorOptions {
+  readonly adminUrl?: string
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly json?: boolean
+}
+
+/** The URL of a gateway's private listener, and an operator token. */
+interface OperatorAddress {
+  /** Without a trailing slash. */
+  readonly adminUrl: string
+  readonly token: string
+}
+
+export function addOperatorOptions(command: Command): Command {
+  return (
+    command
+      .option('--admin-url <url>', 'admin URL of the gateway (default: the local one)', readUrl)
+      .option('--token-file <path>', 'file with an operator token (default: ONCEHOOK_OPERATOR_TOKEN)')
+      // Defined only to be refused: commander prints unknown options with their values.
+      .addOption(new Option('--token <value>').hideHelp())
+      .option('--json', 'print one JSON document and nothing else')
+  )
+}
+
+/**
+ * The gateway to operate.
+ * @throws CommandFailure if none is given and none runs locally
+ * @throws UsageError if one is given without a token
+ */
+export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
+  if (options.token !== undefined) {
+    throw new UsageError('Do not pass a token as an argument: use --token-file or ONCEHOOK_OPERATOR_TOKEN')
+  }
+  const running = await findLocalSystem(context.dataFolder)
+  const adminUrl = options.adminUrl ?? running?.adminUrl
+  // Another gateway must not get the local tokens.
+  const local = adminUrl === running?.adminUrl ? running : null
+  if (adminUrl === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --admin-url`)
+  const token = await readOperatorToken(options, { context, local })
+  if (token === undefined) {
+    throw new UsageError('--admin-url needs --token-file or ONCEHOOK_OPERATOR_TOKEN')
+  }
+  return { adminUrl, token }
+}
+
+/**
+ * The operator token: from the file, else from the environment, else from the local system.
+ * @throws UsageError if the file cannot be read or is empty
+ */
+export async function readOperatorToken(
+  options: OperatorOptions,
+  { context, local }: { readonly context: CliContext; readonly local: LocalSystem | null },
+): Promise<string | undefined> {
+  const { tokenFile } = options
+  const given = await readSecret('token', { tokenFile }, context.readEnv)
+  return given ?? context.operatorToken?.trim() ?? local?.operatorToken
+}
+
+/**
+ * A client of the operator API of the gateway in the options, or of the local one.
+ * @throws CommandFailure or UsageError if there is no gateway, or no token for it
+ */
+export async function connectOperator(options: OperatorOptions, context: CliContext): Promise<OperatorClient> {
+  return createOperatorClient(context.fetch, await findOperatorAddress(options, context))
+}

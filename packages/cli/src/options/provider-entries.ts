@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
-import { UsageError } from '../exit-code.ts'
-import type { LocalSystem } from './local-system.ts'
+import { UsageError } from '../command.ts'
+import type { LocalSystem } from './gateway-address.ts'
 
 /** The entries of a `PROVIDERS` setting, and where they and their texts come from. */
 export interface ProviderEntries {

@@ -1,11 +1,13 @@
+// The options of `oncehook send`, and how many events one delivery of a scheme may contain.
+
 import { type Arrival, arrivals } from '@oncehook/simulator/schedule'
 import { type TamperedPart, tamperedParts } from '@oncehook/simulator/tampering'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { UsageError } from '../exit-code.ts'
+import { UsageError } from '../command.ts'
 import { addGatewayOptions, type GatewayOptions } from '../options/gateway-address.ts'
 import { readList, readPositive, readWhole } from '../options/option-values.ts'
-import { addSigningOptions, type SigningOptions } from '../sign/signing-identity.ts'
-import { batchLimits, mostInBatch } from './check-batch.ts'
+import { addSigningOptions, type SigningIdentity, type SigningOptions } from '../sign/signing-identity.ts'
 
 /** The options of `oncehook send`, as parsed by commander. */
 export interface SendOptions extends SigningOptions, GatewayOptions {
@@ -41,7 +43,6 @@ Exits with 0 if the expected effect was seen: the order is paid by this payment 
 the delivery got 200 and the order is unchanged. Exits with 1 if the delivery was refused or failed. A tampered delivery
 that is correctly refused also exits with 1. Exits with 2 for wrong usage.`
 
-/** Gives a command the options of `oncehook send`. */
 export function addSendOptions(command: Command): Command {
   command
     .option('--type <type>', 'event type: succeeded (default), failed, or the full name of any type')
@@ -101,4 +102,20 @@ function readCurrency(text: string): string {
   const code = text.toUpperCase()
   if (/^[A-Z]{3}$/.test(code)) return code
   throw new InvalidArgumentError('Must be a three-letter code such as EUR.')
+}
+
+const limits = [...signers].flatMap(([scheme, { batch }]) => (batch ? [[scheme, batch.most] as const] : []))
+
+/** The largest batch of any scheme. */
+const mostInBatch = Math.max(...limits.map(([, most]) => most))
+
+/** The schemes that support batches, with their limits, as text. */
+const batchLimits = limits.map(([scheme, most]) => `${scheme} (at most ${most})`).join(', ')
+
+/** @throws UsageError if a delivery of the scheme cannot contain `batch` events */
+export function checkBatch({ scheme, signer }: Pick<SigningIdentity, 'scheme' | 'signer'>, batch: number): void {
+  const most = signer.batch?.most ?? 1
+  if (batch <= most) return
+  const has = most === 1 ? 'one event' : `at most ${most} events`
+  throw new UsageError(`A delivery of ${scheme} contains ${has}; --batch works with ${batchLimits}`)
 }

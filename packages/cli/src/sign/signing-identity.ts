@@ -1,10 +1,9 @@
 import type { Signer, SigningSettings } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import type { Command } from 'commander'
-import type { CliContext } from '../cli-context.ts'
-import { CommandFailure, UsageError } from '../exit-code.ts'
-import { type LocalSystem, nothingRuns } from '../options/local-system.ts'
-import { collectSetting } from '../options/option-values.ts'
+import { type CliContext, CommandFailure, UsageError } from '../command.ts'
+import { type LocalSystem, nothingRuns } from '../options/gateway-address.ts'
+import { addSecretOptions, collectSetting, placeOfSecret, readSecret } from '../options/option-values.ts'
 import {
   entryOf,
   findProviderEntries,
@@ -12,7 +11,6 @@ import {
   type ProviderEntry,
   readSecretText,
 } from '../options/provider-entries.ts'
-import { addSecretOptions, placeOfSecret, readSecret } from '../options/read-secret.ts'
 
 /** The options that select a provider and its secret for signing. */
 export interface SigningOptions {
@@ -38,7 +36,6 @@ export interface SigningIdentity {
   readonly settings: SigningSettings
 }
 
-/** Gives a command the options of `SigningOptions`. */
 export function addSigningOptions(command: Command): Command {
   const named = command
     .option('--provider <name>', 'provider name, as in /api/webhooks/<name> (default: acme, or the first provider)')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type OperatedSystem, paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../command.ts'
 import { runCommand } from './run-command.ts'
 
 /** Commands about the events of a system, run by one of its operators. */

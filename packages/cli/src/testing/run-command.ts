@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../command.ts'
 import { runCli } from '../run-cli.ts'
 import { fakeSecret, fakeToken } from './fake-gateway.ts'
 

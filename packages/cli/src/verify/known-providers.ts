@@ -1,12 +1,25 @@
+// The provider whose delivery is examined: its settings from a file, a variable or the local system, or made from options
+// alone. It verifies with the code of the gateway.
+
+import { findSignedTime, type SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
 import type { TextSources } from '@oncehook/kernel/text-source'
-import { PAYMENT_EVENT_TYPES, type ProviderSettings, providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
-import type { CliContext } from '../cli-context.ts'
-import { UsageError } from '../exit-code.ts'
-import { findLocalSystem } from '../options/local-system.ts'
+import type { Refusal } from '@oncehook/webhooks'
+import {
+  createProvider,
+  type Delivery,
+  PAYMENT_EVENT_TYPES,
+  type Provider,
+  type ProviderSettings,
+  providersSchema,
+  SCHEMES,
+} from '@oncehook/webhooks/providers'
+import { type CliContext, CommandFailure, UsageError } from '../command.ts'
+import { findLocalSystem } from '../options/gateway-address.ts'
+import { placeOfSecret, readSecret } from '../options/option-values.ts'
 import { findProviderEntries, readSecretText, textSources } from '../options/provider-entries.ts'
-import { placeOfSecret, readSecret } from '../options/read-secret.ts'
-import type { DeliveryOptions } from './delivery-options.ts'
+import { toPrintable } from '../output.ts'
+import { type DeliveryOptions, type GivenDelivery, readDelivery, refuseSecretArgument } from './given-delivery.ts'
 
 /** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
@@ -17,7 +30,7 @@ export interface KnownProvider {
 }
 
 /** The selected provider, and the other providers of the same settings. */
-export interface KnownProviders {
+interface KnownProviders {
   readonly asked: KnownProvider
   readonly others: readonly KnownProvider[]
   /** Where the settings and secrets of the selected one come from. */
@@ -31,7 +44,7 @@ type Entries = Readonly<Record<string, unknown>>
  * Finds the provider of the options.
  * @throws UsageError if there is no such provider, or if its settings or secrets cannot be read
  */
-export async function findKnownProviders(options: DeliveryOptions, context: Context): Promise<KnownProviders> {
+async function findKnownProviders(options: DeliveryOptions, context: Context): Promise<KnownProviders> {
   const { readEnv, dataFolder } = context
   const secret = await readSecret('secret', options, readEnv)
   if (options.provider === undefined && options.scheme !== undefined) {
@@ -141,4 +154,86 @@ function readIfPossible(name: string, entry: unknown, sources: TextSources): Kno
     if (error instanceof UsageError) return []
     throw error
   }
+}
+
+/** How the gateway would verify a delivery. */
+export type VerificationResult =
+  | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
+  | {
+      readonly accepted: false
+      readonly refusal: Refusal
+      /** The places of the items that are refused, if the gateway stores the others. */
+      readonly items?: readonly number[]
+    }
+
+/** A delivery, the time of verification, and `fetch` for certificates. */
+interface Checked {
+  readonly delivery: Delivery
+  /** Milliseconds. */
+  readonly now: number
+  readonly fetch: typeof globalThis.fetch
+}
+
+const MAX_BYTES = 16_000_000
+
+/**
+ * The provider as the gateway makes it.
+ * @throws UsageError if the gateway would not start with these settings
+ */
+export function prepareVerifier(known: KnownProvider): Provider {
+  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
+  if (!('problems' in provider)) return provider
+  throw new UsageError(
+    `The gateway would not start with these settings of ${known.name}: ${provider.problems.join('; ')}`,
+  )
+}
+
+/**
+ * Verifies a delivery with the gateway's own code, as of `now`. `counts` is false if the gateway would have to confirm the
+ * event with the provider first.
+ * @throws UsageError if the gateway would not start with these settings
+ * @throws CommandFailure if a required certificate cannot be fetched
+ */
+export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<VerificationResult> {
+  const { delivery, now, fetch } = checked
+  const provider = prepareVerifier(known)
+  const result = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
+    throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
+  })
+  if ('refused' in result) return { accepted: false, refusal: result.refused }
+  const { secretId, signedId = null, refusedItems: items } = result
+  if (items !== undefined) return { accepted: false, refusal: 'signature_mismatch', items }
+  return { accepted: true, secretId, signedId, counts: provider.confirm === undefined }
+}
+
+/** The delivery and the provider of the options, before verification. */
+export interface GivenCase extends GivenDelivery, KnownProviders {
+  /** Milliseconds. */
+  readonly now: number
+  readonly fetch: typeof globalThis.fetch
+  readonly signedTime: SignedTime | null
+}
+
+/**
+ * Reads the delivery and the provider of the options.
+ * @throws UsageError
+ */
+export async function readGiven(
+  file: string | undefined,
+  options: DeliveryOptions,
+  context: CliContext,
+): Promise<GivenCase> {
+  refuseSecretArgument(options)
+  const providers = await findKnownProviders(options, context)
+  const given = await readDelivery(file, options, context)
+  const signedTime = findSignedTime(providers.asked.settings, given.delivery)
+  return { ...given, ...providers, signedTime, now: options.now ?? context.now(), fetch: context.fetch }
+}
+
+/** The line for a delivery that proves too little by itself. */
+export const UNCONFIRMED = 'Not enough is signed: the gateway must first confirm the event with the provider'
+
+/** The line that says whose settings a result is about. */
+export function describeSettings(place: string): string {
+  return `Settings   ${toPrintable(place)}`
 }

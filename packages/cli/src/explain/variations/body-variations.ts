@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import type { Variation } from '../cause.ts'
+import type { Variation } from '../attempt.ts'
 
 type Rewrite = (body: Buffer) => Buffer | null
 

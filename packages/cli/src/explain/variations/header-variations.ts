@@ -1,6 +1,6 @@
 import type { HeaderFamily } from '@oncehook/gateway/providers/explain/scheme-headers'
 import type { Delivery } from '@oncehook/webhooks/providers'
-import type { Variation } from '../cause.ts'
+import type { Variation } from '../attempt.ts'
 
 /** A header line, its name in lower case. */
 type Line = readonly [name: string, value: string]

@@ -3,8 +3,7 @@ import { headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/provider
 import { findSignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import { providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
-import type { Attempt } from '../attempt.ts'
-import type { Variation } from '../cause.ts'
+import type { Attempt, Variation } from '../attempt.ts'
 import { toLines } from './header-variations.ts'
 import { readTriedSecrets, toLiveSecrets } from './secret-variations.ts'
 

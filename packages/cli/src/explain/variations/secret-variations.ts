@@ -2,7 +2,7 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { endedSecret } from '@oncehook/gateway/providers/explain/cause'
 import type { Cause, CauseName, LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../../verify/known-providers.ts'
-import type { Variation } from '../cause.ts'
+import type { Variation } from '../attempt.ts'
 
 /** A configured secret with its parsed key, or the problem with it. */
 export interface TriedSecret {

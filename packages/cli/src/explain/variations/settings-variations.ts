@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Attempt } from '../attempt.ts'
-import type { Variation } from '../cause.ts'
+import type { Attempt, Variation } from '../attempt.ts'
 import { toLines } from './header-variations.ts'
 
 const algorithms = ['sha256', 'sha1', 'sha512', 'sha384']

@@ -1,6 +1,6 @@
 import { type ProviderSettings, SCHEMES } from '@oncehook/webhooks/providers'
 import { toPublicUrl } from '../../verify/known-providers.ts'
-import type { Variation } from '../cause.ts'
+import type { Variation } from '../attempt.ts'
 import { toLines } from './header-variations.ts'
 
 /** Known details of the URL to which a provider delivers. */

@@ -1,0 +1,118 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { operateEvents } from '../testing/operated-events.ts'
+import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { deadEvent, operatorToken, run, runJson } = operateEvents(system)
+
+describe('the gateway and its token', () => {
+  it('are those of npm start, and the token is sent to no other gateway', async () => {
+    const { url, adminUrl } = system.gateway
+    await using folder = await makeDataFolder(url, { adminUrl, operatorToken })
+    const { dataFolder } = folder
+    expect(await runCommand(['events', 'list', '--limit', '1'], { dataFolder })).toMatchObject({ exitCode: 0 })
+    const elsewhere = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { dataFolder })
+    expect(elsewhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--token-file') })
+  })
+
+  it('refuses a token as an argument, and does not print it', async () => {
+    for (const args of [['--token', 'canary'], ['--token=canary']]) {
+      const { exitCode, stderr } = await runCommand(['events', 'list', ...args], { operatorToken })
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 2,
+        stderr: 'Do not pass a token as an argument: use --token-file or ONCEHOOK_OPERATOR_TOKEN\n',
+      })
+    }
+  })
+
+  it('can be named, the token by a file', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:1')
+    const tokenFile = join(folder.dataFolder, 'token')
+    await writeFile(tokenFile, `${operatorToken}\n`)
+    const args = ['events', 'list', '--admin-url', system.gateway.adminUrl, '--token-file', tokenFile]
+    expect(await runCommand(args)).toMatchObject({ exitCode: 0 })
+    await writeFile(tokenFile, ' \n')
+    expect(await runCommand(args)).toMatchObject({ exitCode: 2, stderr: 'The file given by --token-file is empty\n' })
+  })
+
+  it('exits with 1 and says why if nothing runs, no server answers, or the token is not accepted', async () => {
+    const nothing = await runCommand(['events', 'list'], { operatorToken })
+    expect(nothing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('npm start') })
+    const away = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { operatorToken })
+    expect(away).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not answer') })
+    const notAdmin = await runCommand(['events', 'list', '--admin-url', system.gateway.url], { operatorToken })
+    expect(notAdmin).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is this the admin URL') })
+    const token = `${operatorToken}x`
+    const refused = await run(['events', 'list', '--json'], { operatorToken: token })
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('rejected this token') })
+    expect(JSON.parse(refused.stdout)).toMatchObject({ result: 'failed' })
+    expect(refused.stdout + refused.stderr).not.toContain(token)
+  })
+})
+
+describe('events close and events release', () => {
+  it('closes a failed event with a reason, which `events show` prints', async () => {
+    const { id } = await deadEvent()
+    const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
+    expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no redelivery revives the event\n' })
+    const { stdout } = await run(['events', 'show', id])
+    expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
+    expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)
+    const again = await run(['events', 'close', id, '--reason', 'refunded by hand'])
+    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(event_not_dead)') })
+    expect(await run(['events', 'close', id, '--reason', 'no'])).toMatchObject({ exitCode: 2 })
+  })
+
+  it('releases an event that a process holds', async () => {
+    await keepOwnerAlive(database.db, 'stuck')
+    const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck' })
+    await system.events.insertOne(held)
+    const { exitCode, document } = await runJson(['events', 'release', String(held._id), '--reason', 'it hangs'])
+    expect({ exitCode, document }).toEqual({ exitCode: 0, document: { id: String(held._id), state: 'pending' } })
+    await system.until(held.eventId, ({ state }) => state === 'unhandled')
+  })
+})
+
+describe('events show', () => {
+  it.each([
+    ['not_expected', /`livemode` and `account`/, /"testMode": true/],
+    ['effect_not_allowed', /`effects`/, /add its type/],
+    ['not_paid', /not paid/, /`\.unpaid`/],
+    ['ambiguous', /a colon/, /No setting changes that/],
+    ['unreadable', /nobody could read it/, /it is read again/],
+    ['type_unhandled', /not mapped/, /correct `events`/],
+  ])('says why an event has no effect, and what to do: %s', async (reason, why, cure) => {
+    const record = sampleRecord({ state: 'unhandled', reason })
+    await system.events.insertOne(record)
+    const { stdout } = await run(['events', 'show', String(record._id)])
+    expect(stdout).toMatch(
+      new RegExp(`^State +unhandled: ${reason}\\nBecause +.*${why.source}.*\\nWhat to do +.*${cure.source}`, 'm'),
+    )
+  })
+})
+
+describe('events test', () => {
+  it('sends a test event, which `events show` marks and `events list --test` finds', async () => {
+    const args = ['events', 'test', 'acme', '--type', 'payment.failed', '--order', 'ord_9']
+    const sent = await run([...args, '--reason', 'a test'])
+    expect(sent).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Stored: test_\w+ is unhandled \(test\)\./),
+    })
+    const [, id = ''] = /events show (\w+)/.exec(sent.stdout) ?? []
+    const { stdout } = await run(['events', 'show', id])
+    expect(stdout).toMatch(/^Type +payment\.failed$/m)
+    expect(stdout).toMatch(/^Test +yes: an operator sent it$/m)
+    expect((await runJson(['events', 'list', '--test'])).document.items).toMatchObject([{ id, orderId: 'ord_9' }])
+    expect((await runJson(['events', 'list', '--no-test', '--order', 'ord_9'])).document.items).toEqual([])
+    expect(await run(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--reason') })
+  })
+})

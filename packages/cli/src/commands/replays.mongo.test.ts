@@ -1,0 +1,189 @@
+import { PassThrough } from 'node:stream'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { CliContext } from '../command.ts'
+import { operateEvents } from '../testing/operated-events.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { deadEvent, run, runJson } = operateEvents(system)
+const { orders } = fulfilmentClient(system.fulfilment)
+
+async function mendOrder(id: string): Promise<void> {
+  const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+  await orders.patch.mutate({ id, patch: { items }, ifMatch: '*' })
+}
+
+async function insertDead(count: number, provider: string): Promise<void> {
+  const dead = () => sampleRecord({ provider, state: 'dead', reason: 'some_reason' })
+  await system.events.insertMany(Array.from({ length: count }, dead))
+}
+
+describe('events replay', () => {
+  const why = ['--reason', 'the cause is fixed']
+
+  it('replays one event and waits until it is settled', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    await mendOrder(orderId)
+    const { exitCode, stdout } = await run(['events', 'replay', id, ...why])
+    expect(stdout).toMatch(/^Replay [0-9a-f]{24}: 1 event\n1 settled, 0 dead again\n$/)
+    expect(exitCode).toBe(0)
+    expect(await system.record(eventId)).toMatchObject({ state: 'done' })
+    const shown = await run(['events', 'show', id])
+    expect(shown.stdout).toMatch(/^REPLAYED +BY +REASON +MAPPING$/m)
+    expect(shown.stdout).toMatch(/Z +alice +the cause is fixed +remapped$/m)
+  })
+
+  it('exits with 1 when an event is dead again', async () => {
+    const { id } = await deadEvent()
+    const { exitCode, document } = await runJson(['events', 'replay', id, ...why])
+    expect(exitCode).toBe(1)
+    expect(document).toMatchObject({ ended: 'settled', state: 'finished', matched: 1, done: 0, failed: 1 })
+  })
+
+  it('replays only dead events by default', async () => {
+    const provider = 'mixed'
+    await insertDead(3, provider)
+    await system.events.insertMany([
+      sampleRecord({ provider }),
+      sampleRecord({ provider, state: 'unhandled', reason: 'type_unhandled' }),
+    ])
+    const dryRun = async (...options: string[]) => {
+      const { document } = await runJson(['events', 'replay', '--provider', provider, '--dry-run', ...options])
+      return document.matched
+    }
+    expect(await dryRun()).toBe(3)
+    expect(await dryRun('--state', 'unhandled')).toBe(1)
+    expect(await dryRun('--state', 'done', '--include-done')).toBe(1)
+    expect(await dryRun('--include-done')).toBe(5)
+    const { stdout } = await run(['events', 'replay', '--provider', provider, '--dry-run'])
+    expect(stdout).toBe('3 events would be replayed; nothing was changed\n')
+    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBe(3)
+  })
+
+  it('keeps to the rate, and shows a bar on a terminal', async () => {
+    const provider = 'barred'
+    await insertDead(6, provider)
+    const shown: string[] = []
+    const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 40 })
+    terminal.on('data', (chunk: Buffer) => shown.push(chunk.toString()))
+    const begun = performance.now()
+    const args = ['events', 'replay', '--provider', provider, '--rate', '3', ...why]
+    expect(await run(args, { terminal })).toMatchObject({ exitCode: 0 })
+    expect(performance.now() - begun).toBeGreaterThan(1_000)
+    expect(shown.join('')).toContain('6 of 6 settled, 0 dead again')
+  })
+
+  it('does not wait with --no-wait, and shows its progress later', async () => {
+    const provider = 'unwatched'
+    await insertDead(2, provider)
+    const { document } = await runJson(['events', 'replay', '--provider', provider, '--no-wait', ...why])
+    const replayId = String(document.replayId)
+    expect(document).toEqual({ replayId: expect.stringMatching(/^[0-9a-f]{24}$/), matched: 2 })
+    const shown = async () => (await runJson(['replays', 'show', replayId])).document
+    await expect.poll(shown).toMatchObject({ state: 'finished', done: 2 })
+    const { stdout } = await run(['replays', 'show', replayId])
+    expect(stdout).toMatch(/^State {5}finished\nStarted {3}.+Z by alice: the cause is fixed\nEnded {5}.+Z\n/)
+    expect(stdout).toContain('Events    2 matched at the start, 2 made due again: 2 settled, 0 dead again\n')
+    const [head, ...lines] = (await run(['replays', 'list'])).stdout.split('\n')
+    expect(head).toMatch(/^REPLAY +STARTED +BY +STATE +MATCHED +DUE AGAIN +SETTLED +DEAD AGAIN +REASON$/)
+    const line = lines.find((one) => one.startsWith(replayId))
+    expect(line?.split(/ {2,}/).slice(2)).toEqual(['alice', 'finished', '2', '2', '2', '0', 'the cause is fixed'])
+  })
+
+  /** Presses Ctrl-C as soon as somebody listens and one of the events has been made due. */
+  function interrupting(provider: string): Partial<CliContext> {
+    return {
+      onInterrupt(listener) {
+        const isMadeDue = () => system.events.countDocuments({ provider, state: { $ne: 'dead' } })
+        void expect.poll(isMadeDue).toBeGreaterThan(0).then(listener)
+        return () => undefined
+      },
+    }
+  }
+
+  it('continues in the gateway after Ctrl-C', async () => {
+    const provider = 'left'
+    await insertDead(6, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '2', ...why]
+    const { exitCode, stdout } = await run(args, interrupting(provider))
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain('the replay continues in the gateway\n')
+    await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBe(6)
+  })
+
+  it('is cancelled by Ctrl-C if that was requested', async () => {
+    const provider = 'interrupted'
+    await insertDead(200, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--cancel-on-interrupt', ...why]
+    const { exitCode, stdout } = await run(args, interrupting(provider))
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/^Cancelled after [1-9]\d? of 200: /m)
+    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBeGreaterThan(100)
+  })
+
+  it('is cancelled by its id', async () => {
+    const provider = 'stopped'
+    await insertDead(20, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--no-wait', ...why]
+    const { document } = await runJson(args)
+    const { exitCode, stdout } = await run(['replays', 'cancel', String(document.replayId)])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^State {5}cancelled\n/)
+  })
+
+  it('stops waiting after the given time', async () => {
+    // A pending event could be in progress at the moment of the replay.
+    const settled = { state: 'dead', reason: 'some_reason' } as const
+    const record = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_nobody_makes', ...settled })
+    const { _id, eventId } = record
+    await system.events.insertOne(record)
+    const { exitCode, stdout } = await run(['events', 'replay', String(_id), '--timeout', '0.5', ...why])
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 1,
+      stdout: expect.stringContaining('0 settled, 0 dead again, 1 not settled yet: look again with'),
+    })
+    await system.events.deleteOne({ eventId })
+  })
+
+  it('asks for the reason on a terminal', async () => {
+    const { id } = await deadEvent()
+    const ask = async (question: string): Promise<string> => {
+      expect(question).toContain('Reason')
+      return ' because I say so '
+    }
+    await run(['events', 'replay', id], { ask })
+    expect((await system.operator().audit.list.query()).items[0]).toMatchObject({ reason: 'because I say so' })
+  })
+
+  it.each([
+    [['0'.repeat(24)], 'Give a reason with --reason'],
+    [['0'.repeat(24), '--reason', 'x'], '3 to 200 characters'],
+    [why, 'Give ids, a filter'],
+    [['0'.repeat(24), '--provider', 'acme', ...why], 'ids or a filter, not both'],
+    [['--state', 'processing', ...why], 'cannot be replayed'],
+    [['--state', 'done', ...why], '--include-done'],
+    [[...Array(1_001).fill('0'.repeat(24)), ...why], 'at most 1000 ids'],
+    [['--all', '--rate', '0', ...why], 'an integer from 1'],
+  ])('exits with 2 for %.60j', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(['events', 'replay', ...args])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+
+  it('exits with 1 when the gateway refuses, and changes nothing', async () => {
+    const { id, eventId } = await deadEvent()
+    const before = await system.record(eventId)
+    const { exitCode, stderr } = await run(['events', 'replay', id, '0'.repeat(24), ...why])
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: 'Unknown event id (not_found)\n',
+    })
+    expect(await system.record(eventId)).toEqual(before)
+  })
+})

@@ -1,0 +1,114 @@
+// The options that select events, for every command that lists, replays or backfills some.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+
+const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
+
+type EventState = (typeof eventStates)[number]
+
+const duplicateKinds = ['any', 'repeated', 'changed'] as const
+
+type DuplicateKind = (typeof duplicateKinds)[number]
+
+/** An event filter for the operator API. Times are ISO 8601. */
+export interface EventFilter {
+  readonly provider?: string
+  readonly eventId?: string
+  readonly type?: string
+  readonly state?: EventState
+  readonly reason?: string
+  readonly handler?: string
+  readonly orderId?: string
+  readonly paymentId?: string
+  readonly duplicates?: DuplicateKind
+  readonly secretId?: string
+  readonly test?: boolean
+  readonly from?: string
+  readonly to?: string
+}
+
+/** The options of an event filter. */
+export interface EventFilterOptions {
+  readonly provider?: string
+  readonly eventId?: string
+  readonly type?: string
+  readonly state?: EventState
+  readonly failedWith?: string
+  readonly handler?: string
+  readonly order?: string
+  readonly payment?: string
+  readonly duplicates?: DuplicateKind
+  readonly secretId?: string
+  readonly test?: boolean
+  readonly from?: Age | Date
+  readonly to?: Age | Date
+}
+
+/** A time relative to now. */
+interface Age {
+  readonly agoMs: number
+}
+
+export function addEventFilterOptions(command: Command): Command {
+  return command
+    .option('--provider <name>', 'from this provider')
+    .option('--event-id <id>', "with this provider's id")
+    .option('--type <type>', 'of this type, such as payment.succeeded')
+    .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
+    .option('--failed-with <code>', 'that failed with this code, such as amount_mismatch')
+    .option('--handler <name>', 'for this handler; fulfilment is the built-in one')
+    .option('--order <id>', 'about this order')
+    .option('--payment <id>', 'about this payment')
+    .addOption(
+      new Option(
+        '--duplicates <kind>',
+        'received more than once (repeated), with another body (changed), or either (any)',
+      ).choices(duplicateKinds),
+    )
+    .option('--secret-id <id>', 'signed with the secret that has this id')
+    .option('--test', 'test events only')
+    .option('--no-test', 'without test events')
+    .option('--from <time>', 'received at or after this time: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
+    .option('--to <time>', 'received before this time', readTime)
+}
+
+/** Converts the options to a filter. `now` is in milliseconds since 1970. */
+export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
+  const { provider, eventId, type, state, failedWith, handler, order, payment, duplicates } = options
+  const { secretId, test, from, to } = options
+  const members = {
+    ...{
+      provider,
+      eventId,
+      type,
+      state,
+      reason: failedWith,
+      handler,
+      orderId: order,
+      paymentId: payment,
+      duplicates,
+      secretId,
+      test,
+    },
+    from: from === undefined ? undefined : toInstant(from, now),
+    to: to === undefined ? undefined : toInstant(to, now),
+  }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+function readTime(text: string): Age | Date {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) }
+  const instant = new Date(INSTANT.test(text) ? text : Number.NaN)
+  if (!Number.isNaN(instant.getTime())) return instant
+  throw new InvalidArgumentError(
+    'Must be a time such as 2026-11-21T08:00:00Z or 2026-11-21, or an age such as 90m, 2h, 3d.',
+  )
+}
+
+function toInstant(time: Age | Date, now: number): string {
+  return (time instanceof Date ? time : new Date(now - time.agoMs)).toISOString()
+}

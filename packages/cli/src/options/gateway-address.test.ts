@@ -1,0 +1,58 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CommandFailure } from '../command.ts'
+import { fakeSecret, fakeToken } from '../testing/fake-gateway.ts'
+import { makeDataFolder } from '../testing/run-command.ts'
+import { findLocalSystem } from './gateway-address.ts'
+
+describe('findLocalSystem', () => {
+  it('finds the running system, its first token, the file of its providers and their development secrets', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080/')
+    const found = await findLocalSystem(folder.dataFolder)
+    expect(found).toMatchObject({
+      gatewayUrl: 'http://127.0.0.1:8080',
+      adminUrl: 'http://127.0.0.1:8080',
+      apiToken: fakeToken,
+      operatorToken: 'unused',
+      secretsFile: join(folder.dataFolder, 'secrets.json'),
+      providersFile: join(folder.dataFolder, 'providers.json'),
+    })
+    expect(found?.developmentSecrets.get('ONCEHOOK_ACME_SECRET')).toBe(fakeSecret)
+  })
+
+  it('finds nothing in a missing folder', async () => {
+    expect(await findLocalSystem('/nowhere')).toBeNull()
+  })
+
+  it('finds nothing if the process that wrote the file is gone', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080', { pid: 2 ** 22 + 1 })
+    expect(await findLocalSystem(folder.dataFolder)).toBeNull()
+  })
+
+  it('says when the secrets are gone', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080')
+    await rm(join(folder.dataFolder, 'secrets.json'))
+    await expect(findLocalSystem(folder.dataFolder)).rejects.toThrow('The file with the development secrets is missing')
+  })
+
+  it.each([['running.json'], ['secrets.json']])(
+    'names a %s that it cannot understand, and none of its content',
+    async (name) => {
+      await using folder = await makeDataFolder('http://127.0.0.1:8080')
+      await writeFile(join(folder.dataFolder, name), `{"gatewayUrl":"${fakeSecret}"`)
+      const failure = await findLocalSystem(folder.dataFolder).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(CommandFailure)
+      expect(String(failure)).toContain(`${name} is not a file that \`npm start\` writes`)
+      expect(String(failure)).not.toContain(fakeSecret)
+    },
+  )
+
+  it('names a file that it may not read', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080')
+    const { dataFolder } = folder
+    const file = join(dataFolder, 'running.json')
+    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), secretsFile: '.' }))
+    await expect(findLocalSystem(dataFolder)).rejects.toThrow(`${dataFolder} cannot be read`)
+  })
+})
