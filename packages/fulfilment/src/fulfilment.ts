@@ -1,37 +1,84 @@
+// The parts of a running fulfilment, how they are connected, and the order of their start and stop. The listener opens first and
+// says that it is not ready, because an orchestrator asks at once; the receipt worker starts last, because it needs all the others. Each
+// part registers how it stops where it is created, and the lifecycle stops the last one first.
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { Clock } from '@oncehook/kernel/clock'
 import { createEncryption, type Encryption } from '@oncehook/kernel/encryption'
 import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
+import { logRefused } from '@oncehook/kernel/http/log-refused'
+import { openMetricsListener } from '@oncehook/kernel/http/metrics-listener'
+import { createProbes } from '@oncehook/kernel/http/probes'
+import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
+import { listen } from '@oncehook/kernel/http/server/listen'
+import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
+import type { LogOutput } from '@oncehook/kernel/log-output'
+import type { Logger } from '@oncehook/kernel/logger'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
-import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import type { MongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
+import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
+import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { type FulfilmentParts, keepMsOf, type WorkerParts } from './composition/fulfilment-parts.ts'
-import { startHousekeeping } from './composition/start-housekeeping.ts'
-import { startListener } from './composition/start-listener.ts'
+import { createApp } from './http/app.ts'
 import {
   createIdempotencyKeys,
   IDEMPOTENCY_INDEXES,
   IDEMPOTENCY_KEYS,
   type IdempotencyRow,
 } from './idempotency-keys.ts'
-import { addReceiptGauges, createFulfilmentMetrics } from './metrics.ts'
+import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
 import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
-import { createUnreadableOrders } from './orders/unreadable-orders.ts'
+import { createUnreadableOrders } from './orders/stored/order-encryption.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
-import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
+import { forgetReceipts } from './receipts/forget-receipts.ts'
+import { readReceiptBacklog } from './receipts/list-receipts.ts'
 import { ReceiptWorker } from './receipts/receipt-worker.ts'
 import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
-import type { UseCases } from './use-cases.ts'
+import type { Recording, UseCases } from './router.ts'
+import type { FulfilmentSettings } from './settings.ts'
 
+/** Dependencies of fulfilment besides its settings. Tests replace some of them. */
+export interface FulfilmentParts {
+  readonly settings: FulfilmentSettings
+  readonly logger: Logger
+  /** The log output, used to count lost lines. */
+  readonly logOutput?: LogOutput
+  readonly clock: Clock
+  readonly random: () => number
+  /** Posts receipts. */
+  readonly fetch: typeof globalThis.fetch
+  /** Milliseconds that a run holds an idempotency key. Longer than any request. */
+  readonly keyLeaseMs: number
+  /** Milliseconds that a worker holds a receipt. Longer than a batch of attempts. */
+  readonly receiptLeaseMs: number
+  /** Verifies service tokens. Default: by the keys of the settings. */
+  readonly verifyToken?: ServiceTokenVerifier | undefined
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording | undefined
+}
+
+/** What the parts of a running service share. */
+interface WorkerParts {
+  readonly metrics: FulfilmentMetrics
+  readonly errors: DatabaseErrors
+  readonly mongo: MongoConnection
+  readonly lifecycle: Lifecycle
+  readonly encryption: Encryption
+}
+
+const DAY_MS = 86_400_000
 const SEND_TIMEOUT_MS = 4_000
 const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
 
@@ -87,21 +134,16 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   addMissingKeysGauge(registry, register)
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   worker.start()
-  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register, encryption })
+  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
   return { port }
-}
-
-interface EncryptionListeners {
-  readonly onChanged: () => void
-  readonly onKeyUnknown: () => void
 }
 
 /** Watches the key file until the service stops. */
 function startEncryption(
   { settings, logger }: FulfilmentParts,
   lifecycle: Lifecycle,
-  { onChanged, onKeyUnknown }: EncryptionListeners,
+  { onChanged, onKeyUnknown }: { readonly onChanged: () => void; readonly onKeyUnknown: () => void },
 ): Encryption {
   const keys = watchEncryptionKeys(settings.encryptionKeys, logger, onChanged)
   const checking = setInterval(() => keys.check(), CHECK_ENCRYPTION_KEYS_MS).unref()
@@ -124,7 +166,9 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   const { settings, logger, logOutput, clock, random, fetch, receiptLeaseMs: leaseMs } = parts
   const { RECEIPT_FROM: from, RECEIPT_SECRET: keys = [] } = settings
   const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, logOutput, fetch, clock, from, keys })
-  const claimOptions = { leaseMs, maxWaitMs: RECEIPT_BACKOFF.capMs, newClaimId: randomUUID, keepMs: keepMsOf(settings) }
+  // How long a sent receipt keeps its customer and email.
+  const keepMs = settings.RECEIPT_RETENTION_DAYS * DAY_MS
+  const claimOptions = { leaseMs, maxWaitMs: RECEIPT_BACKOFF.capMs, newClaimId: randomUUID, keepMs }
   const worker = new ReceiptWorker({
     claims: errors.watch(createReceiptClaims(mongo.db, claimOptions)),
     sink,
@@ -166,15 +210,103 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
     recording,
     payments: { db, errors, clock, logger, newCallId: randomUUID, receipts },
     erasures: {
-      ...{
-        orders,
-        keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
-        keyTtlMs: times.ttlMs,
-        encryption,
-        logger,
-      },
+      orders,
+      keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
+      keyTtlMs: times.ttlMs,
+      encryption,
+      logger,
     },
     encryption: { db, encryption, logger, register },
     countResult: metrics.verdict,
   }
+}
+
+const HOUR_MS = 3_600_000
+const LAST_WORK_MS = 800
+
+/** Starts the tasks that remove expired personal data and register the encryption keys in use. */
+function startHousekeeping(
+  parts: FulfilmentParts,
+  {
+    errors,
+    mongo,
+    lifecycle,
+    register,
+  }: Pick<WorkerParts, 'errors' | 'mongo' | 'lifecycle'> & { readonly register: KeyRegister },
+): void {
+  const { logger, random } = parts
+  const onError = (error: unknown): void => {
+    errors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+  const running = runPeriodically({
+    task: (stopping) => forgetReceipts(mongo.db, stopping),
+    everyMs: HOUR_MS,
+    random,
+    onError,
+  })
+  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
+  // Work that the next process resumes where it stopped.
+  const stop = async (): Promise<void> =>
+    void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
+  lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
+}
+
+interface ListenerParts extends Omit<WorkerParts, 'mongo' | 'encryption'> {
+  /** Throws unless calls and receipts can be written now. */
+  readonly ping: () => Promise<void>
+  readonly registry: Registry
+  readonly useCases: UseCases
+  readonly isReady: () => boolean
+}
+
+/** Starts the listener, with the service keys and certificates that it watches. Resolves to its port. */
+async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
+  const { settings, logger, clock } = parts
+  const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
+  const keys = watchServiceKeys(settings.serviceKeys, logger)
+  const certificates = watchTls(settings.tls, {
+    ...{ prefix: 'FULFILMENT_TLS', logger },
+    onChanged: (renewed) => {
+      if (renewed !== null) opened.renewTls(renewed)
+    },
+  })
+  const tls = certificates.current()
+  const { METRICS_PORT: metricsPort, FULFILMENT_HOST: host } = settings
+  if (metricsPort !== undefined) {
+    await openMetricsListener({ host, port: metricsPort, metrics: registry, logger, lifecycle })
+  }
+  const app = createApp({
+    probes: createProbes({ checks: { mongodb: ping }, metrics: metricsPort === undefined ? registry : null }),
+    verifyToken:
+      parts.verifyToken ??
+      createServiceTokenVerifier({ keys: keys.current, issuer: 'gateway', audience: 'fulfilment', clock }),
+    useCases,
+    demandsCertificate: tls?.clientCa !== undefined,
+    isReady,
+    logger,
+    metrics,
+    errors,
+  })
+  const opened = await listen({
+    tls,
+    host,
+    port: settings.FULFILMENT_PORT,
+    ...guardFraming({
+      handler: app,
+      makeRequestId: randomUUID,
+      onRefused: (refused) => logRefused(logger, refused),
+    }),
+    maxConnections: settings.MAX_CONNECTIONS,
+  })
+  const checking = [
+    setInterval(() => keys.check(), CHECK_KEYS_MS).unref(),
+    setInterval(() => certificates.check(), CHECK_TLS_MS).unref(),
+  ]
+  const stop = (): Promise<void> => {
+    for (const one of checking) clearInterval(one)
+    return opened.close(2_500)
+  }
+  lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop })
+  return opened.port
 }

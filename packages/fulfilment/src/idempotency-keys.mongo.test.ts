@@ -3,8 +3,8 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
-import { rotateAnswers } from './encryption/rotate-answers.ts'
 import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from './idempotency-keys.ts'
+import { rotateAnswers } from './rotate-records.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -3,7 +3,7 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Db } from 'mongodb'
-import { DURABLE_READ } from './durable-read.ts'
+import { DURABLE_READ } from './orders/stored/order-store.ts'
 
 /** The collection of idempotency keys. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys'
@@ -245,5 +245,37 @@ async function reachable<T>(answer: Promise<T>): Promise<T> {
     return await answer
   } catch (error) {
     throw toUnavailable(error) ?? error
+  }
+}
+
+/** Replaces an answer that cannot be read, or is not stored yet. It names no customer, and is erased like any other. */
+export const UNREADABLE_ANSWER = ''
+
+// Still valid against the order schema, which requires a customer.
+const ERASED = 'erased'
+
+/** The customer named in a stored idempotency answer, or null. */
+export function customerOf(answer: string): string | null {
+  const { customerId } = parse(answer)
+  return typeof customerId === 'string' && customerId !== ERASED ? customerId : null
+}
+
+/** A stored idempotency answer without personal data, still valid against the order schema. */
+export function withoutPerson(answer: string): string {
+  const { email: _, note: __, metadata: ___, ...order } = parse(answer)
+  return JSON.stringify({ ...order, customerId: ERASED })
+}
+
+function parse(answer: string): Readonly<Record<string, unknown>> {
+  const order = parseJson(answer)
+  return typeof order === 'object' && order !== null ? { ...order } : {}
+}
+
+// Something else may have written what is no JSON.
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }

@@ -1,24 +1,279 @@
-import {
-  encryptionStatusProcedure,
-  retireKeysProcedure,
-  rotateEncryptionProcedure,
-} from './encryption/encryption-procedures.ts'
-import { eraseOrdersProcedure, findErasableProcedure } from './erasures/erasure-procedures.ts'
-import {
-  createOrderProcedure,
-  deleteOrderProcedure,
-  getOrderProcedure,
-  listOrdersProcedure,
-  patchOrderProcedure,
-  putOrderProcedure,
-} from './orders/order-procedures.ts'
-import { applyEventsProcedure, versionsProcedure } from './payments/payment-procedures.ts'
-import { listReceiptsProcedure, releaseReceiptProcedure } from './receipts/receipt-procedures.ts'
-import { router } from './trpc.ts'
+// All that fulfilment can be asked, and the only way in: every procedure with the check of its input, what a procedure gets
+// (`Context`), and the base that they share. A procedure only translates: what it does is in the folder of its noun. The
+// gateway and the contracts read their types from here.
+import { formatEntityTag } from '@oncehook/kernel/entity-tag'
+import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
+import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { initTRPC } from '@trpc/server'
+import { z } from 'zod'
+import { encryptionKeyDiffers, orderNotFound, orderUnreadable } from './errors.ts'
+import { deleteOrder, patchOrder, putOrder } from './orders/change-order.ts'
+import { type CreateDeps, createOrder } from './orders/create-order.ts'
+import { type EraseDeps, eraseOrders, findErasable, MOST_ORDERS } from './orders/erase-orders.ts'
+import { type ListDeps, listOrders } from './orders/list-orders.ts'
+import { ORDER_ID, type Order } from './orders/order.ts'
+import { listRequestSchema, orderIdSchema, ownerSchema } from './orders/order-schemas.ts'
+import { isForeign, isLive, toOrder } from './orders/stored/order-document.ts'
+import { demandReadable, openOrder } from './orders/stored/order-encryption.ts'
+import { readOrder, readVersions } from './orders/stored/order-store.ts'
+import { type ApplyDeps, applyEvents } from './payments/apply-events.ts'
+import type { ApplyResult } from './payments/decide-order.ts'
+import { eventTextSchema, paymentEventSchema } from './payments/payment-event.ts'
+import { listReceipts } from './receipts/list-receipts.ts'
+import { releaseReceipt } from './receipts/release-receipt.ts'
+import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
+
+/** The dependencies of the procedures, created by the composition root. */
+export interface UseCases {
+  readonly orders: CreateDeps & ListDeps
+  readonly payments: ApplyDeps
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording | undefined
+  readonly erasures: EraseDeps
+  readonly encryption: RotationSource & { readonly register: KeyRegister }
+  /** Counts event outcomes and refusal codes. */
+  readonly countResult: (verdict: string) => void
+}
+
+/**
+ * Records the steps of the protocol, so that a test can compare them with the model in `docs/model`. It returns the same
+ * part, which also records its steps. In production there is no recording, and no part is replaced.
+ */
+export interface Recording {
+  /** The calls that apply payments: their reads, their writes and their answers. */
+  calls(apply: typeof applyEvents): typeof applyEvents
+}
+
+/** The context of a procedure. */
+export interface Context {
+  readonly useCases: UseCases
+  /** The If-Match header of the request. A single-order procedure uses it if its input property is absent. */
+  readonly ifMatch: string | undefined
+  /** The principal on whose behalf the gateway calls; null: the gateway itself. */
+  readonly principal: string | null
+  /** What the procedure adds to the HTTP response (the version for its ETag) and to the log line of the call. */
+  readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }
+}
+
+/** The headers of a successful response. */
+export function answerHeaders({ answer }: Context): Record<string, string> {
+  return answer.version === undefined ? {} : { ETag: formatEntityTag(answer.version) }
+}
+
+const t = initTRPC.context<Context>().create({ isDev: false, errorFormatter: formatTrpcError })
+
+const LATE_MS = 9_000
+
+/**
+ * The base of every procedure. Catalogue errors keep their status, and every call ends within the 10 s of a request.
+ * Work that continues after a late answer is safe to request again.
+ */
+const procedure = t.procedure.use(async ({ ctx, next }) => {
+  const result = await withTimeout(next(), LATE_MS)
+  if (result === TIMED_OUT) throw toTrpcError(unavailable({ reason: 'late' }))
+  if (result.ok) return result
+  const { cause } = result.error
+  // The caller can do nothing about it: an operator must.
+  if (orderUnreadable.is(cause)) ctx.useCases.orders.unreadable.report(String(cause.details.orderId), cause.details)
+  if (cause instanceof AppError) throw toTrpcError(cause)
+  return result
+})
+
+const conditionSchema = z.string().max(4_096).optional()
+/** What a write of an order may depend on. */
+const conditions = { ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }
+const keyText = z.string().min(1).max(255)
+
+/** `orders.get`: returns one order, NOT_FOUND, or CONFLICT if it is damaged. */
+const getOrderProcedure = procedure
+  .input(z.strictObject({ id: orderIdSchema, owner: ownerSchema }))
+  .query(async ({ ctx, input }) => {
+    const found = await readOrder(ctx.useCases.orders.orders, input.id)
+    if (!isLive(found) || isForeign(found, input.owner)) throw orderNotFound()
+    demandReadable(found)
+    return tagged(ctx, toOrder(openOrder(found, ctx.useCases.orders.encryption)))
+  })
+
+/** `orders.list`: returns a page of orders, newest first. */
+const listOrdersProcedure = procedure
+  .input(listRequestSchema)
+  .query(({ ctx, input }) => listOrders(ctx.useCases.orders, input))
+
+/** `orders.create`: creates an order with a generated id, once per idempotency key. */
+const createOrderProcedure = procedure
+  .input(
+    z.strictObject({
+      order: z.unknown(),
+      idempotency: z.strictObject({ principal: keyText, key: keyText, fingerprint: keyText }).optional(),
+      owner: ownerSchema,
+    }),
+  )
+  .mutation(async ({ ctx, input }) => {
+    const created = await createOrder(ctx.useCases.orders, { ...input, principal: ctx.principal })
+    tagged(ctx, created.order)
+    return created
+  })
+
+/** `orders.put`: replaces an order, or creates it under the id given by the caller. */
+const putOrderProcedure = procedure
+  .input(z.strictObject({ id: orderIdSchema, order: z.unknown(), ...conditions }))
+  .mutation(async ({ ctx, input }) => {
+    const result = await putOrder(ctx.useCases.orders, writeOf(ctx, input))
+    tagged(ctx, result.order)
+    return result
+  })
+
+/** `orders.patch`: changes an order by merge patch. The expected version is required. */
+const patchOrderProcedure = procedure
+  .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ...conditions }))
+  .mutation(async ({ ctx, input }) => tagged(ctx, await patchOrder(ctx.useCases.orders, writeOf(ctx, input))))
+
+/** `orders.delete`: deletes an order. Succeeds if the order does not exist. */
+const deleteOrderProcedure = procedure
+  .input(z.strictObject({ id: orderIdSchema, ...conditions }))
+  .mutation(({ ctx, input }) => deleteOrder(ctx.useCases.orders, writeOf(ctx, input)))
+
+function tagged(ctx: Context, order: Order): Order {
+  ctx.answer.version = order.version
+  return order
+}
+
+/**
+ * A write of an order: its input, its caller, and its precondition, from an input property or otherwise from the
+ * header.
+ */
+function writeOf<Input extends { readonly ifMatch?: string | undefined }>(
+  { principal, ifMatch }: Context,
+  input: Input,
+) {
+  if (input.ifMatch !== undefined && ifMatch !== undefined && input.ifMatch !== ifMatch) {
+    throw invalidRequest({}, { message: 'The If-Match header and the ifMatch property differ' })
+  }
+  return { ...input, principal, ifMatch: input.ifMatch ?? ifMatch }
+}
+
+const MAX_EVENTS = 500
+
+/** `payments.applyEvents`: applies each event to its order at most once. Answers are in input order. */
+const applyEventsProcedure = procedure
+  .input(z.object({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
+  .mutation(async ({ ctx, input }): Promise<{ results: ApplyResult[] }> => {
+    const { payments, recording } = ctx.useCases
+    const apply = recording?.calls(applyEvents) ?? applyEvents
+    const results = await apply(payments, input.events)
+    const counts: Record<string, number> = {}
+    for (const result of results) {
+      const name = 'outcome' in result ? result.outcome : result.refused
+      ctx.useCases.countResult(name)
+      counts[name] = (counts[name] ?? 0) + 1
+    }
+    ctx.answer.facts = { events: results.length, results: counts }
+    return { results }
+  })
+
+/** `payments.versions`: the current version of each order, for use in `ifMatch`. */
+const versionsProcedure = procedure
+  .input(z.strictObject({ orderIds: z.array(eventTextSchema).min(1).max(MAX_EVENTS) }))
+  .query(({ ctx, input }) => readVersions(ctx.useCases.orders.orders, input.orderIds))
+
+/** `receipts.list`: returns a page of receipts, optionally of one order or in one state. */
+const listReceiptsProcedure = procedure
+  .input(
+    z.strictObject({
+      orderId: z.string().regex(ORDER_ID).optional(),
+      state: z.enum(['owed', 'sending', 'sent', 'parked']).optional(),
+      limit: z.int().min(1).max(100).default(20),
+      after: z.string().max(1_024).optional(),
+    }),
+  )
+  .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
+
+/** `receipts.release`: queues a parked receipt again. */
+const releaseReceiptProcedure = procedure
+  .input(z.strictObject({ key: z.string().min(1).max(255) }))
+  .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))
+
+const customerIdSchema = z.string().min(1).max(255)
+const orderIdsSchema = z.array(orderIdSchema).max(MOST_ORDERS)
+
+/** `erasures.find`: up to 100 orders that hold personal data, of one customer or from a list of ids. */
+const findErasableProcedure = procedure
+  .input(z.union([z.strictObject({ customerId: customerIdSchema }), z.strictObject({ orderIds: orderIdsSchema })]))
+  .query(({ ctx, input }) => findErasable(ctx.useCases.erasures, input))
+
+/**
+ * `erasures.erase`: deletes the orders and removes all customers from them, or one customer only; keys and hashes are
+ * kept.
+ */
+const eraseOrdersProcedure = procedure
+  .input(z.strictObject({ orderIds: orderIdsSchema, customerId: customerIdSchema.optional() }))
+  .mutation(({ ctx, input }) => eraseOrders(ctx.useCases.erasures, input.orderIds, input.customerId))
+
+const nothing = z.strictObject({})
+
+/** `encryption.status`: the keys this process has, and the keys it lacks although records are encrypted with them. */
+const encryptionStatusProcedure = procedure.input(nothing).query(({ ctx }) => ctx.useCases.encryption.register.status())
+
+// Missing where an earlier gateway asks: it rotates to whatever key is the first one here, and retires none.
+const keySchema = z.string().min(1).max(255).optional()
+
+// The name of a rotation: what one leaves behind is not retired at the end of another.
+const rotationSchema = z.string().min(1).max(255).default('unnamed')
+
+const requestSchema = z.discriminatedUnion('collection', [
+  z.strictObject({
+    collection: z.literal('orders'),
+    after: z.string().min(1).max(1_024).nullable(),
+    dryRun: z.boolean(),
+    key: keySchema,
+    rotation: rotationSchema,
+  }),
+  z.strictObject({
+    collection: z.literal('idempotency_keys'),
+    after: z
+      .string()
+      .regex(/^[0-9a-f]{24}$/)
+      .nullable(),
+    dryRun: z.boolean(),
+    key: keySchema,
+    rotation: rotationSchema,
+  }),
+])
+
+/**
+ * `encryption.rotate`: a part of a collection is encrypted by the first key, or only counted. Again does no harm. CONFLICT where `key`
+ * is not the first one.
+ */
+const rotateEncryptionProcedure = procedure
+  .input(requestSchema)
+  .mutation(async ({ ctx, input: { collection, key, rotation, ...request } }) => {
+    const { register, ...source } = ctx.useCases.encryption
+    // One key for the whole part, whatever the file says meanwhile.
+    const encryption = source.encryption.pin()
+    if (key !== undefined && encryption.firstKey !== key) throw encryptionKeyDiffers({ key })
+    if (collection === 'orders') {
+      if (request.after === null && !request.dryRun) await register.beginRotation(rotation)
+      return rotateOrders({ ...source, encryption }, request)
+    }
+    return rotateAnswers({ ...source, encryption }, request)
+  })
+
+/**
+ * `encryption.retire`: after a rotation of all records to `key`, forgets the keys that no process has encrypted with
+ * since it began. Forgets none if `key` is missing, or is not the first one.
+ */
+const retireKeysProcedure = procedure
+  .input(z.strictObject({ key: keySchema, rotation: rotationSchema }))
+  .mutation(async ({ ctx, input: { key, rotation } }) =>
+    key === undefined ? { retired: [], inUse: [] } : await ctx.useCases.encryption.register.retire(key, rotation),
+  )
 
 /** All procedures of fulfilment, one per line. */
-export const fulfilmentRouter = router({
-  orders: router({
+export const fulfilmentRouter = t.router({
+  orders: t.router({
     get: getOrderProcedure,
     list: listOrdersProcedure,
     create: createOrderProcedure,
@@ -26,17 +281,17 @@ export const fulfilmentRouter = router({
     patch: patchOrderProcedure,
     delete: deleteOrderProcedure,
   }),
-  payments: router({
+  payments: t.router({
     applyEvents: applyEventsProcedure,
     versions: versionsProcedure,
   }),
-  erasures: router({ find: findErasableProcedure, erase: eraseOrdersProcedure }),
-  encryption: router({
+  erasures: t.router({ find: findErasableProcedure, erase: eraseOrdersProcedure }),
+  encryption: t.router({
     status: encryptionStatusProcedure,
     rotate: rotateEncryptionProcedure,
     retire: retireKeysProcedure,
   }),
-  receipts: router({
+  receipts: t.router({
     list: listReceiptsProcedure,
     release: releaseReceiptProcedure,
   }),

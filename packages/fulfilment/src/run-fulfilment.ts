@@ -3,8 +3,8 @@ import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { SettingsError } from '@oncehook/kernel/settings'
-import type { Recording } from './composition/recording.ts'
 import { openFulfilment } from './fulfilment.ts'
+import type { Recording } from './router.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
 
 /** Properties of the process at its start. */

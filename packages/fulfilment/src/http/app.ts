@@ -9,9 +9,7 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { type Caller, handleRpc, type RpcResult, type TrpcEndpoint } from '@oncehook/kernel/trpc/handle-rpc'
 import type { FulfilmentMetrics } from '../metrics.ts'
-import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
-import { answerHeaders, type Context } from '../trpc.ts'
-import type { UseCases } from '../use-cases.ts'
+import { answerHeaders, type Context, type FulfilmentRouter, fulfilmentRouter, type UseCases } from '../router.ts'
 
 /** Dependencies of the listener. */
 export interface AppDeps {

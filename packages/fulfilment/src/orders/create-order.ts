@@ -1,10 +1,15 @@
 import { recordAltered } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
-import { UNREADABLE_ANSWER, withoutPerson } from '../erasures/keyed-answer.ts'
 import { idempotencyInProgress, idempotencyKeyReused, orderUnreadable } from '../errors.ts'
-import type { IdempotencyKeys, KeyedRequest, KeyRow } from '../idempotency-keys.ts'
+import {
+  type IdempotencyKeys,
+  type KeyedRequest,
+  type KeyRow,
+  UNREADABLE_ANSWER,
+  withoutPerson,
+} from '../idempotency-keys.ts'
+import type { OrderDeps } from './change-order.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import type { OrderDeps } from './put-order.ts'
 import { madeBy, newOrder, toOrder, unstoredOrder } from './stored/order-document.ts'
 import { openOrder } from './stored/order-encryption.ts'
 import { insertOrder, isStored } from './stored/order-store.ts'

@@ -2,14 +2,11 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
-import { DURABLE_READ } from '../durable-read.ts'
 import { orderUnreadable } from '../errors.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
-import { isReadable } from './stored/is-readable.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
-import { openOrder } from './stored/order-encryption.ts'
-import { HIDDEN, type OrderCollection, type Orders } from './stored/order-store.ts'
-import type { UnreadableOrders } from './unreadable-orders.ts'
+import { isReadable, openOrder, type UnreadableOrders } from './stored/order-encryption.ts'
+import { DURABLE_READ, HIDDEN, type OrderCollection, type Orders } from './stored/order-store.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mergePatch } from './merge-patch.ts'
+import { mergePatch } from './change-order.ts'
 
 // RFC 7396 appendix A.
 const EXAMPLES: [target: unknown, patch: unknown, result: unknown][] = [

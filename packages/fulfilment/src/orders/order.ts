@@ -2,7 +2,6 @@ import { CURRENCIES } from '@oncehook/kernel/currencies'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
 import { z } from 'zod'
-import { hasLineText } from './line-text.ts'
 
 /**
  * The id of an order, chosen by a client (PUT) or generated. `.` and `..` are excluded because they are path segments
@@ -161,4 +160,17 @@ export function amountDueOf(items: OrderContent['items']): number {
     throw invalidRequest({}, { message: 'The order is not valid: items: the total exceeds 2^53 - 1' })
   }
   return Number(total)
+}
+
+// Control characters (C0, DEL, C1), and line and paragraph separators.
+const LINE_TEXT = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
+
+/** Whether a text contains line breaks or control characters. */
+function hasLineText(text: string): boolean {
+  return text.search(LINE_TEXT) !== -1
+}
+
+/** Converts a text to one line by replacing such characters with spaces. */
+export function toOneLine(text: string): string {
+  return text.replaceAll(LINE_TEXT, ' ')
 }

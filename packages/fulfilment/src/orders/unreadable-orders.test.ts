@@ -1,6 +1,6 @@
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { expect, it } from 'vitest'
-import { createUnreadableOrders } from './unreadable-orders.ts'
+import { createUnreadableOrders } from './stored/order-encryption.ts'
 
 function open() {
   const { logger, lines } = memoryLogger()

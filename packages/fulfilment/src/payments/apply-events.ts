@@ -5,12 +5,12 @@ import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
-import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import { DURABLE_READ } from '../orders/stored/order-store.ts'
 import type { ReceiptOutbox } from '../receipts/claims/new-receipts.ts'
 import { CallReceipts } from './call-receipts.ts'
-import { type CommitResult, commitChanges } from './commit-changes.ts'
+import { type CommitResult, commitChanges, mergeFirstPayments, type PlannedUpdate } from './commit-changes.ts'
 import {
   type ApplyResult,
   type Decision,
@@ -19,7 +19,6 @@ import {
   hasMarkerOf,
   type IncomingEvent,
 } from './decide-order.ts'
-import { mergeFirstPayments, type PlannedUpdate } from './merge-first-payments.ts'
 import { orderUpdate } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 

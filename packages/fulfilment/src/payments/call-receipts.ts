@@ -1,7 +1,6 @@
 import type { StoredReceipt } from '../orders/stored/order-document.ts'
-import { type FirstClaim, firstClaimOf } from '../receipts/claims/first-claim.ts'
 import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
-import type { ReceiptClaim } from '../receipts/claims/receipt-claim.ts'
+import { type FirstClaim, firstClaimOf, type ReceiptClaim } from '../receipts/claims/receipt-claim.ts'
 import type { CommitResult } from './commit-changes.ts'
 
 /** A call that writes receipts: its id, which identifies its claims, and the number of orders that it may pay. */

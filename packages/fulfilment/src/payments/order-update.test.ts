@@ -1,7 +1,7 @@
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type LiveOrder, newOrder } from '../orders/stored/order-document.ts'
-import type { FirstClaim } from '../receipts/claims/first-claim.ts'
+import type { FirstClaim } from '../receipts/claims/receipt-claim.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { decideOrder } from './decide-order.ts'
 import { orderUpdate } from './order-update.ts'

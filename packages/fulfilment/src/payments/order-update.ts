@@ -1,6 +1,5 @@
 import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/stored/order-document.ts'
-import { claimNew, type FirstClaim } from '../receipts/claims/first-claim.ts'
-import { receiptKey } from '../receipts/receipt-key.ts'
+import { claimNew, type FirstClaim, receiptKey } from '../receipts/claims/receipt-claim.ts'
 import type { OrderChange } from './decide-order.ts'
 import type { PaymentState } from './transitions.ts'
 

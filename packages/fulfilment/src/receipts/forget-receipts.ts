@@ -1,9 +1,13 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document } from 'mongodb'
-import { forgottenReceipt } from '../orders/stored/forgotten-receipt.ts'
-import { NAME_FORMER_CUSTOMERS } from '../orders/stored/former-customers.ts'
-import { mapReceipts } from '../orders/stored/map-receipts.ts'
-import { FORGET_INDEX, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import {
+  FORGET_INDEX,
+  forgottenReceipt,
+  mapReceipts,
+  NAME_FORMER_CUSTOMERS,
+  ORDERS,
+  type OrderDocument,
+} from '../orders/stored/order-document.ts'
 
 const AT_ONCE = 200
 const SEARCH_MS = 4_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ReceiptClaim, Settlement } from './claims/receipt-claim.ts'
-import { KeyWaits } from './key-waits.ts'
+import { KeyWaits } from './receipt-worker.ts'
 
 const look = { room: 200, keyIds: ['new'] }
 

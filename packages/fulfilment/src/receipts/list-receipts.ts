@@ -1,8 +1,9 @@
+// The outbox as operators and metrics see it: a page of receipts, and how many are unsent.
+import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
-import { DURABLE_READ } from '../durable-read.ts'
+import type { ReceiptBacklog } from '../metrics.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
-import type { Orders } from '../orders/stored/order-store.ts'
-import { readCursor, writeCursor } from './cursor.ts'
+import { DURABLE_READ, type Orders } from '../orders/stored/order-store.ts'
 
 /** The requested page of receipts. `after` is the `next` of the previous page. */
 export interface ReceiptListRequest {
@@ -108,4 +109,60 @@ const UNKNOWN_TIME = new Date(0).toISOString()
 
 function instantOf(stored: unknown): string | null {
   return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
+}
+
+/** Encodes the end of a page as an opaque string for the next request. */
+function writeCursor(parts: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+/**
+ * Decodes a cursor created by `writeCursor`. Its parts must have the given types.
+ * @throws invalidRequest for anything else
+ */
+function readCursor<const Types extends readonly ('string' | 'number')[]>(
+  cursor: string,
+  types: Types,
+): { -readonly [Index in keyof Types]: Types[Index] extends 'string' ? string : number } {
+  const parts = decode(cursor)
+  const fits =
+    Array.isArray(parts) && parts.length === types.length && types.every((type, i) => typeof parts[i] === type)
+  if (!fits) throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
+  return parts as never
+}
+
+function decode(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return null
+  }
+}
+
+/** Counting stops at this number of orders. An exact count beyond it is of no use. */
+const MOST = 100_000
+
+/** Counts the unsent receipts by the database clock, up to a limit. */
+export async function readReceiptBacklog(orders: Orders): Promise<ReceiptBacklog> {
+  const isOpen = { $in: ['$receipts.state', ['owed', 'sending']] }
+  const [found] = await orders
+    .aggregate<ReceiptBacklog>(
+      [
+        { $match: { 'receipts.dueAt': { $exists: true } } },
+        { $limit: MOST },
+        { $unwind: '$receipts' },
+        {
+          $group: {
+            _id: null,
+            unsettled: { $sum: { $cond: [isOpen, 1, 0] } },
+            parked: { $sum: { $cond: [{ $eq: ['$receipts.state', 'parked'] }, 1, 0] } },
+            oldest: { $min: { $cond: [isOpen, '$receipts.paidAt', '$$NOW'] } },
+          },
+        },
+        { $set: { oldestSeconds: { $divide: [{ $max: [0, { $subtract: ['$$NOW', '$oldest'] }] }, 1_000] } } },
+      ],
+      { readPreference: 'primary', maxTimeMS: 4_000, hint: 'receipts_unsettled' },
+    )
+    .toArray()
+  return found ?? { unsettled: 0, parked: 0, oldestSeconds: 0 }
 }

@@ -5,8 +5,7 @@ import { ORDERS } from '../orders/stored/order-document.ts'
 import { orderCollection } from '../testing/order-collection.ts'
 import { eventually, outside, receiptsOf } from '../testing/paid-receipts.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
-import { listReceipts } from './list-receipts.ts'
-import { readReceiptBacklog } from './receipt-backlog.ts'
+import { listReceipts, readReceiptBacklog } from './list-receipts.ts'
 import { receiptRefused } from './receipt-sink.ts'
 
 const database = await orderCollection(process.env)

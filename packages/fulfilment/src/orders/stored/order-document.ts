@@ -1,5 +1,6 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Document } from 'mongodb'
 import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from '../order.ts'
 
 /** The collection of orders. */
@@ -249,4 +250,37 @@ export const ORDER_INDEXES: NeededIndexes = {
       partialFilterExpression: { 'receipts.forgetAt': { $exists: true } },
     },
   ],
+}
+
+/** Aggregation expression: a receipt, such as `$$one`, without personal data. It keeps its key. */
+export function forgottenReceipt(receipt: string): Document {
+  const emptied = { $mergeObjects: [receipt, { customerId: null, email: null }] }
+  return { $unsetField: { field: 'forgetAt', input: emptied } }
+}
+
+const NAMED = { $cond: [{ $isArray: ['$receipts'] }, '$receipts.customerId', []] }
+
+/**
+ * Update stage that lists the customers who are named only in the receipts of an order, so that an index can find it.
+ * Must follow the stage that changes the customer or the receipts.
+ */
+export const NAME_FORMER_CUSTOMERS: Document = {
+  $set: {
+    formerCustomers: {
+      $let: {
+        vars: { former: { $setDifference: [NAMED, [null, { $ifNull: ['$customerId', null] }]] } },
+        in: { $cond: [{ $gt: [{ $size: '$$former' }, 0] }, '$$former', '$$REMOVE'] },
+      },
+    },
+  },
+}
+
+/**
+ * Aggregation expression: the receipts of an order, with the matching ones changed. `$$one` refers to a receipt.
+ * Entries that are not receipts are kept. A value that is not a list becomes `otherwise`, by default itself.
+ */
+export function mapReceipts(matches: Document, changed: Document, otherwise: '$receipts' | [] = '$receipts'): Document {
+  const isReceipt = { $eq: [{ $type: '$$one' }, 'object'] }
+  const one = { $cond: [{ $and: [isReceipt, matches] }, changed, '$$one'] }
+  return { $cond: [{ $isArray: ['$receipts'] }, { $map: { input: '$receipts', as: 'one', in: one } }, otherwise] }
 }

@@ -1,6 +1,6 @@
-import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
-import { isSealed } from '@oncehook/kernel/encryption'
+import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/encryption'
 import { recordAltered } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
 import { orderUnreadable } from '../../errors.ts'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 
@@ -60,4 +60,79 @@ export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrd
     ...(note === undefined ? {} : { note: isSealed(note) ? open('note', note) : note }),
     ...(pairs === undefined ? {} : { metadata: pairs }),
   }
+}
+
+/** Names damaged orders in the log. */
+export interface UnreadableOrders {
+  /** Logs `order.unreadable` unless it has named this order within the last minute. */
+  report(orderId: string, details?: Readonly<Record<string, unknown>>): void
+}
+
+const AGAIN_MS = 60_000
+const MOST_NAMED = 100
+
+/**
+ * Creates the log of damaged orders. However often they are read, it names each once a minute, and at most 100 of them:
+ * `unnamed` of a later line counts the reports of others. `now` returns monotonic milliseconds.
+ */
+export function createUnreadableOrders(logger: Pick<Logger, 'error'>, now: () => number): UnreadableOrders {
+  // The longest ago first.
+  const named = new Map<string, number>()
+  let unnamed = 0
+  return {
+    report(orderId, details = {}) {
+      const time = now()
+      for (const [id, at] of named) {
+        if (time - at < AGAIN_MS) break
+        named.delete(id)
+      }
+      if (named.has(orderId)) return
+      if (named.size >= MOST_NAMED) {
+        unnamed += 1
+        return
+      }
+      named.set(orderId, time)
+      logger.error({ ...details, orderId, ...(unnamed === 0 ? {} : { unnamed }) }, 'order.unreadable')
+      unnamed = 0
+    },
+  }
+}
+
+/** Whether a stored order has every field that its representation needs. Imported documents may lack some. */
+export function isReadable(stored: LiveOrder): boolean {
+  const { version, items, payment, email, note, metadata, createdAt, updatedAt } = stored
+  return (
+    Number.isSafeInteger(version) &&
+    isListOfObjects(items) &&
+    isOptionalText(email) &&
+    isOptionalText(note) &&
+    (metadata === undefined || isSealed(metadata) || isListOfObjects(metadata)) &&
+    (payment === null || (isObject(payment) && isInstant(payment.at))) &&
+    isInstant(createdAt) &&
+    isInstant(updatedAt)
+  )
+}
+
+/**
+ * Checks that an order is readable.
+ * @throws orderUnreadable
+ */
+export function demandReadable(stored: LiveOrder): void {
+  if (!isReadable(stored)) throw orderUnreadable({ orderId: stored._id })
+}
+
+function isInstant(stored: unknown): boolean {
+  return stored instanceof Date && !Number.isNaN(stored.getTime())
+}
+
+function isOptionalText(stored: unknown): boolean {
+  return stored === undefined || typeof stored === 'string' || isSealed(stored)
+}
+
+function isObject(stored: unknown): boolean {
+  return typeof stored === 'object' && stored !== null
+}
+
+function isListOfObjects(stored: unknown): boolean {
+  return Array.isArray(stored) && stored.every(isObject)
 }

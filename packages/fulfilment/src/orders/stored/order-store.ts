@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
+import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document, UpdateFilter } from 'mongodb'
-import { DURABLE_READ } from '../../durable-read.ts'
 import { isLive, type LiveOrder, type OrderDocument, type UnstoredOrder } from './order-document.ts'
 import { sealMembers } from './order-encryption.ts'
+
+/** Options of every read that affects an answer: 4 s leave a request time for its write. */
+export const DURABLE_READ = durableRead(4_000)
 
 /** The collection of orders. */
 export type Orders = Collection<OrderDocument>
@@ -96,4 +99,29 @@ export async function retryOnConflict<T>(random: () => number, round: () => Prom
     if (result !== null) return result
   }
   throw unavailable({ reason: 'crowded' })
+}
+
+/**
+ * The current versions of orders. Null if an order does not exist, was deleted or has no valid version; applying an
+ * event then reports which. Accepts any id.
+ */
+export async function readVersions(
+  orders: Orders,
+  orderIds: readonly string[],
+): Promise<Record<string, number | null>> {
+  try {
+    const found = await orders
+      .find({ _id: { $in: [...orderIds] } }, { ...DURABLE_READ, batchSize: orderIds.length + 1 })
+      .project<{ _id: string; version: number; status: string }>({ version: 1, status: 1 })
+      .toArray()
+    const versions = new Map(found.map((order) => [order._id, versionOf(order)]))
+    // Built from entries, not by assignment: an id may be `__proto__`.
+    return Object.fromEntries(orderIds.map((id) => [id, versions.get(id) ?? null]))
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}
+
+function versionOf({ version, status }: { readonly version: number; readonly status: string }): number | null {
+  return status === 'deleted' || !Number.isSafeInteger(version) ? null : version
 }

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { expect, it } from 'vitest'
-import { DatabaseClock } from './database-clock.ts'
+import { DatabaseClock } from './receipt-claims.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
 

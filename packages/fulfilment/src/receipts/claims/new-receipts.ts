@@ -1,6 +1,5 @@
-import type { DatabaseClock } from './database-clock.ts'
 import type { ReceiptClaim } from './receipt-claim.ts'
-import type { UnconfirmedClaims } from './receipt-statements.ts'
+import type { DatabaseClock, UnconfirmedClaims } from './receipt-claims.ts'
 
 /** Takes new receipts: the writer of a receipt can claim it for the worker of this process in the same write. */
 export interface ReceiptOutbox {

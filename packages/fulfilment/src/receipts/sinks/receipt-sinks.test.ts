@@ -6,8 +6,7 @@ import { createLogger } from '@oncehook/kernel/logger'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Receipt } from '../receipt-sink.ts'
-import { createLogSink } from './log-sink.ts'
-import { createReceiptSink, demandsTls, sinkProblem } from './receipt-sinks.ts'
+import { createLogSink, createReceiptSink, demandsTls, sinkProblem } from './receipt-sinks.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'receipts-'))
 afterAll(() => rm(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
 import { createTransport } from 'nodemailer'
-import { toOneLine } from '../../orders/line-text.ts'
+import { toOneLine } from '../../orders/order.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 
 /** The mail server and the sender address. */

@@ -1,7 +1,7 @@
 import type { Db, Document } from 'mongodb'
-import type { Recording } from '../../composition/recording.ts'
 import { ORDERS } from '../../orders/stored/order-document.ts'
 import type { ApplyResult } from '../../payments/decide-order.ts'
+import type { Recording } from '../../router.ts'
 import { recordFinds } from './record-finds.ts'
 
 /** What a step says about the event of its call. */

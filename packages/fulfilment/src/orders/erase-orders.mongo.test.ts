@@ -3,14 +3,14 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
-import { rotateAnswers } from '../encryption/rotate-answers.ts'
 import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
-import { type Created, createOrder } from '../orders/create-order.ts'
-import { createOrderId } from '../orders/order.ts'
-import { ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import { rotateAnswers } from '../rotate-records.ts'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { type Created, createOrder } from './create-order.ts'
+import { createOrderId } from './order.ts'
+import { ORDERS, type OrderDocument } from './stored/order-document.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,4 +1,7 @@
-import { type Encryption, wasSealed } from '@oncehook/kernel/encryption'
+// A new key for what is stored encrypted: the personal data of orders, and the answers and fingerprints of idempotency keys. The gateway
+// asks for a slice at a time and says where the last one ended, so a rotation can stop anywhere and be repeated. Each value
+// is written only if it is still the one that was read, one statement per value, so that it never undoes a change.
+import { type Encryption, type Place, wasSealed } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import {
@@ -8,15 +11,16 @@ import {
   rotateValues,
   type ValueRotation,
 } from '@oncehook/kernel/mongo/rotation'
-import type { Db, Document } from 'mongodb'
+import { type Db, type Document, ObjectId, type WithId } from 'mongodb'
+import { answerPlace, fingerprintPlace, IDEMPOTENCY_KEYS, type IdempotencyRow } from './idempotency-keys.ts'
 import {
   isLive,
   type LiveOrder,
   ORDERS,
   type OrderDocument,
   type StoredReceipt,
-} from '../orders/stored/order-document.ts'
-import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/stored/order-encryption.ts'
+} from './orders/stored/order-document.ts'
+import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from './orders/stored/order-encryption.ts'
 
 /** The database that holds the records, and their encryption. */
 export interface RotationSource {
@@ -126,4 +130,47 @@ function renewAddress(orderId: string, email: unknown, encryption: Encryption): 
   if (!wasSealed(email)) return null
   const next = encryption.rewrap(email)
   return next === null ? null : { ...email, ...next }
+}
+
+type Row = WithId<Pick<IdempotencyRow, 'principal' | 'key' | 'answer' | 'fingerprint'>>
+
+/** Encrypts the answers and fingerprints of a slice of the idempotency keys with the first key, in the same way as `rotateOrders`. */
+export async function rotateAnswers(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption, logger } = source
+  const rows = await db
+    .collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+    .find(after === null ? {} : { _id: { $gt: new ObjectId(after) } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
+    .project<Row>({ principal: 1, key: 1, answer: 1, fingerprint: 1 })
+    .sort({ _id: 1 })
+    .limit(AT_ONCE)
+    .toArray()
+  return rotatePart({
+    rows,
+    atOnce: AT_ONCE,
+    idOf: ({ _id }) => _id.toHexString(),
+    rotate: (row) => [
+      () => rotateText(row, { field: 'answer', place: answerPlace(row), encryption }),
+      () => rotateText(row, { field: 'fingerprint', place: fingerprintPlace(row), encryption }),
+    ],
+    onAltered: (id) => logger.error({ collection: IDEMPOTENCY_KEYS, id }, 'encryption.record-altered'),
+    send: dryRun ? null : (updates) => bulkUpdate(db, { update: IDEMPOTENCY_KEYS, updates }),
+  })
+}
+
+interface TextRotation {
+  readonly field: 'answer' | 'fingerprint'
+  readonly place: Place
+  readonly encryption: Encryption
+}
+
+function rotateText(row: Row, { field, place, encryption }: TextRotation): readonly Document[] {
+  const { _id, [field]: stored } = row
+  if (wasSealed(stored)) {
+    const change = rewrapField(field, stored, encryption)
+    return change === null ? [] : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
+  }
+  // There is none, or another program wrote it.
+  if (typeof stored !== 'string' || encryption.firstKey === null) return []
+  const sealed = encryption.seal(Buffer.from(stored), place)
+  return [{ q: { _id, [field]: { $eq: stored } }, u: { $set: { [field]: sealed } } }]
 }

@@ -4,16 +4,25 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { fromNow } from '@oncehook/kernel/mongo/lease'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document } from 'mongodb'
-import { DURABLE_READ } from '../durable-read.ts'
 import { eraseUnsettled } from '../errors.ts'
-import { IDEMPOTENCY_KEYS, type IdempotencyRow, openAnswer } from '../idempotency-keys.ts'
-import { GONE } from '../orders/delete-order.ts'
-import { forgottenReceipt } from '../orders/stored/forgotten-receipt.ts'
-import { NAME_FORMER_CUSTOMERS } from '../orders/stored/former-customers.ts'
-import { mapReceipts } from '../orders/stored/map-receipts.ts'
-import { isLive, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
-import type { Orders } from '../orders/stored/order-store.ts'
-import { customerOf, UNREADABLE_ANSWER, withoutPerson } from './keyed-answer.ts'
+import {
+  customerOf,
+  IDEMPOTENCY_KEYS,
+  type IdempotencyRow,
+  openAnswer,
+  UNREADABLE_ANSWER,
+  withoutPerson,
+} from '../idempotency-keys.ts'
+import { GONE } from './change-order.ts'
+import {
+  forgottenReceipt,
+  isLive,
+  mapReceipts,
+  NAME_FORMER_CUSTOMERS,
+  type OrderDocument,
+  type StoredReceipt,
+} from './stored/order-document.ts'
+import { DURABLE_READ, type Orders } from './stored/order-store.ts'
 
 /** Dependencies of an erasure. */
 export interface EraseDeps {
