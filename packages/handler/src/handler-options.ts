@@ -1,4 +1,4 @@
-import { isTypePattern } from './event-functions.ts'
+import { createVerifier, type Verifier, VerifierSettingsError } from '@oncehook/webhooks'
 import type { HandlerEvent } from './handler-event.ts'
 import type { WriteLog } from './handler-log.ts'
 import type { Store } from './store.ts'
@@ -214,4 +214,38 @@ function readNumbers<Name extends string>(
     (name) => `${prefix}${name} must be a whole number from ${ranges[name][1]} to ${ranges[name][2]}`,
   )
   return { values, problems }
+}
+
+/** Returns the function for a type of event; undefined if there is none. */
+export type FindFunction<Function> = (type: string) => Function | undefined
+
+/** Whether a text is a type or a pattern: `a.b`, `a.*` for every type below `a`, or `*` for all. */
+function isTypePattern(text: string): boolean {
+  return /^(?:\*|[^*]+(?<=\.)\*|[^*]+)$/.test(text)
+}
+
+/** Prepares the search for the function of a type. The exact type comes first, then the longest pattern. */
+export function findFunctions<Function>(on: Readonly<Record<string, Function>>): FindFunction<Function> {
+  const exact = new Map(Object.entries(on))
+  const patterns = Object.entries(on)
+    .filter(([pattern]) => pattern.endsWith('*'))
+    .map(([pattern, found]) => ({ start: pattern.slice(0, -1), found }))
+    .toSorted((one, other) => other.start.length - one.start.length)
+  return (type) => exact.get(type) ?? patterns.find(({ start }) => type.startsWith(start))?.found
+}
+
+/**
+ * Creates the verifier of Standard Webhooks from the options of a handler.
+ * @throws HandlerSettingsError
+ */
+export function createStandardVerifier(
+  { secrets = [], toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
+  now: () => number,
+): Verifier {
+  try {
+    return createVerifier({ scheme: 'standard-webhooks', effects: [], secrets, toleranceSeconds }, { now })
+  } catch (error) {
+    if (!(error instanceof VerifierSettingsError)) throw error
+    throw new HandlerSettingsError(error.problems)
+  }
 }

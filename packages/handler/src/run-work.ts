@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
-import { type LaterTransaction, type NewMessage, type Task, TaskTimedOut } from './store.ts'
+import { type LaterTransaction, type NewMessage, StoreUnavailable, type Task, TaskTimedOut } from './store.ts'
 
 /** The longest payload of a message, as JSON in UTF-16 units. */
 const MAX_PAYLOAD = 262_144
@@ -47,3 +48,32 @@ function newMessage(name: string, payload: unknown, names: ReadonlySet<string>):
     throw new TypeError(`The payload of a message is longer than ${MAX_PAYLOAD} characters`)
   return { name, json }
 }
+
+/** Many services refuse a longer idempotency key. */
+const MAX_BYTES = 255
+
+/** The key of a message: the name of the handler, the key of the event and the position of the message. SHA-256 shortens a long one. */
+export function messageKey({ handler, key }: Task<never>, position: number): string {
+  const text = `${handler}:${key}:${position}`
+  return Buffer.byteLength(text) <= MAX_BYTES ? text : createHash('sha256').update(text).digest('hex')
+}
+
+/**
+ * Waits for an answer of the database, for a limited time. What was asked continues. Rejections pass through.
+ * @throws StoreUnavailable if there is no answer in time
+ */
+export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
+  const answer = await withTimeout(asked, ms)
+  if (answer === TIMED_OUT) throw new StoreUnavailable(new Error(`It did not answer within ${ms} ms`))
+  return answer as T
+}
+
+/** The limits of waiting for a database that should answer at once, in milliseconds. */
+export const LIMITS_MS = {
+  /** Added to the wait for another transaction. */
+  margin: 2_000,
+  /** A commit, or messages that are stored before it. */
+  commit: 10_000,
+  /** The end of a transaction that failed. */
+  rollback: 2_000,
+} as const

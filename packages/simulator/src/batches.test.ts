@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toBatches } from './batches.ts'
+import { toBatches } from './schedule.ts'
 
 describe('toBatches', () => {
   it.each([

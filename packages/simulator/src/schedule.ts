@@ -27,3 +27,9 @@ function shuffle<T>(list: T[], random: () => number): T[] {
   while (rest.length > 0) shuffled.push(...rest.splice(Math.floor(random() * rest.length), 1))
   return shuffled
 }
+
+/** Splits a list into parts of `size` items, in order. The last part may be shorter. */
+export function toBatches<T>(list: readonly T[], size: number): T[][] {
+  const parts = Math.ceil(list.length / size)
+  return Array.from({ length: parts }, (_, index) => list.slice(index * size, (index + 1) * size))
+}

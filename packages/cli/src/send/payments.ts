@@ -1,7 +1,6 @@
 // The payments of one `oncehook send`: planned as events for each order, delivered as the provider would, and watched until each
 // order shows its effect.
 
-import { toBatches } from '@oncehook/simulator/batches'
 import { type ObjectApi, startObjectApi } from '@oncehook/simulator/object-api'
 import {
   createPaymentProvider,
@@ -10,7 +9,7 @@ import {
   type Pace,
   type PaymentProvider,
 } from '@oncehook/simulator/payment-provider'
-import { arrange } from '@oncehook/simulator/schedule'
+import { arrange, toBatches } from '@oncehook/simulator/schedule'
 import type { TamperedPart } from '@oncehook/simulator/tampering'
 import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/webhooks/signing/payment-event'
 import type { Signer } from '@oncehook/webhooks/signing/signer'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBodyMemory } from './body-memory.ts'
+import { createBodyMemory } from './receive-body.ts'
 
 it('gives room until it is full, and again after a part is disposed of', () => {
   const memory = createBodyMemory(10)

@@ -4,7 +4,7 @@ import type { Slots } from '../slots.ts'
 import type { Store } from '../store.ts'
 import { answerCallError, PROCEDURE } from '../trpc/answer-call.ts'
 import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
-import type { BodyChunks } from './read-body.ts'
+import type { BodyChunks } from './receive-body.ts'
 import type { Responder } from './respond.ts'
 
 /** What requests need. */

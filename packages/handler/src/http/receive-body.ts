@@ -1,6 +1,4 @@
 import type { ErrorAnswer } from './answer.ts'
-import type { BodyPart } from './body-memory.ts'
-import { type BodyChunks, type BodyLimits, type ReadBody, readBody } from './read-body.ts'
 
 /** Reads a body within its limits into its part of the memory. Returns what to answer if there is none. */
 export async function receiveBody(
@@ -44,4 +42,88 @@ export function refuseHeaders(method: string, headers: Headers, maxBytes: number
     return { status: 415, error: 'not_json', message: 'Only JSON without a content coding is accepted', retry: 'never' }
   }
   return Number(headers.get('content-length') ?? 0) > maxBytes ? TOO_LARGE : null
+}
+
+/** The body of a request in pieces. */
+export type BodyChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** The limits of a body. */
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly bodyTimeoutMs: number
+}
+
+/** A body, or the reason why there is none. */
+type ReadBody = Buffer | 'too_large' | 'crowded' | 'late' | 'broken'
+
+/**
+ * Reads a body within its limits into its part of the memory. The rest of a body that is too large or late, or that has
+ * no room, is not read.
+ */
+async function readBody(chunks: BodyChunks, part: BodyPart, limits: BodyLimits): Promise<ReadBody> {
+  const { maxBytes, bodyTimeoutMs } = limits
+  const timeUp = new AbortController()
+  const late = new Promise<'late'>((resolve) => {
+    timeUp.signal.addEventListener('abort', () => resolve('late'))
+  })
+  const timer = setTimeout(() => timeUp.abort(), bodyTimeoutMs)
+  try {
+    return await Promise.race([collect(chunks, part, maxBytes), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function collect(chunks: BodyChunks, part: BodyPart, maxBytes: number): Promise<ReadBody> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.byteLength
+      if (size > maxBytes) return 'too_large'
+      if (!part.grow(chunk.byteLength)) return 'crowded'
+      parts.push(chunk)
+    }
+  } catch {
+    return 'broken'
+  }
+  return Buffer.concat(parts)
+}
+
+/** The part of one request in the memory for bodies. Once it is disposed of, it grows no more. */
+export interface BodyPart extends Disposable {
+  /** Takes this many bytes more. False if they would be too many. */
+  grow(bytes: number): boolean
+}
+
+/** The memory for the bodies of all requests in progress. */
+export interface BodyMemory {
+  open(): BodyPart
+}
+
+/**
+ * Creates a memory of this many bytes. Only bytes that have arrived count: a sender that announces a large body and sends
+ * nothing takes no room from the others.
+ */
+export function createBodyMemory(mostBytes: number): BodyMemory {
+  let used = 0
+  return {
+    open() {
+      let own = 0
+      let isOpen = true
+      return {
+        grow(bytes) {
+          if (!isOpen || used + bytes > mostBytes) return false
+          own += bytes
+          used += bytes
+          return true
+        },
+        [Symbol.dispose]() {
+          isOpen = false
+          used -= own
+          own = 0
+        },
+      }
+    },
+  }
 }

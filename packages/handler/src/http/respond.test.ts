@@ -1,8 +1,7 @@
 import type { Verification } from '@oncehook/webhooks'
 import { expect, it, vi } from 'vitest'
 import { createMetrics } from '../metrics.ts'
-import { createBodyMemory } from './body-memory.ts'
-import type { BodyChunks } from './read-body.ts'
+import { type BodyChunks, createBodyMemory } from './receive-body.ts'
 import { createResponder } from './respond.ts'
 
 const unreadable = { outcome: 'unreadable', status: 400, message: 'It is no payment' } as const

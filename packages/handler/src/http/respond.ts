@@ -3,9 +3,7 @@ import { type HandlerEvent, readEvent } from '../handler-event.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
 import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
-import type { BodyMemory } from './body-memory.ts'
-import type { BodyChunks, BodyLimits } from './read-body.ts'
-import { receiveBody, refuseHeaders } from './receive-body.ts'
+import { type BodyChunks, type BodyLimits, type BodyMemory, receiveBody, refuseHeaders } from './receive-body.ts'
 
 /** A request, whatever the server. */
 export interface IncomingDelivery {

@@ -1,5 +1,5 @@
 import type { ClientSession, Db, ObjectId } from 'mongodb'
-import { messageKey } from '../message-key.ts'
+import { messageKey } from '../run-work.ts'
 import {
   type ClaimedMessage,
   type MessageClaim,

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs } from '@oncehook/kernel/backoff'
-import { inTime, LIMITS_MS } from '../in-time.ts'
-import { messageKey } from '../message-key.ts'
-import { runWork } from '../run-work.ts'
+import { inTime, LIMITS_MS, messageKey, runWork } from '../run-work.ts'
 import {
   type KeyOutcome,
   type NewMessage,
@@ -12,8 +10,14 @@ import {
   TaskTimedOut,
 } from '../store.ts'
 import type { PostgresTransaction } from './postgres.ts'
-import { leaseClient, type PostgresClient, type PostgresPool } from './postgres-client.ts'
-import { isFailedTransaction, isLockTimeout, isSerializationFailure } from './postgres-errors.ts'
+import {
+  isFailedTransaction,
+  isLockTimeout,
+  isSerializationFailure,
+  leaseClient,
+  type PostgresClient,
+  type PostgresPool,
+} from './postgres-client.ts'
 
 /** The isolations that transactions can have. */
 export const ISOLATIONS = ['read committed', 'repeatable read', 'serializable'] as const

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { splitEvents } from './split-events.ts'
+import { splitEvents } from './read-batch.ts'
 
 it.each([
   ['one', '{"handler":"a","events":[{"key":"1"}]}', ['{"key":"1"}']],

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, vi } from 'vitest'
-import { LOGGING_PROCESS } from '../testing/logging-process.ts'
-import { writeToStream } from './write-to-stream.ts'
+import { writeToStream } from './handler-log.ts'
+import { LOGGING_PROCESS } from './testing/logging-process.ts'
 
 describe('the log of a handler', () => {
   it('does not end the process when the reader of its standard error goes away', async () => {
