@@ -2,12 +2,11 @@ import './styles.css'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { applyTheme } from './frame/browser.ts'
 import { pageRouter } from './frame/router.tsx'
 import { SessionQueries } from './frame/session-queries.tsx'
-import { applyTheme } from './frame/theme.ts'
 import { followKeys } from './frame/use-keys.ts'
-import { takeIssuerAnswer } from './sign-in/issuer-sign-in.ts'
-import { takeSignInCode } from './sign-in/sign-in-code.ts'
+import { takeIssuerAnswer, takeSignInCode } from './sign-in/sign-in-from-address.ts'
 
 applyTheme()
 followKeys()

@@ -2,7 +2,7 @@ import { TRPCClientError } from '@trpc/client'
 import { expect, it } from 'vitest'
 import { texts } from '../texts/texts.ts'
 import { describeProblem } from './describe-problem.ts'
-import { ProblemAnswer } from './problem-answer.ts'
+import { ProblemAnswer } from './post-json.ts'
 
 const next = (code: string): string => describeProblem(new ProblemAnswer('no', { code, requestId: null })).next
 

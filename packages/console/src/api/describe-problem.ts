@@ -1,6 +1,6 @@
 import { TRPCClientError } from '@trpc/client'
 import { texts } from '../texts/texts.ts'
-import { ProblemAnswer } from './problem-answer.ts'
+import { ProblemAnswer } from './post-json.ts'
 
 /** A problem as the page shows it: what it is, what to do next, and how to find it in the log. */
 export interface Problem {

@@ -1,5 +1,10 @@
+// Who uses the page: the token of a sign-in with its roles. It is in memory only, so a reload ends it.
+
 import { useSyncExternalStore } from 'react'
-import type { Role } from './role.ts'
+import { membersOf } from './post-json.ts'
+
+/** A right of an operator's token: to read, to change something, to see bodies. */
+type Role = 'read' | 'operate' | 'bodies'
 
 /** The operator who uses the page, and their roles. It is not stored: a reload ends the session. */
 export interface Session {
@@ -37,4 +42,22 @@ export function useUnconfirmedEnd(): boolean {
 /** The session, for components. */
 export function useSession(): Session | null {
   return useSyncExternalStore(listen, currentSession)
+}
+
+/** Whether the token of the session has a role. */
+export function useMayDo(role: Role): boolean {
+  return useSession()?.roles.includes(role) ?? false
+}
+
+const ROLES: readonly Role[] = ['read', 'operate', 'bodies']
+
+/** The session in the answer to a sign-in. */
+export function readSession(answer: unknown): Session {
+  const members = membersOf(answer)
+  const roles = members.get('roles')
+  return {
+    token: String(members.get('token')),
+    operator: String(members.get('operator')),
+    roles: ROLES.filter((role) => Array.isArray(roles) && roles.includes(role)),
+  }
 }

@@ -1,66 +1,67 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { BusyButton } from '../forms/busy-button.tsx'
+import { CloseRow, DialogFacts, Modal } from '../dialogs/modal.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
+import { BusyButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { PagedTable } from '../parts/paged-table.tsx'
+import { PagedTable, usePages } from '../parts/paged-table.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
-import { EntryDialog } from './entry-dialog.tsx'
-import { useAudit } from './use-audit.ts'
 
 type Entry = Answers['audit']['list']['items'][number]
 
 const keyOf = ({ id }: Entry): string => id
 
-function useColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
-  return useMemo(
-    () => [
-      {
-        id: 'at',
-        head: texts.event.at,
-        className: 'w-32 sm:w-48',
-        cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
-      },
-      { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
-      {
-        id: 'action',
-        head: texts.audit.action,
-        className: 'sm:w-48',
-        cell: (entry) => (
-          <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(entry)}>
-            {entry.action}
-          </button>
-        ),
-      },
-      {
-        id: 'reason',
-        head: texts.action.reason,
-        className: 'hidden sm:table-cell',
-        cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
-      },
-      {
-        id: 'details',
-        head: texts.audit.details,
-        className: 'hidden md:table-cell',
-        cell: ({ details }) => <code className="font-mono">{JSON.stringify(details)}</code>,
-      },
-    ],
-    [show],
-  )
+function toColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
+  return [
+    {
+      id: 'at',
+      head: texts.event.at,
+      className: 'w-32 sm:w-48',
+      cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+    },
+    { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
+    {
+      id: 'action',
+      head: texts.audit.action,
+      className: 'sm:w-48',
+      cell: (entry) => (
+        <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(entry)}>
+          {entry.action}
+        </button>
+      ),
+    },
+    {
+      id: 'reason',
+      head: texts.action.reason,
+      className: 'hidden sm:table-cell',
+      cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
+    },
+    {
+      id: 'details',
+      head: texts.audit.details,
+      className: 'hidden md:table-cell',
+      cell: ({ details }) => <code className="font-mono">{JSON.stringify(details)}</code>,
+    },
+  ]
 }
 
 /** Who did what, when and why, and whether the log is unchanged. */
 export function AuditPage() {
   const audit = useAudit()
   const [shown, setShown] = useState<Entry | null>(null)
-  const columns = useColumns(setShown)
   return (
     <PageFrame title={texts.pages.audit}>
       <Verification />
-      <PagedTable caption={texts.pages.audit} columns={columns} keyOf={keyOf} query={audit} empty={texts.audit} />
+      <PagedTable
+        caption={texts.pages.audit}
+        columns={toColumns(setShown)}
+        keyOf={keyOf}
+        query={audit}
+        empty={texts.audit}
+      />
       {shown !== null && <EntryDialog entry={shown} onClose={() => setShown(null)} />}
     </PageFrame>
   )
@@ -102,4 +103,34 @@ function Verification() {
 
 function sayVerified({ isUnchanged, entries, brokenAt }: Awaited<ReturnType<typeof verifyAll>>): string {
   return isUnchanged ? texts.audit.unchanged(entries) : texts.audit.broken(entries, brokenAt)
+}
+
+/** All of an entry of the audit log. Rows cut what is long, and a narrow window has no room for some of it. */
+function EntryDialog(props: {
+  readonly entry: Answers['audit']['list']['items'][number]
+  readonly onClose: () => void
+}) {
+  const { entry, onClose } = props
+  return (
+    <Modal title={texts.audit.entry} onClose={onClose}>
+      <DialogFacts
+        items={[
+          [texts.event.at, <Instant key="at" at={entry.at} />],
+          [texts.event.by, entry.by],
+          [texts.audit.action, entry.action],
+          [texts.action.reason, entry.reason ?? texts.frame.none],
+        ]}
+      />
+      <h3 className="mt-3 font-semibold">{texts.audit.details}</h3>
+      <pre className="mt-1 bg-raised p-2 font-mono break-all whitespace-pre-wrap">
+        {JSON.stringify(entry.details, null, 2)}
+      </pre>
+      <CloseRow onClose={onClose} />
+    </Modal>
+  )
+}
+
+/** The entries of the audit log, newest first, page by page. */
+function useAudit() {
+  return usePages({ key: ['audit', 'list'], read: (page) => operator.audit.list.query(page) })
 }

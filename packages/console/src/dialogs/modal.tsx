@@ -1,4 +1,7 @@
+// The frame of every dialog, and what dialogs have in common inside it.
+
 import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { texts } from '../texts/texts.ts'
 
 /**
  * A dialog of the browser. It opens at its beginning, with the focus at the first field of its form, or at its title if it
@@ -41,4 +44,29 @@ function showFromStart(dialog: HTMLDialogElement): void {
   const first = dialog.querySelector<HTMLElement>('form input') ?? dialog.querySelector('h2')
   first?.focus({ preventScroll: true })
   dialog.scrollTop = 0
+}
+
+/** The last row of a dialog without a form: the button that closes it. */
+export function CloseRow({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <p className="mt-4 text-right">
+      <button type="button" className="button" onClick={onClose}>
+        {texts.frame.close}
+      </button>
+    </p>
+  )
+}
+
+/** Names with their values, one below the other, as a dialog has room for them. */
+export function DialogFacts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid gap-x-3 gap-y-1 sm:grid-cols-[9rem_1fr]">
+      {items.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-quiet">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
 }

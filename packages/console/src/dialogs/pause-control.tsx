@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useMayDo } from '../api/use-may-do.ts'
-import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Instant } from '../parts/instant.tsx'
+import { useMayDo } from '../api/session.ts'
+import { GuardedButton } from '../parts/buttons.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { ReasonDialog, type ReasonedAction } from './reason-dialog.tsx'
 

@@ -1,6 +1,8 @@
-import type { ReactNode } from 'react'
-import { useSingleAction } from '../api/use-single-action.ts'
-import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
+// The dialog for an action that the audit log records with a reason. Its call is made once, however fast somebody clicks.
+
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useRef } from 'react'
+import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { Modal } from './modal.tsx'
@@ -60,4 +62,52 @@ export function DialogButtons(props: {
       </button>
     </p>
   )
+}
+
+/** The field for the reason of an action. Its name in the form is `reason`. */
+export function ReasonField() {
+  return (
+    <HintedField
+      label={texts.action.reason}
+      hint={texts.action.reasonHint}
+      name="reason"
+      required
+      minLength={3}
+      maxLength={200}
+      autoComplete="off"
+      className="input w-full"
+    />
+  )
+}
+
+/** The reason from a form. */
+export function reasonOf(form: HTMLFormElement): string {
+  return String(new FormData(form).get('reason') ?? '')
+}
+
+/** A call that changes something, and what to do after it. */
+interface SingleAction<Input, Answer> {
+  readonly act: (input: Input) => Promise<Answer>
+  readonly onDone: (answer: Answer) => void
+}
+
+/**
+ * A call that is made only once: after the first `start`, further ones do nothing unless the call has failed. This
+ * takes effect at once, not with the next render, so that two quick clicks make one call.
+ */
+export function useSingleAction<Input, Answer>({ act, onDone }: SingleAction<Input, Answer>) {
+  const isStarted = useRef(false)
+  const acting = useMutation({
+    mutationFn: act,
+    onSuccess: onDone,
+    onError: () => {
+      isStarted.current = false
+    },
+  })
+  const start = (input: Input): void => {
+    if (isStarted.current) return
+    isStarted.current = true
+    acting.mutate(input)
+  }
+  return { start, isBusy: acting.isPending, error: acting.error }
 }

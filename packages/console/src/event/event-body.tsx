@@ -1,12 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import type { EventDetails } from '../api/operator-client.ts'
-import { useMayDo } from '../api/use-may-do.ts'
-import { QueryProblem } from '../frame/query-problem.tsx'
+import { type EventDetails, operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/session.ts'
 import { PlainTable } from '../parts/plain-table.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { indentJson } from './indent-json.ts'
-import { useEventBody } from './use-event-body.ts'
 
 /** The body and the headers of an event. The body is shown only as text, and only to operators with the role `bodies`. */
 export function EventBody({ event }: { readonly event: EventDetails }) {
@@ -83,4 +83,16 @@ function BodyForm({ title, text }: { readonly title: string; readonly text: stri
       )}
     </div>
   )
+}
+
+/**
+ * The event with its body and all its headers, if the token may read bodies. It is read only once each time the page is
+ * opened, because each reading adds an entry to the audit log.
+ */
+function useEventBody(id: string) {
+  const enabled = useMayDo('bodies')
+  return useQuery<EventDetails>({
+    ...{ enabled, queryKey: ['body', id], queryFn: () => operator.events.get.query({ id, body: true }) },
+    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, retry: false },
+  })
 }

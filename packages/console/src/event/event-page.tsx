@@ -1,19 +1,18 @@
+// The page of one event: its facts, its tasks, its attempts and its replays. Actions and body are files of their own.
+
+import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { EventDetails } from '../api/operator-client.ts'
+import { type EventDetails, type ListedEvent, operator } from '../api/operator-client.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
-import { Facts } from '../parts/facts.tsx'
-import { Instant } from '../parts/instant.tsx'
+import { handlerOf } from '../handlers/use-handlers.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { Section } from '../parts/section.tsx'
-import { StateBadge } from '../parts/state-badge.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { Facts, Section } from '../parts/section.tsx'
+import { Instant, StateBadge, TestTag } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
 import { EventBody } from './event-body.tsx'
-import { EventTasks } from './event-tasks.tsx'
-import { TestTag } from './test-tag.tsx'
-import { useEvent } from './use-event.ts'
 
 /** One event: everything that is stored about it, and its actions. */
 export function EventPage() {
@@ -130,4 +129,61 @@ function Replays({ event: { replays } }: { readonly event: EventDetails }) {
       }))}
     />
   )
+}
+
+const REFRESH_MS = 2_000
+
+/** One event, kept up to date. */
+function useEvent(id: string) {
+  return useQuery<EventDetails>({
+    queryKey: ['events', 'get', id],
+    queryFn: () => operator.events.get.query({ id }),
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+const TASKS_REFRESH_MS = 5_000
+// More handlers than can be configured at a time.
+const MOST = 100
+
+/** The tasks of an event, one for each handler, with links to them. Nothing if fulfilment has the only one. */
+function EventTasks({ event }: { readonly event: EventDetails }) {
+  const { provider, eventId } = event
+  const { data, error } = useQuery({
+    queryKey: ['events', 'tasks', provider, eventId],
+    queryFn: () => operator.events.list.query({ provider, eventId, limit: MOST }),
+    refetchInterval: TASKS_REFRESH_MS,
+  })
+  if (error !== null) return <QueryProblem error={error} />
+  const tasks = data?.items ?? []
+  if (tasks.length < 2 && event.handler === undefined) return null
+  const { tasks: title, handler } = texts.handlers
+  return (
+    <Section title={title}>
+      <PlainTable
+        caption={title}
+        heads={[handler, texts.events.state, texts.events.attempts, texts.events.reason, texts.event.settled]}
+        rows={tasks.map((task) => ({ key: task.id, cells: toCells(task, task.id === event.id) }))}
+      />
+    </Section>
+  )
+}
+
+function toCells(task: ListedEvent, isShown: boolean) {
+  const name = handlerOf(task) ?? texts.handlers.nobody
+  return [
+    isShown ? (
+      <strong key="handler">{texts.handlers.shown(name)}</strong>
+    ) : (
+      <Link key="handler" to="/events/$id" params={{ id: task.id }}>
+        {name}
+      </Link>
+    ),
+    <StateBadge key="state" state={task.state} />,
+    texts.number(task.starts),
+    <code key="reason" className="font-mono">
+      {task.reason ?? texts.frame.none}
+    </code>,
+    <Instant key="settled" at={task.settledAt} />,
+  ]
 }

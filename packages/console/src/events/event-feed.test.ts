@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { ListedEvent } from '../api/operator-client.ts'
-import { applyChanges, type EventFeed, joinNewest, joinOlder, takePage } from './event-feed.ts'
+import {
+  applyChanges,
+  type EventFeed,
+  joinNewest,
+  joinOlder,
+  readInParts,
+  type SearchPart,
+  takePage,
+} from './event-feed.ts'
 
 const facts = { provider: 'acme', eventId: '', type: '', objectId: '', orderId: '', reason: null, starts: 1 } as const
 const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0, test: false } as const
@@ -99,5 +107,37 @@ describe('takePage', () => {
   it('leaves what somebody reads as it is, and says that it is not whole', () => {
     expect(takePage({ ...broken, isKept: true })).toEqual({ feed: reread.known, isWhole: false })
     expect(takePage({ ...broken, known: undefined, isKept: true }).feed).toEqual(reread.page)
+  })
+})
+
+const part = (ids: string, next: string | null, searchedTo?: string): EventFeed => ({
+  ...feed(ids, next),
+  cut: searchedTo === undefined ? null : { searchedTo },
+})
+
+async function readAll(...answers: EventFeed[]) {
+  const asked: SearchPart[] = []
+  const parts: EventFeed[] = []
+  const read = async (search: SearchPart): Promise<EventFeed> => {
+    asked.push(search)
+    return answers.shift() ?? part('', null)
+  }
+  return { result: await readInParts(read, (found) => parts.push(found)), asked, parts }
+}
+
+describe('readInParts', () => {
+  it('reads once if the page is full or everything was searched', async () => {
+    for (const whole of [part('98', '8'), part('98', null)]) {
+      const { result, asked, parts } = await readAll(whole)
+      expect([result, asked.length, parts]).toEqual([whole, 1, []])
+    }
+  })
+
+  it('shows what was found soon, and continues behind it', async () => {
+    const first = part('9', '5', 'noon')
+    const { result, asked, parts } = await readAll(first, part('43', '2', 'dawn'))
+    expect(parts).toEqual([first])
+    expect(asked.map(({ after }) => after)).toEqual([undefined, '5'])
+    expect(result).toEqual(part('943', '2', 'dawn'))
   })
 })

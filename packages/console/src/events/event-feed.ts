@@ -1,3 +1,6 @@
+// The events that the list knows: pages of a search joined with each other and with the changes of the stream. Only data, no
+// components: `use-event-feed.ts` reads the pages and follows the stream.
+
 import type { Answers, ListedEvent } from '../api/operator-client.ts'
 
 /** The events that are known to the page, newest first, and where older ones begin. */
@@ -74,4 +77,28 @@ export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed, aft
   if (known.next !== after) return known
   const seen = new Set(known.items.map(({ id }) => id))
   return { items: [...known.items, ...items.filter(({ id }) => !seen.has(id))], next, cut }
+}
+
+/** A part of a search: the events that are older than `after`, and the time to search for them. */
+export interface SearchPart {
+  readonly after?: string
+  readonly withinMs: number
+}
+
+// Their sum is the longest time that a search may take.
+const SOON_MS = 150
+const REST_MS = 1_850
+
+/**
+ * Reads the newest page of a search. If this takes long, because few events match, `onPart` gets the first results and
+ * the search continues.
+ */
+export async function readInParts(
+  read: (part: SearchPart) => Promise<EventFeed>,
+  onPart: (part: EventFeed) => void,
+): Promise<EventFeed> {
+  const first = await read({ withinMs: SOON_MS })
+  if (first.cut === null || first.next === null) return first
+  onPart(first)
+  return joinOlder(first, await read({ after: first.next, withinMs: REST_MS }), first.next)
 }

@@ -1,17 +1,27 @@
-import { Link } from '@tanstack/react-router'
-import { useRef } from 'react'
-import { useMayDo } from '../api/use-may-do.ts'
+// The filters of the list of events. The address bar has them: a filter reads its value there and changes it there, so that a
+// link and the button Back show the same list.
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/session.ts'
 import { useKeys } from '../frame/use-keys.ts'
-import { HandlerFilter } from '../handlers/handler-filter.tsx'
-import { ChipChoice } from '../parts/chip-choice.tsx'
-import { ProviderFilter } from '../providers/provider-filter.tsx'
+import { HandlerFilter } from '../handlers/use-handlers.tsx'
+import { ChipChoice, Choice } from '../parts/choice.tsx'
+import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
-import { DuplicateFilter } from './duplicate-filter.tsx'
-import { EVENT_STATES, type EventSearch } from './event-search.ts'
+import {
+  DUPLICATES,
+  EVENT_STATES,
+  type EventSearch,
+  type FilterChange,
+  readEventSearch,
+  TESTS,
+  toEventQuery,
+  withFilter,
+} from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
-import { TestFilter } from './test-filter.tsx'
-import { TimeFilter } from './time-filter.tsx'
-import { changeFilters, useFilterChange } from './use-event-search.ts'
 
 /** The filters of the list. Each change is in the address bar at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
@@ -122,4 +132,138 @@ function ReasonFilter({ search }: { readonly search: EventSearch }) {
       onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
     />
   )
+}
+
+const REFRESH_MS = 30_000
+
+/** The filter for events that were received again, with the number of events for each choice. The other filters apply. */
+function DuplicateFilter({ search }: { readonly search: EventSearch }) {
+  const change = useFilterChange()
+  const { duplicates: _, text: __, ...others } = search
+  const { data } = useQuery({
+    queryKey: ['events', 'counts', others],
+    queryFn: () => operator.events.counts.query(toEventQuery(others)),
+    refetchInterval: REFRESH_MS,
+  })
+  const counts: Readonly<Record<string, number>> =
+    data === undefined ? {} : { repeated: data.repeated, changed: data.changed }
+  const atLeast = data?.cut === null ? '' : texts.events.orMore
+  return (
+    <Choice
+      label={texts.events.duplicates}
+      any={texts.events.anyDeliveries}
+      value={search.duplicates}
+      options={DUPLICATES.map((kind) => {
+        const count = counts[kind]
+        const text = texts.events.duplicateKinds[kind]
+        return [kind, count === undefined ? text : `${text} (${texts.number(count)}${atLeast})`]
+      })}
+      onChoose={(duplicates) => change({ duplicates })}
+    />
+  )
+}
+
+/** The filter for test events: these only, or all others. */
+function TestFilter({ search }: { readonly search: EventSearch }) {
+  const change = useFilterChange()
+  return (
+    <Choice
+      label={texts.test.filter}
+      any={texts.test.any}
+      value={search.tests}
+      options={TESTS.map((kind) => [kind, texts.test.kinds[kind]])}
+      onChoose={(tests) => change({ tests })}
+    />
+  )
+}
+
+const MINUTE_MS = 60_000
+const OWN = 'own'
+
+/** The filter for the time of receipt: usual spans, or two times in the viewer's zone. */
+function TimeFilter({ search }: { readonly search: EventSearch }) {
+  const change = useFilterChange()
+  const hasTimes = search.from !== undefined || search.to !== undefined
+  const [isOwn, setIsOwn] = useState(hasTimes)
+  const part = useRef<HTMLDivElement>(null)
+  // Other parts of the page set and clear the times as well. The fields stay while somebody types into one of them.
+  useEffect(() => {
+    if (hasTimes || !part.current?.contains(document.activeElement)) setIsOwn(hasTimes)
+  }, [hasTimes])
+  const show = (from: string | undefined, to: string | undefined): void => change({ from, to })
+  const choose = (span: string | undefined): void => {
+    setIsOwn(span !== undefined)
+    if (span === OWN) return
+    show(span === undefined ? undefined : new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), undefined)
+  }
+  return (
+    <div ref={part} className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <fieldset className="flex flex-wrap">
+        <legend className="sr-only">{texts.events.time}</legend>
+        <SpanChip text={texts.events.anyTime} isCurrent={!isOwn} onChoose={() => choose(undefined)} />
+        {Object.entries(texts.events.timeSpans).map(([minutes, text]) => (
+          <SpanChip key={minutes} text={text} onChoose={() => choose(minutes)} />
+        ))}
+        <SpanChip text={texts.events.ownTime} isCurrent={isOwn} onChoose={() => choose(OWN)} />
+      </fieldset>
+      {isOwn && (
+        <>
+          <TimeField label={texts.events.from} at={search.from} onChange={(from) => show(from, search.to)} />
+          <TimeField label={texts.events.to} at={search.to} onChange={(to) => show(search.from, to)} />
+        </>
+      )}
+    </div>
+  )
+}
+
+function SpanChip(props: { readonly text: string; readonly isCurrent?: boolean; readonly onChoose: () => void }) {
+  const { text, isCurrent = false, onChoose } = props
+  return (
+    <button type="button" className="chip" aria-current={isCurrent ? 'true' : undefined} onClick={onChoose}>
+      {text}
+    </button>
+  )
+}
+
+/** A time in the format of the browser's field: in the viewer's time zone, without its name. */
+function toField(at: string | undefined): string {
+  if (at === undefined) return ''
+  const date = new Date(at)
+  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
+}
+
+function TimeField(props: {
+  readonly label: string
+  readonly at: string | undefined
+  readonly onChange: (at: string | undefined) => void
+}) {
+  return (
+    <label className="flex items-center gap-1">
+      {props.label}
+      <input
+        type="datetime-local"
+        className="input"
+        value={toField(props.at)}
+        onChange={({ target }) => {
+          props.onChange(target.value === '' ? undefined : new Date(target.value).toISOString())
+        }}
+      />
+    </label>
+  )
+}
+
+/** The filters of the address. The router also keeps what is unknown or not valid there; it is left out here. */
+export function useEventSearch(): EventSearch {
+  return useSearch({ from: '/events', structuralSharing: true, select: (search) => readEventSearch({ ...search }) })
+}
+
+/** Changes filters of the address. A change that the page does not show yet is kept. */
+function useFilterChange(): (change: FilterChange) => void {
+  const navigate = useNavigate()
+  return (change) => void navigate({ to: '/events', search: changeFilters(change) })
+}
+
+/** For links: the filters of the address at the time of the click, changed. */
+export function changeFilters(change: FilterChange) {
+  return (search: Readonly<Record<string, unknown>>) => withFilter(readEventSearch(search), change)
 }

@@ -1,27 +1,23 @@
 import { type ReactNode, useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
-import { useMayDo } from '../api/use-may-do.ts'
-import { BusyButton } from '../forms/busy-button.tsx'
+import { useMayDo } from '../api/session.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
 import { useKeys } from '../frame/use-keys.ts'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
-import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { SendTest } from '../providers/send-test.tsx'
-import { useProviders } from '../providers/use-providers.ts'
+import { BusyButton, GuardedButton } from '../parts/buttons.tsx'
+import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
+import { EmptyNotice } from '../parts/section.tsx'
+import { Instant } from '../parts/values.tsx'
+import { SendTest } from '../providers/providers-page.tsx'
+import { useProviders } from '../providers/use-providers.tsx'
 import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 import type { EventFeed } from './event-feed.ts'
-import { EventFilters } from './event-filters.tsx'
+import { EventFilters, useEventSearch } from './event-filters.tsx'
 import { type EventSearch, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
-import { Liveness } from './liveness.tsx'
 import { OverviewStrip } from './overview-strip.tsx'
-import { useEventFeed } from './use-event-feed.ts'
-import { useEventSearch } from './use-event-search.ts'
-import { usePinned } from './use-pinned.ts'
+import { useEventFeed, usePinned } from './use-event-feed.ts'
+import type { TailState } from './use-event-tail.ts'
 
 /** The first page: the newest events, live. */
 export function EventsPage() {
@@ -158,5 +154,35 @@ function FeedBar(props: {
         <ReplayDialog target={target} includesDone={search.state === 'done'} onClose={() => setTarget(null)} />
       )}
     </div>
+  )
+}
+
+type Shown = TailState | 'broken'
+
+const LOOKS: Readonly<Record<Shown, string>> = {
+  off: 'text-quiet',
+  starting: 'text-quiet',
+  live: 'text-good',
+  reconnecting: 'text-wait',
+  crowded: 'text-wait',
+  share: 'text-wait',
+  broken: 'text-bad',
+}
+
+/** Whether the list is live, how many changes it does not show, and a button to read it again. */
+function Liveness(props: { readonly tail: Shown; readonly leftOut: number | null; readonly readAgain: () => void }) {
+  const { tail, leftOut, readAgain } = props
+  return (
+    <>
+      <span role="status" className={LOOKS[tail]}>
+        {texts.events.tail[tail]}
+      </span>
+      {leftOut !== 0 && <span className="text-wait tabular-nums">{texts.events.leftOut(leftOut)}</span>}
+      {(leftOut !== 0 || tail === 'off') && (
+        <button type="button" className="button" onClick={readAgain}>
+          {texts.events.readAgain}
+        </button>
+      )}
+    </>
   )
 }

@@ -1,15 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import type { ListedEvent } from '../api/operator-client.ts'
-import { TestTag } from '../event/test-tag.tsx'
-import { handlerOf } from '../handlers/handler-of.ts'
-import { useHandlers } from '../handlers/use-handlers.ts'
+import { handlerOf, useHandlers } from '../handlers/use-handlers.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { LongId } from '../parts/long-id.tsx'
-import { StateBadge } from '../parts/state-badge.tsx'
+import { Instant, LongId, StateBadge, TestTag } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
+import { changeFilters } from './event-filters.tsx'
 import type { EventSearch } from './event-search.ts'
-import { changeFilters } from './use-event-search.ts'
 
 const COLUMNS: readonly Column<ListedEvent>[] = [
   {

@@ -1,11 +1,11 @@
+// The first lines of the page: what waits, what is dead, what arrives, and who is silent. The page Health shows the same queries.
+
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { QueryProblem } from '../frame/query-problem.tsx'
-import { useHandlers } from '../handlers/use-handlers.ts'
-import { useAnswerTimes } from '../health/use-answer-times.ts'
-import { useProviderHealth } from '../health/use-provider-health.ts'
+import { useHandlers } from '../handlers/use-handlers.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
@@ -139,4 +139,22 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
       <dd className="tabular-nums">{children}</dd>
     </div>
   )
+}
+
+/** The time within which this gateway has answered 99 % of the deliveries, kept up to date for every component that shows it. */
+export function useAnswerTimes() {
+  return useQuery({
+    queryKey: ['answerTimes'],
+    queryFn: () => operator.answerTimes.query(),
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+/** The health of each provider, read every `refreshMs` milliseconds. Each reading costs the gateway up to a second. */
+export function useProviderHealth(refreshMs: number) {
+  return useQuery({
+    queryKey: ['providers', 'health'],
+    queryFn: () => operator.providers.health.query(),
+    refetchInterval: refreshMs,
+  })
 }

@@ -1,11 +1,12 @@
+// The live list: it reads the newest page, follows the stream of changes, and keeps rows in their place while the viewer reads
+// further down. If changes were missed, the next page that is read heals the list, unless that would move what somebody reads.
+
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { type ListedEvent, operator } from '../api/operator-client.ts'
-import { applyChanges, type EventFeed, joinOlder, takePage } from './event-feed.ts'
+import { applyChanges, type EventFeed, joinOlder, readInParts, type SearchPart, takePage } from './event-feed.ts'
 import { type EventSearch, isInSpan, isLive, toEventQuery } from './event-search.ts'
-import { readInParts, type SearchPart } from './read-in-parts.ts'
 import { type ChangedEvents, useEventTail } from './use-event-tail.ts'
-import { isFarFromTop } from './use-pinned.ts'
 
 const PAGE = 100
 // Reading the newest page again costs the gateway one search by an index.
@@ -95,4 +96,43 @@ export function useEventFeed(search: EventSearch) {
     },
   })
   return { feed, older, tail, leftOut }
+}
+
+const FAR_FROM_TOP_PX = 200
+
+/** Whether the viewer has scrolled down, so that rows must stay in their place. */
+function isFarFromTop(): boolean {
+  return window.scrollY > FAR_FROM_TOP_PX
+}
+
+/**
+ * Keeps rows in their place while the viewer has scrolled down: newer events are only counted until they are requested
+ * or the top is visible again.
+ */
+export function usePinned(items: readonly ListedEvent[]) {
+  const [pinned, setPinned] = useState<string | null>(null)
+  const newest = items[0]?.id ?? null
+  useEffect(() => {
+    const onScroll = (): void => {
+      const isFar = isFarFromTop()
+      setPinned((current) => (isFar ? (current ?? newest) : null))
+    }
+    document.addEventListener('scroll', onScroll, { passive: true })
+    return () => document.removeEventListener('scroll', onScroll)
+  }, [newest])
+  const newer =
+    pinned === null
+      ? 0
+      : Math.max(
+          0,
+          items.findIndex(({ id }) => id <= pinned),
+        )
+  return {
+    shown: newer === 0 ? items : items.slice(newer),
+    newer,
+    showNewest: () => {
+      setPinned(null)
+      window.scrollTo({ top: 0 })
+    },
+  }
 }

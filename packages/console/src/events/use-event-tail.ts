@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { type ListedEvent, operator } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
-import { useIsVisible } from '../frame/use-is-visible.ts'
+import { useIsVisible } from '../frame/browser.ts'
 import { type EventSearch, isLive, toTailInput } from './event-search.ts'
 
 /**

@@ -1,8 +1,12 @@
+// The frame of every page. It also says, once for the whole page, that the gateway does not answer.
+
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useSyncExternalStore } from 'react'
+import { codeOf } from '../api/describe-problem.ts'
 import { useSession } from '../api/session.ts'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
-import { AwayNotice } from './away-notice.tsx'
 
 /**
  * A page: its title in the window and as a heading, and its content. If the focused element is not on this page, the
@@ -35,4 +39,26 @@ export function NotFoundPage() {
       <Link to="/events">{texts.frame.toEvents}</Link>
     </PageFrame>
   )
+}
+
+const isAway = (error: unknown): boolean => error !== null && codeOf(error) === 'unreachable'
+
+/** What the parts of the page could not read because the gateway does not answer. */
+const UNREAD = {
+  type: 'active',
+  predicate: ({ state }: { readonly state: { readonly error: unknown } }) => isAway(state.error),
+} as const
+
+function findError(client: QueryClient): unknown {
+  const [unread] = client.getQueryCache().findAll(UNREAD)
+  return unread?.state.error ?? null
+}
+
+/** Says once for the whole page that the gateway does not answer, as long as a part of the page could not be read for that. */
+function AwayNotice() {
+  const client = useQueryClient()
+  const listen = useCallback((tell: () => void) => client.getQueryCache().subscribe(tell), [client])
+  const error = useSyncExternalStore(listen, () => findError(client))
+  if (error === null) return null
+  return <ProblemNotice error={error} retry={() => void client.refetchQueries(UNREAD)} />
 }

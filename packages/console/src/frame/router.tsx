@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, Navigate } from '@tanstack/react-router'
 import { AuditPage } from '../audit/audit-page.tsx'
 import { EventPage } from '../event/event-page.tsx'
 import { readEventSearch } from '../events/event-search.ts'
@@ -6,13 +6,9 @@ import { EventsPage } from '../events/events-page.tsx'
 import { HandlersPage } from '../handlers/handlers-page.tsx'
 import { HealthPage } from '../health/health-page.tsx'
 import { ProvidersPage } from '../providers/providers-page.tsx'
-import { readReceiptSearch } from '../receipts/receipt-search.ts'
-import { ReceiptsPage } from '../receipts/receipts-page.tsx'
-import { RefusedPage } from '../refused/refused-page.tsx'
-import { readRefusedSearch } from '../refused/refused-search.ts'
-import { ReplayPage } from '../replays/replay-page.tsx'
-import { ReplaysPage } from '../replays/replays-page.tsx'
-import { FirstPage } from './first-page.tsx'
+import { ReceiptsPage, readReceiptSearch } from '../receipts/receipts-page.tsx'
+import { RefusedPage, readRefusedSearch } from '../refused/refused-page.tsx'
+import { ReplayPage, ReplaysPage } from '../replays/replays-page.tsx'
 import { NotFoundPage } from './page-frame.tsx'
 import { Shell } from './shell.tsx'
 
@@ -50,4 +46,9 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof pageRouter
   }
+}
+
+/** Redirects to the events, the first page. */
+function FirstPage() {
+  return <Navigate to="/events" replace />
 }

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
 import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
+import { CloseRow, Modal } from '../dialogs/modal.tsx'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
 import { texts } from '../texts/texts.ts'
-import { KeysDialog } from './keys-dialog.tsx'
-import { THEMES, useTheme } from './theme.ts'
-import { useKeys } from './use-keys.ts'
+import { THEMES, useTheme } from './browser.ts'
+import { areKeysActive, setKeysActive, useKeys } from './use-keys.ts'
 
 /** The pages of the navigation. The letter, after a `g`, opens the page. */
 const PAGES = [
@@ -101,5 +101,36 @@ function SessionButtons() {
       </button>
       {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
     </>
+  )
+}
+
+/** Shows the keys, and can switch them off for people whose software needs the same keys. */
+function KeysDialog({ onClose }: { readonly onClose: () => void }) {
+  const [isActive, setIsActive] = useState(areKeysActive)
+  return (
+    <Modal title={texts.keys.title} onClose={onClose}>
+      <dl className="grid grid-cols-[5rem_1fr] gap-y-1">
+        {Object.entries(texts.keys.list).map(([key, meaning]) => (
+          <div key={key} className="contents">
+            <dt>
+              <kbd className="font-mono">{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <label className="mt-3 flex items-center gap-2">
+        <input
+          type="checkbox"
+          checked={isActive}
+          onChange={({ target }) => {
+            setKeysActive(target.checked)
+            setIsActive(target.checked)
+          }}
+        />
+        {texts.keys.active}
+      </label>
+      <CloseRow onClose={onClose} />
+    </Modal>
   )
 }

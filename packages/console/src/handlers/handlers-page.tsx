@@ -1,19 +1,15 @@
+// The page of your handlers: for each its facts, the events that it wants and its secrets. `handler-actions.tsx` has the buttons.
+
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { useMayDo } from '../api/use-may-do.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
-import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { Section } from '../parts/section.tsx'
+import { PlainTable } from '../parts/plain-table.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { EmptyNotice, Section } from '../parts/section.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
-import { BackfillDialog } from './backfill-dialog.tsx'
-import { DiscardButton } from './discard-button.tsx'
-import { HandlerPause } from './handler-pause.tsx'
-import { HandlerSecrets } from './handler-secrets.tsx'
-import { type ListedHandler, useHandlers } from './use-handlers.ts'
-import { WantedEvents } from './wanted-events.tsx'
+import { BackfillButton, DiscardButton, HandlerPause } from './handler-actions.tsx'
+import { type ListedHandler, useHandlers } from './use-handlers.tsx'
 
 const REFRESH_MS = 5_000
 
@@ -117,13 +113,84 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-function BackfillButton({ name }: { readonly name: string }) {
-  const [isOpen, setOpen] = useState(false)
-  const why = useMayDo('operate') ? null : texts.why.operate
+/** Which events a handler wants: those that match one row. */
+function WantedEvents({ handler: { name, events } }: { readonly handler: ListedHandler }) {
+  const { wantedBy, types, conditions, anyProvider, noCondition } = texts.handlers
   return (
-    <>
-      <GuardedButton text={texts.handlers.backfill} why={why} onClick={() => setOpen(true)} />
-      {isOpen && <BackfillDialog handler={name} onClose={() => setOpen(false)} />}
-    </>
+    <PlainTable
+      caption={wantedBy(name)}
+      heads={[types, texts.events.provider, conditions]}
+      rows={events.map(({ types: patterns, provider, where = [] }, index) => ({
+        key: `${index}`,
+        cells: [
+          <Codes key="types" texts={patterns} />,
+          provider ?? anyProvider,
+          where.every((conditions) => Object.keys(conditions).length === 0) ? (
+            noCondition
+          ) : (
+            <Codes key="where" texts={where.map(toConditions)} />
+          ),
+        ],
+      }))}
+    />
   )
+}
+
+/** One alternative of those of which one is enough. */
+function toConditions(conditions: object): string {
+  return Object.entries(conditions).map(toCondition).join(', ')
+}
+
+function toCondition([pointer, condition]: [string, unknown]): string {
+  if (typeof condition !== 'object' || condition === null) return `${pointer} = ${JSON.stringify(condition)}`
+  const parts = Object.entries(condition).map(([name, value]) => `${SIGNS[name] ?? name} ${JSON.stringify(value)}`)
+  return parts.map((part) => `${pointer} ${part}`).join(', ')
+}
+
+const SIGNS: Readonly<Record<string, string>> = { gt: '>', gte: '≥', lt: '<', lte: '≤' }
+
+function Codes({ texts: codes }: { readonly texts: readonly string[] }) {
+  return (
+    <span className="flex flex-wrap gap-x-3">
+      {codes.map((code) => (
+        <code key={code} className="font-mono break-all">
+          {code}
+        </code>
+      ))}
+    </span>
+  )
+}
+
+const SOON_MS = 7 * 86_400_000
+
+/** The secrets that sign the calls of a handler, by id: when each expires. */
+function HandlerSecrets({ handler: { name, secrets } }: { readonly handler: ListedHandler }) {
+  const { secretsOf, secret, ends, state } = texts.providers
+  return (
+    <PlainTable
+      caption={secretsOf(name)}
+      heads={[secret, ends, state]}
+      rows={secrets.map(({ id, notAfter }) => {
+        const phase = phaseOf(notAfter, Date.now())
+        return {
+          key: id,
+          cells: [
+            <code key="id" className="inline-block min-w-[8ch] font-mono">
+              {id}
+            </code>,
+            <Instant key="ends" at={notAfter} />,
+            <span key="state" className={phase === 'signs' ? 'text-good' : 'text-bad'}>
+              {texts.handlers.secretStates[phase]}
+            </span>,
+          ],
+        }
+      })}
+    />
+  )
+}
+
+function phaseOf(notAfter: string | null, now: number): keyof typeof texts.handlers.secretStates {
+  const leftMs = notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter) - now
+  if (leftMs <= 0) return 'expired'
+  return leftMs <= SOON_MS ? 'expiresSoon' : 'signs'
 }

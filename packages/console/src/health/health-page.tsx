@@ -1,16 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import type { Answers } from '../api/operator-client.ts'
-import { OverviewStrip, useOverview } from '../events/overview-strip.tsx'
+import { OverviewStrip, useAnswerTimes, useOverview, useProviderHealth } from '../events/overview-strip.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
-import { Facts } from '../parts/facts.tsx'
-import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { Section } from '../parts/section.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { Facts, Section } from '../parts/section.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { AnswersOverTime } from './answers-over-time.tsx'
-import { useAnswerTimes } from './use-answer-times.ts'
-import { useProviderHealth } from './use-provider-health.ts'
 
 const REFRESH_MS = 5_000
 

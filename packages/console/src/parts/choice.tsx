@@ -1,5 +1,15 @@
-import { useId } from 'react'
-import type { FilterChoices } from './filter-choices.ts'
+// Filters with one of several values: as a select field, or as buttons.
+
+import { useEffect, useId, useRef } from 'react'
+
+/** What a filter offers, and what it says. */
+interface FilterChoices {
+  readonly label: string
+  /** The text of the choice of any value. */
+  readonly any: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly onChoose: (value: string | undefined) => void
+}
 
 /** A select field whose value becomes a filter. */
 export function Choice(props: FilterChoices & { readonly value: string | undefined }) {
@@ -24,4 +34,43 @@ export function Choice(props: FilterChoices & { readonly value: string | undefin
       </select>
     </p>
   )
+}
+
+/**
+ * A filter with a button for each value, so that one click is enough, and one for any value. If there are many, the
+ * buttons scroll, and the chosen one is in view.
+ */
+export function ChipChoice(props: FilterChoices & { readonly chosen: string | undefined }) {
+  const { label, any, chosen, options, onChoose } = props
+  const group = useRef<HTMLFieldSetElement>(null)
+  const names = JSON.stringify(options.map(([value]) => value))
+  useEffect(() => {
+    if (group.current !== null && names !== '') showButton(group.current, chosen ?? '')
+  }, [names, chosen])
+  return (
+    <fieldset ref={group} className="relative -m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
+      <legend className="sr-only">{label}</legend>
+      {[[undefined, any] as const, ...options].map(([value, text]) => (
+        <button
+          key={value ?? ''}
+          type="button"
+          value={value ?? ''}
+          className="chip text-left break-all"
+          aria-current={value === chosen ? 'true' : undefined}
+          onClick={() => onChoose(value)}
+        >
+          {text}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+/** Scrolls the buttons, and not the page, until the one with this value is in view. */
+function showButton(group: HTMLElement, value: string): void {
+  const button = [...group.querySelectorAll('button')].find((one) => one.value === value)
+  if (button === undefined) return
+  const top = button.offsetTop - group.scrollTop
+  const room = group.clientHeight - button.offsetHeight
+  if (top < 0 || top > room) group.scrollTop = button.offsetTop - room / 2
 }

@@ -1,7 +1,8 @@
-import { createColumnHelper, type Row, type RowData, tableFeatures, useTable } from '@tanstack/react-table'
+// A long table. Only the rows near the visible part are in the document, and the keys j and k move between all of them.
+
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useMemo, useRef, useState } from 'react'
-import { useRowKeys } from './use-row-keys.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useKeys } from '../frame/use-keys.ts'
 
 /** A column: its head, its cell, and the width below which it is hidden. */
 export interface Column<Item> {
@@ -13,7 +14,7 @@ export interface Column<Item> {
 }
 
 /** What a table shows. The keys j and k move between the first links of its rows. */
-export interface DataTableProps<Item extends RowData> {
+export interface DataTableProps<Item> {
   readonly caption: string
   readonly columns: readonly Column<Item>[]
   readonly items: readonly Item[]
@@ -23,23 +24,21 @@ export interface DataTableProps<Item extends RowData> {
 const ROW_PX = 34
 const BEYOND_THE_WINDOW = 15
 
-const features = tableFeatures({})
-
-type Features = typeof features
-
 /** A table that renders only the rows near the visible part. All rows have the same height. */
-export function DataTable<Item extends RowData>({ caption, columns, items, keyOf }: DataTableProps<Item>) {
+export function DataTable<Item>({ caption, columns, items, keyOf }: DataTableProps<Item>) {
   const body = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)
-  const rows = useTableRows({ columns, items, keyOf })
   const virtualizer = useWindowVirtualizer({
-    count: rows.length,
+    count: items.length,
     estimateSize: () => ROW_PX,
     overscan: BEYOND_THE_WINDOW,
     scrollMargin: top,
-    getItemKey: (index) => rows[index]?.id ?? index,
+    getItemKey: (index) => {
+      const item = items[index]
+      return item === undefined ? index : keyOf(item)
+    },
   })
-  useRowKeys({ body, count: rows.length, scrollTo: (index) => virtualizer.scrollToIndex(index) })
+  useRowKeys({ body, count: items.length, scrollTo: (index) => virtualizer.scrollToIndex(index) })
   const shown = virtualizer.getVirtualItems()
   const before = (shown[0]?.start ?? top) - top
   const after = virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? top) - top)
@@ -47,7 +46,7 @@ export function DataTable<Item extends RowData>({ caption, columns, items, keyOf
     if (table !== null) setTop(Math.round(table.getBoundingClientRect().top + window.scrollY))
   }
   return (
-    <table ref={measureTop} className="w-full table-fixed border-collapse" aria-rowcount={rows.length + 1}>
+    <table ref={measureTop} className="w-full table-fixed border-collapse" aria-rowcount={items.length + 1}>
       <caption className="sr-only">{caption}</caption>
       <thead>
         <tr className="border-b border-edge text-left">
@@ -61,8 +60,8 @@ export function DataTable<Item extends RowData>({ caption, columns, items, keyOf
       <Space height={before} />
       <tbody ref={body}>
         {shown.map(({ index, key }) => {
-          const row = rows[index]
-          return row === undefined ? null : <DataRow key={key} row={row} index={index} columns={columns} />
+          const item = items[index]
+          return item === undefined ? null : <DataRow key={key} item={item} index={index} columns={columns} />
         })}
       </tbody>
       <Space height={after} />
@@ -70,24 +69,12 @@ export function DataTable<Item extends RowData>({ caption, columns, items, keyOf
   )
 }
 
-function useTableRows<Item extends RowData>(props: Omit<DataTableProps<Item>, 'caption'>): Row<Features, Item>[] {
-  const { columns, items, keyOf } = props
-  const defined = useMemo(() => {
-    const helper = createColumnHelper<Features, Item>()
-    return columns.map(({ id, head, cell }) =>
-      helper.display({ id, header: head, cell: ({ row }) => cell(row.original) }),
-    )
-  }, [columns])
-  const data = useMemo(() => [...items], [items])
-  return useTable({ features, columns: defined, data, getRowId: keyOf }).getRowModel().rows
-}
-
-function DataRow<Item extends RowData>(props: {
-  readonly row: Row<Features, Item>
+function DataRow<Item>(props: {
+  readonly item: Item
   readonly index: number
   readonly columns: readonly Column<Item>[]
 }) {
-  const { row, index, columns } = props
+  const { item, index, columns } = props
   return (
     <tr
       data-row={index}
@@ -96,7 +83,7 @@ function DataRow<Item extends RowData>(props: {
     >
       {columns.map(({ id, cell, className = '' }) => (
         <td key={id} className={`truncate px-2 ${className}`}>
-          {cell(row.original)}
+          {cell(item)}
         </td>
       ))}
     </tr>
@@ -113,4 +100,35 @@ function Space({ height }: { readonly height: number }) {
       </tr>
     </tbody>
   )
+}
+
+interface RowKeys {
+  readonly body: { readonly current: HTMLTableSectionElement | null }
+  readonly count: number
+  /** Brings a row into the document and into the window. */
+  readonly scrollTo: (index: number) => void
+}
+
+/** The keys j and k: they move the focus to the first link of the next or the previous row. */
+function useRowKeys({ body, count, scrollTo }: RowKeys): void {
+  const wanted = useRef<number | null>(null)
+  const focusWanted = (): void => {
+    if (wanted.current === null) return
+    const link = body.current?.querySelector<HTMLElement>(`[data-row="${wanted.current}"] :is(a, button)`)
+    if (!link) return
+    wanted.current = null
+    link.focus({ preventScroll: true })
+  }
+  // A row that was far away comes into the document with a later render.
+  useEffect(focusWanted)
+  const move = (step: number): void => {
+    const row = document.activeElement?.closest('[data-row]')
+    const from = body.current?.contains(row ?? null) === true ? Number(row?.getAttribute('data-row')) : -1
+    const next = from === -1 && step < 0 ? 0 : Math.min(Math.max(from + step, 0), count - 1)
+    if (count === 0) return
+    wanted.current = next
+    scrollTo(next)
+    focusWanted()
+  }
+  useKeys({ j: () => move(1), k: () => move(-1) })
 }

@@ -1,9 +1,38 @@
-import type { RowData } from '@tanstack/react-table'
-import { BusyButton } from '../forms/busy-button.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
+// A list of the operator API, read page by page, as a table.
+
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { texts } from '../texts/texts.ts'
+import { BusyButton } from './buttons.tsx'
 import { DataTable, type DataTableProps } from './data-table.tsx'
-import { EmptyNotice } from './empty-notice.tsx'
+import { QueryProblem } from './problem-notice.tsx'
+import { EmptyNotice } from './section.tsx'
+
+/** The input for a page: its size, and where it starts unless it is the first. */
+interface PageRequest {
+  readonly limit: number
+  readonly after?: string
+}
+
+/** A list: its key in the cache, and the call that reads one of its pages. */
+interface Pages<Page> {
+  readonly key: readonly unknown[]
+  readonly read: (page: PageRequest) => Promise<Page>
+  /** Milliseconds after which the list is read again. Without it, only on request. */
+  readonly refreshMs?: number
+}
+
+const PAGE = 100
+
+/** A list of the operator API, page by page. */
+export function usePages<Page extends { readonly next: string | null }>({ key, read, refreshMs }: Pages<Page>) {
+  return useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam }) => read({ limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: refreshMs ?? false,
+  })
+}
 
 /** What an empty list says. */
 export interface EmptyTexts {
@@ -20,13 +49,13 @@ interface PagedQuery<Item> {
   readonly fetchNextPage: () => Promise<unknown>
 }
 
-interface PagedTableProps<Item extends RowData> extends Omit<DataTableProps<Item>, 'items'> {
+interface PagedTableProps<Item> extends Omit<DataTableProps<Item>, 'items'> {
   readonly query: PagedQuery<Item>
   readonly empty: EmptyTexts | null
 }
 
 /** A list of the operator API: what went wrong, its rows, and the button for more of them if there are more. */
-export function PagedTable<Item extends RowData>({ query, empty, ...table }: PagedTableProps<Item>) {
+export function PagedTable<Item>({ query, empty, ...table }: PagedTableProps<Item>) {
   const items = query.data?.pages.flatMap((page) => page.items)
   return (
     <>

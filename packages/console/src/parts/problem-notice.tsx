@@ -1,4 +1,6 @@
-import { describeProblem } from '../api/describe-problem.ts'
+// What went wrong, for a call and for a part of the page.
+
+import { codeOf, describeProblem } from '../api/describe-problem.ts'
 import { texts } from '../texts/texts.ts'
 
 /** Says what went wrong, what to do next, and the id of the request. */
@@ -31,4 +33,13 @@ export function ProblemNotice({
       )}
     </div>
   )
+}
+
+/**
+ * Says why a part of the page could not be read, and nothing without an error. That the gateway does not answer is said once
+ * for the whole page: see `AwayNotice`.
+ */
+export function QueryProblem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  if (error === null || codeOf(error) === 'unreachable') return null
+  return <ProblemNotice error={error} retry={retry} />
 }

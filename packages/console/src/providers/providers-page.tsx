@@ -1,16 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Answers } from '../api/operator-client.ts'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/session.ts'
+import { PauseControl } from '../dialogs/pause-control.tsx'
+import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { QueryProblem } from '../frame/query-problem.tsx'
-import { EmptyNotice } from '../parts/empty-notice.tsx'
-import { Section } from '../parts/section.tsx'
+import { GuardedButton } from '../parts/buttons.tsx'
+import { HintedField } from '../parts/hinted-field.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { EmptyNotice, Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
-import { ProviderPause } from './provider-pause.tsx'
 import { RotationDialog } from './rotation-dialog.tsx'
 import { SecretsTable } from './secrets-table.tsx'
-import { SendTest } from './send-test.tsx'
-import { useProviders } from './use-providers.ts'
+import { useProviders } from './use-providers.tsx'
 
 type Provider = Answers['providers']['list'][number]
 
@@ -68,4 +70,90 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
       {isRotating && <RotationDialog provider={provider} onClose={() => setIsRotating(false)} />}
     </Section>
   )
+}
+
+type Pause = Answers['providers']['list'][number]['paused']
+
+/** Whether a provider is paused, by whom and why, and the button that pauses or resumes it. */
+function ProviderPause({ provider, paused }: { readonly provider: string; readonly paused: Pause }) {
+  return (
+    <PauseControl
+      paused={paused}
+      waiting={texts.providers.waiting(paused?.waiting ?? null)}
+      pausing={pausing(provider)}
+      resuming={resuming(provider)}
+      changes={['providers', 'overview']}
+    />
+  )
+}
+
+function pausing(provider: string): ReasonedAction {
+  const { pauseTitle, pauseHint: hint, pauseSubmit } = texts.providers
+  const act = (reason: string) => operator.providers.pause.mutate({ provider, reason })
+  return { title: pauseTitle(provider), hint, submit: pauseSubmit(provider), act }
+}
+
+function resuming(provider: string): ReasonedAction {
+  const { resumeTitle, resumeHint: hint, resumeSubmit } = texts.providers
+  const act = (reason: string) => operator.providers.resume.mutate({ provider, reason })
+  return { title: resumeTitle(provider), hint, submit: resumeSubmit(provider), act }
+}
+
+/** The button that sends a test event of a provider, and the event that was sent last. */
+export function SendTest(props: {
+  readonly provider: string
+  /** Whether the gateway can sign as this provider. */
+  readonly takesTests: boolean
+  /** What the button says. */
+  readonly text: string
+}) {
+  const { provider, takesTests, text } = props
+  const [isOpen, setOpen] = useState(false)
+  const [sent, setSent] = useState<{ readonly id: string; readonly eventId: string } | null>(null)
+  const mayOperate = useMayDo('operate')
+  const send = async (reason: string, form: FormData): Promise<void> => {
+    const orderId = String(form.get('order') ?? '').trim()
+    const about = orderId === '' ? {} : { orderId }
+    setSent(await operator.events.sendTest.mutate({ provider, reason, ...about }))
+  }
+  const { title, hint, submit, stored } = texts.test
+  return (
+    <>
+      <GuardedButton text={text} why={reasonAgainst(mayOperate, takesTests)} onClick={() => setOpen(true)} />
+      {sent !== null && (
+        <span role="status" className="order-last basis-full">
+          {stored}{' '}
+          <Link to="/events/$id" params={{ id: sent.id }} className="font-mono break-all">
+            {sent.eventId}
+          </Link>
+        </span>
+      )}
+      {isOpen && (
+        <ReasonDialog
+          action={{ title: title(provider), hint, submit, fields: <OrderField />, act: send }}
+          onDone={() => setOpen(false)}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  )
+}
+
+function OrderField() {
+  return (
+    <HintedField
+      label={texts.test.order}
+      hint={texts.test.orderHint}
+      name="order"
+      maxLength={128}
+      autoComplete="off"
+      spellCheck={false}
+      className="input w-full"
+    />
+  )
+}
+
+function reasonAgainst(mayOperate: boolean, takesTests: boolean): string | null {
+  if (!mayOperate) return texts.why.operate
+  return takesTests ? null : texts.why.notSignable
 }

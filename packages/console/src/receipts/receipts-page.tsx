@@ -1,19 +1,17 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { useMayDo } from '../api/use-may-do.ts'
-import { usePages } from '../api/use-pages.ts'
+import { useMayDo } from '../api/session.ts'
 import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { GuardedButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
-import { GuardedButton } from '../parts/guarded-button.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { PagedTable } from '../parts/paged-table.tsx'
+import { PagedTable, usePages } from '../parts/paged-table.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
-import { RECEIPT_STATES, type ReceiptSearch, readReceiptSearch } from './receipt-search.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]
 
@@ -79,55 +77,52 @@ function Release({ receipt, onClose }: { readonly receipt: Receipt; readonly onC
 
 function useColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
   const mayOperate = useMayDo('operate')
-  return useMemo(
-    () => [
-      { id: 'order', head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
-      {
-        id: 'state',
-        head: texts.events.state,
-        className: 'w-20',
-        cell: ({ state }) => <span className={LOOKS[state]}>{texts.receipts.states[state]}</span>,
-      },
-      {
-        id: 'amount',
-        head: texts.receipts.amount,
-        className: 'w-32 hidden sm:table-cell tabular-nums',
-        cell: ({ amount, currency }) => formatAmount(amount, currency),
-      },
-      {
-        id: 'paid',
-        head: texts.receipts.paid,
-        className: 'w-48 hidden md:table-cell',
-        cell: ({ paidAt }) => <Instant at={paidAt} />,
-      },
-      {
-        id: 'sent',
-        head: texts.receipts.sent,
-        className: 'w-48 hidden md:table-cell',
-        cell: ({ sentAt }) => <Instant at={sentAt} />,
-      },
-      {
-        id: 'error',
-        head: texts.event.lastError,
-        className: 'hidden lg:table-cell',
-        cell: ({ attempts, lastError }) => (lastError === null ? '' : `${lastError.code} (${attempts})`),
-      },
-      {
-        id: 'action',
-        head: texts.event.actions,
-        className: 'w-32',
-        cell: (receipt) =>
-          receipt.state === 'parked' && (
-            <GuardedButton
-              text={texts.receipts.release}
-              why={mayOperate ? null : texts.why.operate}
-              onClick={() => release(receipt)}
-            />
-          ),
-      },
-    ],
-    [mayOperate, release],
-  )
+  return [
+    { id: 'order', head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
+    {
+      id: 'state',
+      head: texts.events.state,
+      className: 'w-20',
+      cell: ({ state }) => <span className={LOOKS[state]}>{texts.receipts.states[state]}</span>,
+    },
+    {
+      id: 'amount',
+      head: texts.receipts.amount,
+      className: 'w-32 hidden sm:table-cell tabular-nums',
+      cell: ({ amount, currency }) => formatAmount(amount, currency),
+    },
+    {
+      id: 'paid',
+      head: texts.receipts.paid,
+      className: 'w-48 hidden md:table-cell',
+      cell: ({ paidAt }) => <Instant at={paidAt} />,
+    },
+    {
+      id: 'sent',
+      head: texts.receipts.sent,
+      className: 'w-48 hidden md:table-cell',
+      cell: ({ sentAt }) => <Instant at={sentAt} />,
+    },
+    {
+      id: 'error',
+      head: texts.event.lastError,
+      className: 'hidden lg:table-cell',
+      cell: ({ attempts, lastError }) => (lastError === null ? '' : `${lastError.code} (${attempts})`),
+    },
+    {
+      id: 'action',
+      head: texts.event.actions,
+      className: 'w-32',
+      cell: (receipt) =>
+        receipt.state === 'parked' && (
+          <GuardedButton
+            text={texts.receipts.release}
+            why={mayOperate ? null : texts.why.operate}
+            onClick={() => release(receipt)}
+          />
+        ),
+    },
+  ]
 }
 
 const LOOKS: Readonly<Record<Receipt['state'], string>> = {
@@ -135,4 +130,18 @@ const LOOKS: Readonly<Record<Receipt['state'], string>> = {
   sending: 'text-wait',
   sent: 'text-good',
   parked: 'text-bad',
+}
+
+/** The states of a receipt, in the order in which it passes through them. */
+const RECEIPT_STATES = ['owed', 'sending', 'sent', 'parked'] as const
+
+/** The filter of the list of receipts, as the address bar has it. */
+interface ReceiptSearch {
+  readonly state?: (typeof RECEIPT_STATES)[number]
+}
+
+/** Reads the filter of an address. An invalid filter is ignored. */
+export function readReceiptSearch(search: Readonly<Record<string, unknown>>): ReceiptSearch {
+  const state = RECEIPT_STATES.find((one) => one === search.state)
+  return state === undefined ? {} : { state }
 }

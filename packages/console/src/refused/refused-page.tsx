@@ -1,18 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { usePages } from '../api/use-pages.ts'
+import { CloseRow, DialogFacts, Modal } from '../dialogs/modal.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { ChipChoice } from '../parts/chip-choice.tsx'
+import { ChipChoice } from '../parts/choice.tsx'
 import type { Column } from '../parts/data-table.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { type EmptyTexts, PagedTable } from '../parts/paged-table.tsx'
-import { ProviderFilter } from '../providers/provider-filter.tsx'
+import { type EmptyTexts, PagedTable, usePages } from '../parts/paged-table.tsx'
+import { Instant } from '../parts/values.tsx'
+import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
-import { RefusalDialog } from './refusal-dialog.tsx'
-import { type RefusedSearch, readRefusedSearch } from './refused-search.ts'
-import { useRefusedSearch } from './use-refused-search.ts'
 
 type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
@@ -30,7 +27,6 @@ export function RefusedPage() {
     refreshMs: REFRESH_MS,
   })
   const [shown, setShown] = useState<Refusal | null>(null)
-  const columns = useColumns(setShown)
   const notKept = refusals.data?.pages[0]?.notKept ?? []
   return (
     <PageFrame title={texts.pages.refused}>
@@ -39,7 +35,7 @@ export function RefusedPage() {
       <PagedTable
         query={refusals}
         caption={texts.pages.refused}
-        columns={columns}
+        columns={toColumns(setShown)}
         keyOf={({ id }) => id}
         empty={notKept.length === 0 ? whyEmpty(search) : null}
       />
@@ -106,59 +102,114 @@ function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
   )
 }
 
-function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[] {
-  return useMemo(
-    () => [
-      {
-        id: 'reason',
-        head: texts.events.reason,
-        className: 'md:w-64',
-        cell: (refusal) => (
-          <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(refusal)}>
-            {refusal.why ?? refusal.reason}
-          </button>
-        ),
+function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[] {
+  return [
+    {
+      id: 'reason',
+      head: texts.events.reason,
+      className: 'md:w-64',
+      cell: (refusal) => (
+        <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(refusal)}>
+          {refusal.why ?? refusal.reason}
+        </button>
+      ),
+    },
+    {
+      id: 'at',
+      head: texts.event.at,
+      className: 'w-32 sm:w-48',
+      cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+    },
+    {
+      id: 'provider',
+      head: texts.events.provider,
+      className: 'w-32 hidden sm:table-cell',
+      cell: ({ provider }) => <span title={provider}>{provider}</span>,
+    },
+    {
+      id: 'cause',
+      head: texts.refused.likely,
+      className: 'hidden md:table-cell',
+      cell: ({ causes: [likely] }) => {
+        const text = likely === undefined ? texts.frame.none : `${likely.message}. ${texts.refused.fix(likely.fix)}`
+        return <span title={text}>{text}</span>
       },
-      {
-        id: 'at',
-        head: texts.event.at,
-        className: 'w-32 sm:w-48',
-        cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
-      },
-      {
-        id: 'provider',
-        head: texts.events.provider,
-        className: 'w-32 hidden sm:table-cell',
-        cell: ({ provider }) => <span title={provider}>{provider}</span>,
-      },
-      {
-        id: 'cause',
-        head: texts.refused.likely,
-        className: 'hidden md:table-cell',
-        cell: ({ causes: [likely] }) => {
-          const text = likely === undefined ? texts.frame.none : `${likely.message}. ${texts.refused.fix(likely.fix)}`
-          return <span title={text}>{text}</span>
-        },
-      },
-      {
-        id: 'network',
-        head: texts.refused.network,
-        className: 'w-32 hidden lg:table-cell',
-        cell: ({ network }) => network ?? texts.frame.none,
-      },
-      {
-        id: 'bytes',
-        head: texts.refused.size,
-        className: 'w-24 hidden lg:table-cell tabular-nums',
-        cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
-      },
-      {
-        id: 'secrets',
-        head: texts.refused.tried,
-        className: 'w-40 hidden lg:table-cell',
-        cell: ({ secretIds }) => <span title={secretIds.join(', ')}>{secretIds.join(', ')}</span>,
-      },
-    ],
-    [show],
+    },
+    {
+      id: 'network',
+      head: texts.refused.network,
+      className: 'w-32 hidden lg:table-cell',
+      cell: ({ network }) => network ?? texts.frame.none,
+    },
+    {
+      id: 'bytes',
+      head: texts.refused.size,
+      className: 'w-24 hidden lg:table-cell tabular-nums',
+      cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
+    },
+    {
+      id: 'secrets',
+      head: texts.refused.tried,
+      className: 'w-40 hidden lg:table-cell',
+      cell: ({ secretIds }) => <span title={secretIds.join(', ')}>{secretIds.join(', ')}</span>,
+    },
+  ]
+}
+
+/** Everything that is kept about a refused delivery, which does not include its body or signature. */
+function RefusalDialog(props: {
+  readonly refusal: Answers['refusals']['list']['items'][number]
+  readonly onClose: () => void
+}) {
+  const { refusal, onClose } = props
+  const { headers, signatureHeaders, secretIds, causes } = refusal
+  const looked = signatureHeaders.map(({ name, isPresent }) => texts.refused.header(name, isPresent))
+  const rows = [
+    [texts.event.at, <Instant key="at" at={refusal.at} />],
+    [texts.events.provider, refusal.provider],
+    [texts.refused.answer, `${refusal.status} ${refusal.reason}: ${refusal.message}`],
+    [texts.refused.why, refusal.why ?? texts.frame.none],
+    [texts.refused.tried, secretIds.length === 0 ? texts.refused.triedNone : secretIds.join(', ')],
+    [texts.refused.signature, looked.length === 0 ? texts.frame.none : looked.join(', ')],
+    [texts.refused.network, refusal.network ?? texts.frame.none],
+    [texts.refused.size, refusal.bytes === null ? texts.frame.none : texts.event.bytes(refusal.bytes)],
+    ...headers.map(({ name, value }) => [name, value] as const),
+    [texts.problem.requestId, refusal.requestId],
+  ] as const
+  return (
+    <Modal title={texts.refused.title} onClose={onClose}>
+      <DialogFacts items={rows} />
+      {causes.length > 0 && (
+        <>
+          <h3 className="mt-3 font-semibold">{texts.refused.causes}</h3>
+          <ul className="list-disc pl-5">
+            {causes.map(({ cause, proved, message, fix }) => (
+              <li key={cause}>
+                {texts.refused.cause(message, proved)} <strong>{texts.refused.fix(fix)}</strong>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <CloseRow onClose={onClose} />
+    </Modal>
   )
+}
+
+/** The filters of the list of refused deliveries, as the address bar has them. */
+interface RefusedSearch {
+  readonly provider?: string
+  readonly reason?: string
+}
+
+/** Reads the filters of an address. */
+export function readRefusedSearch(search: Readonly<Record<string, unknown>>): RefusedSearch {
+  const names = ['provider', 'reason'] as const
+  const found = names.map((name) => [name, search[name]] as const)
+  return Object.fromEntries(found.filter(([, value]) => typeof value === 'string' && value !== ''))
+}
+
+/** The filters of the address. The router also keeps what is unknown there; it is left out here. */
+function useRefusedSearch(): RefusedSearch {
+  return useSearch({ from: '/refused', structuralSharing: true, select: (search) => readRefusedSearch({ ...search }) })
 }

@@ -1,14 +1,19 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { createOperatorClient } from '../api/operator-client.ts'
-import { ProblemAnswer } from '../api/problem-answer.ts'
+import { ProblemAnswer } from '../api/post-json.ts'
 import { setSession, useUnconfirmedEnd } from '../api/session.ts'
-import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
-import { IssuerButton } from './issuer-button.tsx'
-import { exchangeIssuerAnswer, hasIssuerAnswer } from './issuer-sign-in.ts'
-import { exchangeSignInCode, hasSignInCode } from './sign-in-code.ts'
+import {
+  exchangeIssuerAnswer,
+  exchangeSignInCode,
+  goToIssuer,
+  hasIssuerAnswer,
+  hasSignInCode,
+  readIssuer,
+} from './sign-in-from-address.ts'
 
 // RFC 9110 section 11.2. A browser sends no others, and its error says only that the call failed.
 const TOKEN = /^[\x21-\x7e]+$/
@@ -72,5 +77,21 @@ export function SignInPage() {
         <p className="mt-4 text-quiet">{texts.signIn.link}</p>
       </form>
     </PageFrame>
+  )
+}
+
+/** Leads to the sign-in at the issuer. Without an issuer there is nothing to press. */
+function IssuerButton() {
+  const issuer = useQuery({ queryKey: ['issuer'], queryFn: readIssuer })
+  const going = useMutation({ mutationFn: goToIssuer })
+  if (issuer.data === undefined || issuer.data === null) return null
+  return (
+    <div className="mb-4 max-w-xl">
+      <button type="button" className="button button-main" disabled={going.isPending} onClick={() => going.mutate()}>
+        {texts.signIn.atIssuer(issuer.data)}
+      </button>
+      {going.error !== null && <ProblemNotice error={going.error} />}
+      <p className="mt-4 text-quiet">{texts.signIn.otherwise}</p>
+    </div>
   )
 }

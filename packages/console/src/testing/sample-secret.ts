@@ -1,4 +1,4 @@
-import type { KnownSecret } from '../providers/advise-on-secret.ts'
+import type { KnownSecret } from '../providers/secrets-table.tsx'
 
 /** The time at which the secrets of the tests are looked at, in milliseconds. */
 export const NOW = Date.parse('2026-11-20T12:00:00Z')

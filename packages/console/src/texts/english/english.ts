@@ -1,7 +1,5 @@
-import { eventTexts } from './event-texts.ts'
-import { clockTime, localTime, number, shortTime, utcTime } from './formats.ts'
-import { handlerTexts } from './handler-texts.ts'
-import { plural } from './plural.ts'
+import { eventTexts, handlerTexts } from './event-texts.ts'
+import { clockTime, localTime, number, plural, shortTime, utcTime } from './formats.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 

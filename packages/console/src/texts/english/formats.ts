@@ -19,3 +19,7 @@ export const clockTime = (at: Date): string => localTime(at).slice(11, 16)
 
 /** A time in UTC, from ISO 8601: `2026-11-02 10:00:00 UTC`. */
 export const utcTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`
+
+/** A number with its noun: `1 event`, `2,000 events`. */
+export const plural = (count: number, one: string, many: string): string =>
+  `${number(count)} ${count === 1 ? one : many}`

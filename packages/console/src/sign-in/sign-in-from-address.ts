@@ -1,10 +1,34 @@
-import { membersOf } from '../api/members-of.ts'
-import { postJson } from '../api/post-json.ts'
-import { ProblemAnswer } from '../api/problem-answer.ts'
-import { readSession } from '../api/read-session.ts'
-import type { Session } from '../api/session.ts'
-import { openStore } from '../frame/open-store.ts'
+// Sign-ins that come with the address of the page: the code of a link, which `oncehook sign-in` prints, and the answer of the
+// issuer. Both work once, and leave the address before the page is shown.
+
+import { membersOf, ProblemAnswer, postJson } from '../api/post-json.ts'
+import { readSession, type Session } from '../api/session.ts'
+import { openStore } from '../frame/browser.ts'
 import { texts } from '../texts/texts.ts'
+
+let code: string | null = null
+
+/** Removes the code from the address, so that it is in no history and on no shared screen. Call it before the page is shown. */
+export function takeSignInCode(): void {
+  if (location.pathname !== '/sign-in') return
+  code = location.hash.slice(1) || null
+  history.replaceState(null, '', '/events')
+}
+
+/** Whether there is an unused code. */
+export function hasSignInCode(): boolean {
+  return code !== null
+}
+
+/**
+ * Exchanges the code for a session. A code works once, so this works once.
+ * @throws ProblemAnswer
+ */
+export async function exchangeSignInCode(): Promise<Session> {
+  const body = { code }
+  code = null
+  return readSession(await postJson('/sign-in', body))
+}
 
 /**
  * What this window keeps while it is at the issuer: random texts of the gateway, and the address to return to. Neither is

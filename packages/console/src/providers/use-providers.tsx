@@ -1,6 +1,20 @@
-import { ChipChoice } from '../parts/chip-choice.tsx'
+// The providers for every part of the page that names them, and the filter by provider.
+
+import { useQuery } from '@tanstack/react-query'
+import { operator } from '../api/operator-client.ts'
+import { ChipChoice } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
-import { useProviders } from './use-providers.ts'
+
+const REFRESH_MS = 5_000
+
+/** The providers with their URLs, deliveries and secrets, kept up to date for every component that shows them. */
+export function useProviders() {
+  return useQuery({
+    queryKey: ['providers'],
+    queryFn: () => operator.providers.list.query(),
+    refetchInterval: REFRESH_MS,
+  })
+}
 
 /** The filter for a provider: each that is configured, and the chosen one even if it is not. */
 export function ProviderFilter(props: {

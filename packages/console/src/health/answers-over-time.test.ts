@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type AnswerPoint, toMinutes } from './answers-by-minute.ts'
+import { type AnswerPoint, toMinutes } from './answers-over-time.tsx'
 
 const point = (time: string, accepted: number, p99Ms: number | null): AnswerPoint => ({
   ...{ at: `2026-06-01T${time}.000Z`, seconds: 10, accepted, refused: 1, p99Ms },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { daysAgo, NOW, sampleSecret } from '../testing/sample-secret.ts'
-import { adviseOnSecret } from './advise-on-secret.ts'
+import { adviseOnSecret } from './secrets-table.tsx'
 
 describe('adviseOnSecret', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { daysAgo, NOW, sampleSecret } from '../testing/sample-secret.ts'
-import { planRotation } from './plan-rotation.ts'
+import { planRotation } from './rotation-dialog.tsx'
 
 describe('planRotation', () => {
   it.each([

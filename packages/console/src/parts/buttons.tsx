@@ -1,4 +1,6 @@
-import { useId } from 'react'
+// Buttons that cannot always be pressed. They keep the focus, and say why.
+
+import { type ReactNode, useId } from 'react'
 
 /**
  * A button that says why it is disabled. If `why` is null, it is enabled. It keeps the focus when that changes, so that
@@ -24,5 +26,22 @@ export function GuardedButton(props: {
         </span>
       )}
     </span>
+  )
+}
+
+/** A button that does nothing while it is busy, and keeps the focus meanwhile. */
+export function BusyButton(props: {
+  readonly isBusy: boolean
+  readonly onClick: () => void
+  readonly children: ReactNode
+}) {
+  const { isBusy, onClick, children } = props
+  const press = (): void => {
+    if (!isBusy) onClick()
+  }
+  return (
+    <button type="button" className="button" aria-disabled={isBusy} onClick={press}>
+      {children}
+    </button>
   )
 }

@@ -1,11 +1,22 @@
-import { useState } from 'react'
-import { openStore } from './open-store.ts'
+// What the page takes from the browser and leaves in it: storage, theme, and whether the page is visible.
+
+import { useState, useSyncExternalStore } from 'react'
+
+/** What the browser keeps for the page: permanently, or for this window. Null if its user has blocked the data of the site. */
+export function openStore(name: 'localStorage' | 'sessionStorage'): Storage | null {
+  try {
+    return window[name]
+  } catch {
+    // Then even reading the property throws (HTML Standard, section 12.2.1).
+    return null
+  }
+}
 
 /** The themes to choose from. `system` follows the settings of the viewer's system. */
 export const THEMES = ['system', 'light', 'dark'] as const
 
 /** One of the themes. */
-export type Theme = (typeof THEMES)[number]
+type Theme = (typeof THEMES)[number]
 
 const KEY = 'oncehook-theme'
 
@@ -30,4 +41,14 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
       setTheme(next)
     },
   ]
+}
+
+function listen(tell: () => void): () => void {
+  document.addEventListener('visibilitychange', tell)
+  return () => document.removeEventListener('visibilitychange', tell)
+}
+
+/** Whether the window shows this page, and not another tab. */
+export function useIsVisible(): boolean {
+  return useSyncExternalStore(listen, () => document.visibilityState === 'visible')
 }
