@@ -54,7 +54,6 @@ const GROUPS = {
   replays: 'Inspect or cancel a replay.',
 }
 
-/** A group of commands. */
 export type Group = keyof typeof GROUPS
 
 /** Adds a command such as `events show` to its group. The first command of a group creates it. */

@@ -18,7 +18,6 @@ import {
 } from '../operator/operator-command.ts'
 import { toTableLines, toTime, writeJson, writeLines } from '../output.ts'
 
-/** `oncehook audit list`: lists the audit log, newest first. */
 export const addAuditListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'audit', 'list').description('List audit log entries, newest first.')
   addOperatorAction(addPageOptions(command), deps, {
@@ -38,7 +37,6 @@ interface Options extends OperatorOptions {
   readonly expect?: string
 }
 
-/** `oncehook audit verify`: checks that audit log entries are unchanged and complete. */
 export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'audit', 'verify')
     .description('Check that no audit log entry was changed or removed.')

@@ -35,7 +35,6 @@ provider state in the catalogue, with its parameters? It sends nothing. The main
 \`oncehook contract show\` prints the contracts and the catalogue.
 Exits with 0 if everything is kept, with 1 if something is not, and with 2 for wrong usage.`
 
-/** `oncehook contract verify`: checks a handler, or the pact file of a consumer, against the published contracts. */
 export const addContractVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'contract', 'verify')
     .description('Check your handler, or the pact file of your consumer.')
@@ -159,7 +158,6 @@ async function checkConsumer(path: string): Promise<Report> {
   }
 }
 
-/** `oncehook contract show`: prints a contract with handlers as a Pact, or the catalogue of provider states. */
 export const addContractShowCommand: AddCommand = (program, { context }) => {
   addToGroup(program, 'contract', 'show')
     .description('Print a contract as a pact file, or the catalogue of provider states.')

@@ -23,7 +23,6 @@ interface Options extends OperatorOptions {
 const exits = `
 Prints one line for each check, and a fix for each problem. Exits with 1 if a check fails.`
 
-/** `oncehook doctor`: checks the usual causes of problems. */
 export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('doctor')

@@ -13,7 +13,6 @@ Records of both services that are unencrypted or use another key are encrypted w
 After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
 command exits with 1. It also exits with 1 if a process still encrypts with another key.`
 
-/** `oncehook encryption rotate`: encrypts all records with the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'encryption', 'rotate')
     .description('Encrypt all records with the first key, so that the other keys can be removed.')

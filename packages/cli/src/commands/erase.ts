@@ -20,7 +20,6 @@ again while the command runs, a part is erased, and the command says so and exit
 interruption, run the same command again. It does not reach files of receipts, emails, receivers of receipts, logs and
 backups.`
 
-/** `oncehook erase`: erases the personal data of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('erase')

@@ -30,7 +30,6 @@ interface SearchOptions {
   readonly text?: string
 }
 
-/** `oncehook events list`: lists events with their states, newest first. */
 export const addEventsListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'events', 'list').description('List events, newest first.')
   addEventFilterOptions(command)
@@ -78,7 +77,6 @@ interface ShowOptions extends OperatorOptions {
   readonly verify?: boolean
 }
 
-/** `oncehook events show`: shows an event with its attempts, its replays and, if requested, its body. */
 export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'events', 'show')
     .description('Show one event with its attempts and replays.')
@@ -246,7 +244,6 @@ function mask(found: string): string {
   })
 }
 
-/** `oncehook events close`: closes a dead event. */
 export const addEventsCloseCommand = reasonedCommand(['events', 'close'], {
   description: 'Close a dead event, so that no redelivery revives it.',
   argument: ['<id>', 'event id, as printed by `events list`'],
@@ -254,7 +251,6 @@ export const addEventsCloseCommand = reasonedCommand(['events', 'close'], {
   describe: () => ['Closed: no redelivery revives the event'],
 })
 
-/** `oncehook events release`: releases an event from its process and makes it due now. */
 export const addEventsReleaseCommand = reasonedCommand(['events', 'release'], {
   description: 'Release an event from the process that holds it, and make it due now.',
   argument: ['<id>', 'event id, as printed by `events list`'],
@@ -271,7 +267,6 @@ interface TestOptions {
   readonly reason?: string
 }
 
-/** `oncehook events test`: sends a test event of a provider. */
 export const addEventsTestCommand: AddCommand = (program, deps) => {
   const command: Command = addToGroup(program, 'events', 'test')
     .description('Send a test event: signed, verified and stored like a delivery, but without an effect.')

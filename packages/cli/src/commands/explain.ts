@@ -21,7 +21,6 @@ import { toPrintable } from '../output.ts'
 import { addDeliveryCommand, type DeliveryFinding, type DeliveryOptions } from '../verify/given-delivery.ts'
 import { describeSettings, type GivenCase, readGiven, UNCONFIRMED } from '../verify/known-providers.ts'
 
-/** `oncehook explain`: finds out why the gateway refuses a delivery. */
 export const addExplainCommand: AddCommand = (program, deps) =>
   addDeliveryCommand(program, deps, {
     name: 'explain',

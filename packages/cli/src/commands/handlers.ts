@@ -9,7 +9,6 @@ import { toPrintable, toTableLines, toTime } from '../output.ts'
 
 type Handlers = Awaited<ReturnType<OperatorClient['handlers']['list']['query']>>
 
-/** `oncehook handlers list`: lists handlers with their tasks and pauses. */
 export const addHandlersListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'handlers', 'list')
   addOperatorAction(command.description('List handlers with their pending and dead tasks.'), deps, {
@@ -44,7 +43,6 @@ function stateOf({ by, answers, paused, pausedBySetting }: Handlers[number]): st
   return answers === false ? 'not answered' : 'sent'
 }
 
-/** `oncehook handlers pause`: stores the tasks of a handler without sending them. */
 export const addHandlersPauseCommand = reasonedCommand(['handlers', 'pause'], {
   description: 'Store the tasks of a handler, but send none until it is resumed.',
   argument: ['<handler>', 'name of the handler, as printed by `handlers list`'],
@@ -52,7 +50,6 @@ export const addHandlersPauseCommand = reasonedCommand(['handlers', 'pause'], {
   describe: ({ handler }) => [`Paused: tasks of ${handler} are stored, and wait until it is resumed`],
 })
 
-/** `oncehook handlers resume`: sends the tasks of a paused handler. */
 export const addHandlersResumeCommand = reasonedCommand(['handlers', 'resume'], {
   description: 'Send the tasks of a paused handler, the oldest first.',
   argument: ['<handler>', 'name of the handler, as printed by `handlers list`'],
@@ -66,7 +63,6 @@ interface BackfillOptions {
   readonly reason?: string
 }
 
-/** `oncehook handlers backfill`: gives a handler the events that were stored before. */
 export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'handlers', 'backfill')
     .description(
@@ -93,7 +89,6 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
   })
 }
 
-/** `oncehook handlers discard`: settles the tasks of a handler that was removed. */
 export const addHandlersDiscardCommand = reasonedCommand(['handlers', 'discard'], {
   description: 'Settle the pending and dead tasks of a handler that is no longer configured in any gateway.',
   argument: ['<handler>', 'name of the handler, as it was in the setting'],

@@ -3,7 +3,6 @@ import type { OperatorClient } from '../operator/operator-client.ts'
 import { addOperatorAction } from '../operator/operator-command.ts'
 import { toAge, toPrintable } from '../output.ts'
 
-/** `oncehook overview`: counts events by state, and shows the age of the oldest unsettled one. */
 export const addOverviewCommand: AddCommand = (program, deps) => {
   const command = program.command('overview').description('Count events by state, and dead events by reason.')
   addOperatorAction(command, deps, { call: (client) => client.overview.query(), describe })

@@ -3,7 +3,6 @@ import type { OperatorClient } from '../operator/operator-client.ts'
 import { addOperatorAction, reasonedCommand } from '../operator/operator-command.ts'
 import { toAge, toPrintable, toTableLines, toTime } from '../output.ts'
 
-/** `oncehook providers list`: lists providers with their deliveries and secrets. */
 export const addProvidersListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'providers', 'list')
   addOperatorAction(command.description('List providers with their deliveries and secrets.'), deps, {
@@ -41,7 +40,6 @@ function describeDeliveries(deliveries: Readonly<Record<string, number>>): strin
   return outcomes.length === 0 ? 'none yet' : outcomes.join(', ')
 }
 
-/** `oncehook providers pause`: stores the events of a provider without sending them to fulfilment. */
 export const addProvidersPauseCommand = reasonedCommand(['providers', 'pause'], {
   description: 'Accept and store the events of a provider, but send none to fulfilment until it is resumed.',
   argument: ['<provider>', 'name of the provider, as printed by `providers list`'],
@@ -49,7 +47,6 @@ export const addProvidersPauseCommand = reasonedCommand(['providers', 'pause'], 
   describe: ({ provider }) => [`Paused: events of ${provider} are stored, and wait until it is resumed`],
 })
 
-/** `oncehook providers resume`: sends the events of a paused provider to fulfilment. */
 export const addProvidersResumeCommand = reasonedCommand(['providers', 'resume'], {
   description: 'Send the events of a paused provider to fulfilment, the oldest first.',
   argument: ['<provider>', 'name of the provider, as printed by `providers list`'],

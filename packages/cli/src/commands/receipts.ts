@@ -20,7 +20,6 @@ interface Options extends PageOptions {
   readonly state?: (typeof states)[number]
 }
 
-/** `oncehook receipts list`: lists receipts with their states. */
 export const addReceiptsListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'receipts', 'list')
     .description('List receipts by order.')
@@ -51,7 +50,6 @@ function describe({ items, next }: Awaited<ReturnType<OperatorClient['receipts']
   return [...toTableLines(HEAD, rows), ...describeNext(next)]
 }
 
-/** `oncehook receipts release`: sends a parked receipt. */
 export const addReceiptsReleaseCommand = reasonedCommand(['receipts', 'release'], {
   description: 'Send a parked receipt anyway; the customer may get it twice.',
   argument: ['<key>', 'receipt key, as printed by `receipts list`'],

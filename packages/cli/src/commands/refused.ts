@@ -15,7 +15,6 @@ interface Options extends PageOptions {
   readonly reason?: string
 }
 
-/** `oncehook refused`: lists refused deliveries and why they were refused. */
 export const addRefusedCommand: AddCommand = (program, deps) => {
   const command = program
     .command('refused')

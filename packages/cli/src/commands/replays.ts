@@ -29,7 +29,6 @@ import {
 import { readPositive, readWhole } from '../options/option-values.ts'
 import { toPrintable, toTableLines, toTime, writeJson, writeLines } from '../output.ts'
 
-/** `oncehook events replay`: makes failed events due again. */
 export const addEventsReplayCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'events', 'replay')
     .description('Make events due again: one, several, or all that match a filter.')
@@ -212,7 +211,6 @@ function createBar({ terminal }: CliContext): { show(progress: ReplayProgress): 
   }
 }
 
-/** `oncehook replays list`: lists the replays of all operators, newest first. */
 export const addReplaysListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'replays', 'list').description('List replays of all operators, newest first.')
   addOperatorAction(addPageOptions(command), deps, {
@@ -233,7 +231,6 @@ function describePage({ items, next }: Awaited<ReturnType<OperatorClient['replay
 
 const NOT_COUNTED = 'counting took too long'
 
-/** `oncehook replays show`: shows the progress of a replay. */
 export const addReplaysShowCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'replays', 'show')
     .description('Show the progress of a replay.')
@@ -244,7 +241,6 @@ export const addReplaysShowCommand: AddCommand = (program, deps) => {
   })
 }
 
-/** `oncehook replays cancel`: cancels a replay. */
 export const addReplaysCancelCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'replays', 'cancel')
     .description('Cancel a replay; events that it already made due stay due.')

@@ -17,7 +17,6 @@ import { addSendOptions, checkBatch, checkSendOptions, type SendOptions } from '
 import { checkSend, describePlan, describeRun, toSendDocument } from '../send/send-report.ts'
 import { findSigningIdentity, type SigningIdentity } from '../sign/signing-identity.ts'
 
-/** `oncehook send`: creates an order, delivers its signed payment, and waits until the order reflects it. */
 export const addSendCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('send')

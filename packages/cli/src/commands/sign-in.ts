@@ -8,7 +8,6 @@ import {
 } from '../operator/operator-client.ts'
 import { toTime, writeJson, writeLines } from '../output.ts'
 
-/** `oncehook sign-in`: prints a link that opens the operator's page, signed in. It works once. */
 export const addSignInCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('sign-in')

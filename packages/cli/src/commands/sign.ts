@@ -26,7 +26,6 @@ interface SignOptions extends SigningOptions {
   readonly json?: boolean
 }
 
-/** `oncehook sign`: prints the headers that sign a body, or a curl command with them. */
 export const addSignCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('sign')

@@ -13,7 +13,6 @@ import {
   verifyDelivery,
 } from '../verify/known-providers.ts'
 
-/** `oncehook verify`: checks whether a delivery is authentic. */
 export const addVerifyCommand: AddCommand = (program, deps) =>
   addDeliveryCommand(program, deps, {
     name: 'verify',

@@ -8,7 +8,6 @@ import { type Finding, ok, warning } from './finding.ts'
 
 const OLD_SECONDS = 300
 
-/** Checks for dead events and for a backlog. */
 export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
   const overview = await ask(client.overview.query())
   const { states, oldestUnsettledSeconds: oldest } = overview
@@ -37,7 +36,6 @@ function checkBacklog(unsettled: number, oldest: number | null): Finding {
   return warning('backlog', message, 'Run oncehook events list --state pending to see why')
 }
 
-/** Checks for parked receipts. */
 export async function checkReceipts(client: OperatorClient): Promise<Finding> {
   const { items, next } = await ask(client.receipts.list.query({ state: 'parked', limit: 100 }))
   if (items.length === 0) return ok('receipts', 'No parked receipts')

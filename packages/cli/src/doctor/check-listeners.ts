@@ -63,7 +63,6 @@ function describeDependency([name, state]: [name: string, state: unknown]): Find
   return failure(name, `The gateway cannot reach ${name}`, REMEDIES[name] ?? 'Check the log of the gateway')
 }
 
-/** Checks that the orders API accepts the token. */
 export async function checkApiToken(
   context: CliContext,
   { url, token }: { readonly url: string; readonly token: string | undefined },
@@ -73,7 +72,6 @@ export async function checkApiToken(
   return describeToken('api token', answer?.status, 'API_TOKENS')
 }
 
-/** Checks that the operator API accepts the token. */
 export async function checkOperatorToken(
   context: CliContext,
   { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
@@ -93,7 +91,6 @@ function describeToken(check: string, status: number | undefined, setting: strin
   )
 }
 
-/** The response to a probe. */
 interface ProbeAnswer {
   readonly status: number
   readonly body: string

@@ -6,7 +6,6 @@ export interface Finding {
   readonly todo?: string
 }
 
-/** The check passed. */
 export function ok(check: string, message: string): Finding {
   return { check, level: 'ok', message }
 }
@@ -16,7 +15,6 @@ export function warning(check: string, message: string, todo: string): Finding {
   return { check, level: 'warning', message, todo }
 }
 
-/** The check failed. */
 export function failure(check: string, message: string, todo: string): Finding {
   return { check, level: 'failure', message, todo }
 }

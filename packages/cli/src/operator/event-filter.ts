@@ -10,24 +10,6 @@ const duplicateKinds = ['any', 'repeated', 'changed'] as const
 
 type DuplicateKind = (typeof duplicateKinds)[number]
 
-/** An event filter for the operator API. Times are ISO 8601. */
-export interface EventFilter {
-  readonly provider?: string
-  readonly eventId?: string
-  readonly type?: string
-  readonly state?: EventState
-  readonly reason?: string
-  readonly handler?: string
-  readonly orderId?: string
-  readonly paymentId?: string
-  readonly duplicates?: DuplicateKind
-  readonly secretId?: string
-  readonly test?: boolean
-  readonly from?: string
-  readonly to?: string
-}
-
-/** The options of an event filter. */
 export interface EventFilterOptions {
   readonly provider?: string
   readonly eventId?: string
@@ -42,6 +24,15 @@ export interface EventFilterOptions {
   readonly test?: boolean
   readonly from?: Age | Date
   readonly to?: Age | Date
+}
+
+/** The options as the operator API names them. Times are ISO 8601. */
+export interface EventFilter extends Omit<EventFilterOptions, 'failedWith' | 'order' | 'payment' | 'from' | 'to'> {
+  readonly reason?: string
+  readonly orderId?: string
+  readonly paymentId?: string
+  readonly from?: string
+  readonly to?: string
 }
 
 /** A time relative to now. */
@@ -74,26 +65,14 @@ export function addEventFilterOptions(command: Command): Command {
 
 /** Converts the options to a filter. `now` is in milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
-  const { provider, eventId, type, state, failedWith, handler, order, payment, duplicates } = options
-  const { secretId, test, from, to } = options
-  const members = {
-    ...{
-      provider,
-      eventId,
-      type,
-      state,
-      reason: failedWith,
-      handler,
-      orderId: order,
-      paymentId: payment,
-      duplicates,
-      secretId,
-      test,
-    },
+  const { provider, eventId, type, state, failedWith: reason, handler, order: orderId, payment: paymentId } = options
+  const { duplicates, secretId, test, from, to } = options
+  const filter = {
+    ...{ provider, eventId, type, state, reason, handler, orderId, paymentId, duplicates, secretId, test },
     from: from === undefined ? undefined : toInstant(from, now),
     to: to === undefined ? undefined : toInstant(to, now),
   }
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -8,7 +8,6 @@ import { findLocalSystem, type LocalSystem, nothingRuns } from '../options/gatew
 import { readSecret, readUrl } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
 
-/** A client of the operator API, typed by its router. */
 export type OperatorClient = TRPCClient<OperatorRouter>
 
 /** The operator API refused a call or did not answer. `code` is null without a readable answer. */
@@ -81,7 +80,6 @@ const NOT_ACCEPTED =
   'The gateway rejected this token: use one of its OPERATOR_TOKENS, or a valid access token from its OPERATOR_ISSUER'
 const NO_ANSWER = 'The operator API does not answer: is this the admin URL of a gateway, and is it running?'
 
-/** The options that select a gateway for an operator command. */
 export interface OperatorOptions {
   readonly adminUrl?: string
   readonly token?: string

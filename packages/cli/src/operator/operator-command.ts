@@ -45,16 +45,11 @@ export function addOperatorAction<Answer, Options extends object = OperatorOptio
 }
 
 /** A command that changes one thing. The audit log records the reason. */
-interface ReasonedCommand<Answer> extends OperatorQuestion<Reasoned, Answer> {
+interface ReasonedCommand<Answer>
+  extends OperatorQuestion<{ readonly argument: string; readonly reason: string }, Answer> {
   readonly description: string
   /** The name of the only argument, such as `<id>`, and where the user finds its value. */
   readonly argument: readonly [name: string, description: string]
-}
-
-/** What the user typed, and the reason. */
-interface Reasoned {
-  readonly argument: string
-  readonly reason: string
 }
 
 /**
@@ -91,7 +86,6 @@ export async function readReason(given: string | undefined, { ask }: Pick<CliCon
   throw new UsageError(`Give a reason with --reason: ${RULE}`)
 }
 
-/** The options for a page of a list. */
 export interface PageOptions {
   readonly limit?: number
   readonly after?: string
@@ -103,7 +97,6 @@ export function addPageOptions(command: Command): Command {
     .option('--after <cursor>', 'cursor from the last line of the previous page')
 }
 
-/** Converts the options to the page parameters of the operator API. */
 export function toPage({ limit, after }: PageOptions): PageOptions {
   return { ...(limit === undefined ? {} : { limit }), ...(after === undefined ? {} : { after }) }
 }

@@ -8,7 +8,6 @@ import { z } from 'zod'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'
 import { addSecretOptions, readSecret, readUrl } from './option-values.ts'
 
-/** The options that select a gateway for a command that calls the public API. */
 export interface GatewayOptions {
   readonly url?: string
   readonly token?: string
@@ -23,7 +22,6 @@ export interface GatewayAddress {
   readonly token: string
 }
 
-/** Adds the option `--url`. */
 export function addUrlOption(command: Command): Command {
   return command.option('--url <url>', 'public URL of the gateway (default: the local one)', readUrl)
 }
