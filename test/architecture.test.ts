@@ -37,11 +37,11 @@ describe('packages', () => {
     ['fulfilment', ['kernel'], []],
     ['handler', ['kernel', 'webhooks'], []],
     ['simulator', ['webhooks/signing'], []],
-    ['console', ['kernel/currencies'], ['gateway']],
+    ['console', ['kernel/money'], ['gateway']],
     [
       'cli',
       [
-        ...['kernel/currencies', 'kernel/mongo', 'kernel/read', 'kernel/text', 'simulator', 'webhooks'],
+        ...['kernel/money', 'kernel/mongo', 'kernel/http', 'kernel/settings', 'simulator', 'webhooks'],
         ...['gateway/providers', 'gateway/handlers', 'gateway/inbox'],
       ],
       ['gateway'],
@@ -80,7 +80,7 @@ describe('webhooks', () => {
       const isOwn = from.startsWith('.') && join(file, '..', from).startsWith(`${folder}/`)
       // The data of a preset serves both. The vectors are made without it.
       const isData = join(file, '..', from).startsWith('packages/webhooks/src/presets/')
-      return !isOwn && !isData && !from.startsWith('node:') && from !== '@oncehook/kernel/currencies'
+      return !isOwn && !isData && !from.startsWith('node:') && from !== '@oncehook/kernel/money/currencies'
     })
     expect(foreign).toEqual([])
     const others = importsOf('packages/webhooks/src').filter(({ file }) => !file.startsWith(`${folder}/`))
@@ -92,7 +92,7 @@ describe('webhooks', () => {
     const foreign = used.filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
     expect(new Set(foreign.filter((from) => !from.startsWith('@oncehook/kernel/')))).toEqual(new Set(['zod']))
     expect(used.filter((from) => /^node:(?:https?|net|fs)\b/.test(from))).toEqual([])
-    expect(used.filter((from) => /^@oncehook\/kernel\/(?:http|mongo|trpc)\b/.test(from))).toEqual([])
+    expect(used.filter((from) => /^@oncehook\/kernel\/(?:http\/server|mongo|rpc)\b/.test(from))).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
-import { CURRENCIES, decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/currencies'
+import { CURRENCIES, decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/money/currencies'
 import { toUnitsOf } from '@oncehook/webhooks/signing/provider-units'
 import { describe, expect, it } from 'vitest'
 import { minorUnits } from '../packages/webhooks/src/events/money.ts'

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type ErrorSpec, toAppError } from '@oncehook/kernel/errors'
+import { type ErrorSpec, toAppError } from '@oncehook/kernel/http/errors'
 import { describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '..')

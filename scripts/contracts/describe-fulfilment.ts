@@ -1,8 +1,8 @@
 import * as errors from '@oncehook/fulfilment/errors'
 import { orderContentSchema, SERVER_MEMBERS } from '@oncehook/fulfilment/orders/order'
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
-import * as sharedErrors from '@oncehook/kernel/error-codes'
-import type { ErrorFactory } from '@oncehook/kernel/errors'
+import * as sharedErrors from '@oncehook/kernel/http/error-codes'
+import type { ErrorFactory } from '@oncehook/kernel/http/errors'
 import { z } from 'zod'
 import { type ProcedureName, procedureOutputs } from './procedure-outputs.ts'
 

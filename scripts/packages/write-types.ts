@@ -98,7 +98,7 @@ async function emit(repository: string, { sources, folder }: Emission): Promise<
       ...{ outDir: folder, rootDir: packages, typeRoots: [join(repository, 'node_modules/@types')] },
     },
     // Included, because nothing is emitted for a workspace that is only imported.
-    include: [join(packages, 'kernel/src/*.ts')],
+    include: ['http', 'money', 'secrets', 'settings', 'time'].map((room) => join(packages, 'kernel/src', room, '*.ts')),
     exclude: [join(packages, '**/*.test.ts')],
     files: sources.map((source) => join(packages, source)),
   }

@@ -1,5 +1,5 @@
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createPaymentProvider, type DeliveryReport } from '@oncehook/simulator/payment-provider'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { MongoClient } from 'mongodb'

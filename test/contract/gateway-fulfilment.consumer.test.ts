@@ -5,9 +5,9 @@ import {
   createPaymentProcedures,
   toFulfilmentError,
 } from '@oncehook/gateway/fulfilment/fulfilment-client'
-import { type Clock, systemClock } from '@oncehook/kernel/clock'
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type NeededState } from './consumer-contract.ts'

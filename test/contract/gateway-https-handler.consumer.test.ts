@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
-import { systemClock } from '@oncehook/kernel/clock'
-import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import type { TaskAnswer } from '../../packages/gateway/src/handlers/calls/call-handler.ts'

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { Secret } from '@oncehook/kernel/secret'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-import { systemClock } from '@oncehook/kernel/clock'
-import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { describe } from 'vitest'
 import { createHttpsCall } from '../../packages/gateway/src/handlers/calls/https-call.ts'
 import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'

@@ -1,6 +1,6 @@
-import { systemClock } from '@oncehook/kernel/clock'
-import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { describe } from 'vitest'
 import { createReceiptSink } from '../../packages/fulfilment/src/receipts/sinks/receipt-sinks.ts'
 import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'

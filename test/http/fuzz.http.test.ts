@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { unauthenticated } from '@oncehook/kernel/error-codes'
-import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
+import type { ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
 import { makeOrder, ORDERS, orderContent } from '../support/http/http-orders.ts'

@@ -1,4 +1,4 @@
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 
 /** The parts of a long test, each with the milliseconds that it may take. */
 export type PhaseLimits<Name extends string> = Readonly<Record<Name, number>>

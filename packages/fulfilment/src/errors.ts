@@ -1,4 +1,4 @@
-import { defineError, type ErrorFactory, type RetryClass } from '@oncehook/kernel/errors'
+import { defineError, type ErrorFactory, type RetryClass } from '@oncehook/kernel/http/errors'
 
 /** The order does not exist or was deleted. */
 export const orderNotFound = defineError('order_not_found', {

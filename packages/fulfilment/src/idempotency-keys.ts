@@ -1,7 +1,7 @@
-import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
+import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/database-clock'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Encryption, Place, Sealed } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Db } from 'mongodb'
 import { DURABLE_READ } from './orders/stored/order-store.ts'
 

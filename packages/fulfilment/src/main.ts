@@ -1,4 +1,4 @@
-import { endAtSignals } from '@oncehook/kernel/stop-signals'
+import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 
 endAtSignals(process)
 // Loaded after the signals have their listeners, because it takes a while.

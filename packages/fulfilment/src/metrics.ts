@@ -1,4 +1,4 @@
-import { addPolledGauges } from '@oncehook/kernel/polled-gauges'
+import { addPolledGauges } from '@oncehook/kernel/log/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
 /** Counters of fulfilment. */

@@ -1,8 +1,8 @@
 // A new key for what is stored encrypted: the personal data of orders, and the answers and fingerprints of idempotency keys. The gateway
 // asks for a slice at a time and says where the last one ended, so a rotation can stop anywhere and be repeated. Each value
 // is written only if it is still the one that was read, one statement per value, so that it never undoes a change.
-import { type Encryption, type Place, wasSealed } from '@oncehook/kernel/encryption'
-import type { Logger } from '@oncehook/kernel/logger'
+
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import {
   type RotationPart,
@@ -11,6 +11,7 @@ import {
   rotateValues,
   type ValueRotation,
 } from '@oncehook/kernel/mongo/rotation'
+import { type Encryption, type Place, wasSealed } from '@oncehook/kernel/secrets/encryption'
 import { type Db, type Document, ObjectId, type WithId } from 'mongodb'
 import { answerPlace, fingerprintPlace, IDEMPOTENCY_KEYS, type IdempotencyRow } from './idempotency-keys.ts'
 import {

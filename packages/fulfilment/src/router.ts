@@ -1,12 +1,13 @@
 // All that fulfilment can be asked, and the only way in: every procedure with the check of its input, what a procedure gets
 // (`Context`), and the base that they share. A procedure only translates: what it does is in the folder of its noun. The
 // gateway and the contracts read their types from here.
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
-import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+
+import { invalidRequest, unavailable } from '@oncehook/kernel/http/error-codes'
+import { AppError } from '@oncehook/kernel/http/errors'
+import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
-import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { formatTrpcError, toTrpcError } from '@oncehook/kernel/rpc/trpc-errors'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { initTRPC } from '@trpc/server'
 import { z } from 'zod'
 import { encryptionKeyDiffers, orderNotFound, orderUnreadable } from './errors.ts'

@@ -1,13 +1,14 @@
 import type { KeyObject } from 'node:crypto'
+import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/server/tls'
 import {
   createEncryptionKeysSource,
   type EncryptionKeys,
   encryptionKeySettings,
-} from '@oncehook/kernel/encryption-keys'
-import type { FileSource } from '@oncehook/kernel/file-source'
-import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
-import { secretProblem } from '@oncehook/kernel/secret'
-import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
+} from '@oncehook/kernel/secrets/encryption-keys'
+import { secretProblem } from '@oncehook/kernel/secrets/secret'
+import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/secrets/service-keys'
+import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
+import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import {
   collectProblems,
   databaseSetting,
@@ -19,8 +20,7 @@ import {
   readSettings,
   SettingsError,
   textSetting,
-} from '@oncehook/kernel/settings'
-import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+} from '@oncehook/kernel/settings/settings'
 import { z } from 'zod'
 import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 

@@ -1,5 +1,5 @@
-import { isLoopback } from '@oncehook/kernel/is-loopback'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { isLoopback } from '@oncehook/kernel/http/client'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
 
 /** The settings that decide whether test events can have effects. */
 interface TestEventSettings {

@@ -1,4 +1,4 @@
-import { defineError } from '@oncehook/kernel/errors'
+import { defineError } from '@oncehook/kernel/http/errors'
 
 /** The delivery is not authentic. Every reason gets the same answer. */
 export const signatureInvalid = defineError('signature_invalid', {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { createContext } from './composition/create-context.ts'
 import { createDispatching } from './composition/create-dispatching.ts'
 import type { GatewayContext, GatewayDeps } from './composition/gateway-context.ts'

@@ -1,8 +1,13 @@
-import { oneAtATime } from '@oncehook/kernel/one-at-a-time'
-import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
-import type { Registry, Gauge as TypedGauge, Histogram as TypedHistogram } from 'prom-client'
-import { Counter, Gauge, Histogram } from 'prom-client'
+import { addPolledGauges, oneAtATime, type PolledGauge } from '@oncehook/kernel/log/polled-gauges'
+import { withTimeout } from '@oncehook/kernel/time/waits'
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Registry,
+  type Gauge as TypedGauge,
+  type Histogram as TypedHistogram,
+} from 'prom-client'
 import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'

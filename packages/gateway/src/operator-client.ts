@@ -1,4 +1,4 @@
-import type { Secret } from '@oncehook/kernel/secret'
+import type { Secret } from '@oncehook/kernel/secrets/secret'
 
 /** The parameters that can name the audience in a request: that of RFC 8707, and the one of issuers before it. */
 export const AUDIENCE_PARAMETERS = ['resource', 'audience'] as const

@@ -1,6 +1,5 @@
-import { isLoopback } from '@oncehook/kernel/is-loopback'
-import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { isLoopback } from '@oncehook/kernel/http/client'
+import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
 import { z } from 'zod'
 import { OF_CLIENT, type OperatorClient, type OperatorClientTexts, readOperatorClient } from './operator-client.ts'
 import { ROLES, type Role, withRead } from './token-holders.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isWeakSecret } from '@oncehook/kernel/secret-strength'
-import { nameAsSet, readSetting } from '@oncehook/kernel/settings'
-import { readTextSource, textSource } from '@oncehook/kernel/text-source'
+import { isWeakSecret } from '@oncehook/kernel/secrets/secret'
+import { nameAsSet, readSetting } from '@oncehook/kernel/settings/settings'
+import { readTextSource, textSource } from '@oncehook/kernel/settings/text-source'
 import { z } from 'zod'
 
 /** A weakness of secrets that are each valid. It names their places, but no value. */

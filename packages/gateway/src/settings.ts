@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs'
 import {
+  type ClientTls,
+  createClientTlsSource,
+  createTlsPairSource,
+  type TlsPair,
+} from '@oncehook/kernel/http/server/tls'
+import {
   createEncryptionKeysSource,
   type EncryptionKeys,
   encryptionKeySettings,
-} from '@oncehook/kernel/encryption-keys'
-import type { FileSource } from '@oncehook/kernel/file-source'
-import type { TlsPair } from '@oncehook/kernel/http/tls/tls-files'
-import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls/tls-sources'
-import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
+} from '@oncehook/kernel/secrets/encryption-keys'
+import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/secrets/service-keys'
+import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import {
   collectProblems,
   databaseSetting,
@@ -23,7 +27,7 @@ import {
   secretSetting,
   textSetting,
   urlSetting,
-} from '@oncehook/kernel/settings'
+} from '@oncehook/kernel/settings/settings'
 import { MAX_RECORD_BYTES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { checkTestEvents } from './check-test-events.ts'

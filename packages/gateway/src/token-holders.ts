@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
-import { secretProblem } from '@oncehook/kernel/secret'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/text-source'
+import { secretProblem } from '@oncehook/kernel/secrets/secret'
+import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
+import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/settings/text-source'
 import { z } from 'zod'
 
 const MIN_TOKEN_LENGTH = 32

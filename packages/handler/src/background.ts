@@ -1,5 +1,5 @@
-import { type RunningTask, runPeriodically } from '@oncehook/kernel/run-periodically'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { type RunningTask, runPeriodically } from '@oncehook/kernel/time/run-periodically'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import { type OutboxParts, type OutboxWorker, runOutbox } from './outbox/run-outbox.ts'
 import type { Store } from './store.ts'
 

@@ -1,4 +1,4 @@
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import { createBackground } from './background.ts'
 import { createGuardedLog, createJsonLog, writeToStream } from './handler-log.ts'
 import { checkOptions, createStandardVerifier, findFunctions, type HandlerOptions } from './handler-options.ts'

@@ -1,5 +1,5 @@
-import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
+import { TASK_DEPTH } from '@oncehook/webhooks'
 
 /** An event as the functions get it. */
 export interface HandlerEvent {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { type LaterTransaction, type NewMessage, StoreUnavailable, type Task, TaskTimedOut } from './store.ts'
 
 /** The longest payload of a message, as JSON in UTF-16 units. */

@@ -1,10 +1,10 @@
-import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { createProvider } from './create-provider.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import { overloaded } from './errors.ts'
 import type { WebhookEvent } from './event.ts'
+import { DELIVERY_DEPTH } from './events/json-object.ts'
 import type { Provider } from './provider.ts'
 import { bytesOf } from './raw-bytes.ts'
 import { type DeliveryHeaders, rawHeadersOf } from './raw-headers.ts'
@@ -29,6 +29,12 @@ export type {
   VerifierOptions,
   VerifierSecret,
 } from './verifier-options.ts'
+
+/**
+ * How many levels a task may have, and the reader of one must accept: the gateway writes an object around the body.
+ * @internal
+ */
+export const TASK_DEPTH = DELIVERY_DEPTH + 1
 
 /** The options of a verifier are wrong. Each problem is a clause that names properties and never contains a secret. */
 export class VerifierSettingsError extends Error {

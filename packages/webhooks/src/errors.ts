@@ -1,4 +1,4 @@
-import { defineError } from '@oncehook/kernel/errors'
+import { defineError } from '@oncehook/kernel/http/errors'
 
 /** The body is authentic and JSON, but is not an event. */
 export const eventInvalid = defineError('event_invalid', {

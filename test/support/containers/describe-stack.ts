@@ -1,4 +1,4 @@
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import type { WebhookSource } from '../load/webhook-source.ts'
 import type { ContainerStack } from './container-stack.ts'
 

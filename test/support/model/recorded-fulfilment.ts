@@ -1,6 +1,6 @@
 import { runFulfilment } from '@oncehook/fulfilment/run-fulfilment'
 import { recordCalls } from '@oncehook/fulfilment/testing/recording/record-calls'
-import { endAtSignals } from '@oncehook/kernel/stop-signals'
+import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 import { recordToFile } from './record-to-file.ts'
 
 // Fulfilment that records its steps in the file that STEPS_FILE names.

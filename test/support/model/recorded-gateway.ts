@@ -1,6 +1,6 @@
 import { runGateway } from '@oncehook/gateway/run-gateway'
 import { recordSteps } from '@oncehook/gateway/testing/recording/record-steps'
-import { endAtSignals } from '@oncehook/kernel/stop-signals'
+import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 import { loseAnswers } from './lose-answers.ts'
 import { recordToFile } from './record-to-file.ts'
 

@@ -1,5 +1,5 @@
 import { runGateway } from '@oncehook/gateway/run-gateway'
-import { endAtSignals } from '@oncehook/kernel/stop-signals'
+import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 
 // A gateway with the limits in TEST_LIMITS, as JSON.
 endAtSignals(process)

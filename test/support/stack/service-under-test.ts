@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { COMPILED_CODE } from '../compiled-code.ts'
 
 /** Settings of a service, by the names of its environment. */

@@ -1,4 +1,4 @@
-import { formatAmount } from '@oncehook/kernel/currencies'
+import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { Option } from 'commander'
 import { type AddCommand, addToGroup } from '../command.ts'
 import type { OperatorClient } from '../operator/operator-client.ts'

@@ -1,7 +1,7 @@
 // One call of a contract, as the gateway would make it: its state, its task with new ids, its signature, and the request.
 
 import { createHmac, hash } from 'node:crypto'
-import { readCapped } from '@oncehook/kernel/read-capped'
+import { readCapped } from '@oncehook/kernel/http/client'
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import type { CalledBy, Interaction } from './published-contracts.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/text-source'
+import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/settings/text-source'
 import { z } from 'zod'
 import { UsageError } from '../command.ts'
 import type { LocalSystem } from './gateway-address.ts'

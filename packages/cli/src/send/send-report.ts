@@ -1,6 +1,6 @@
 // The result of one `oncehook send`: as one sentence, as text and as JSON. It is `done` only if its effect was seen.
 
-import { formatAmount } from '@oncehook/kernel/currencies'
+import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { toDuration, toPrintable } from '../output.ts'
 import type { Order } from './orders.ts'
 import {

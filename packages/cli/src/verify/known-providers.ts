@@ -3,7 +3,7 @@
 
 import { findSignedTime, type SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
-import type { TextSources } from '@oncehook/kernel/text-source'
+import type { TextSources } from '@oncehook/kernel/settings/text-source'
 import type { Refusal } from '@oncehook/webhooks'
 import {
   createProvider,

@@ -1,4 +1,4 @@
-import { formatAmount } from '@oncehook/kernel/currencies'
+import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'

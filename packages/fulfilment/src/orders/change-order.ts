@@ -3,8 +3,8 @@
 // (`retryOnConflict`). A deletion leaves a tombstone, so that an order made again under the id goes on with the next version
 // and knows the payments of the former one.
 import { isDeepStrictEqual } from 'node:util'
-import { invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
-import { type Preconditions, readPreconditions } from '@oncehook/kernel/preconditions'
+import { invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/http/error-codes'
+import { type Preconditions, readPreconditions } from '@oncehook/kernel/http/preconditions'
 import { idMismatch, orderNotFound, orderPaid, orderUnreadable, patchUnprocessable } from '../errors.ts'
 import { type Order, type OrderContent, orderContentSchema, parseOrderContent } from './order.ts'
 import {

@@ -1,5 +1,5 @@
-import { recordAltered } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
+import { recordAltered } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { idempotencyInProgress, idempotencyKeyReused, orderUnreadable } from '../errors.ts'
 import {
   type IdempotencyKeys,

@@ -1,8 +1,8 @@
-import type { Encryption } from '@oncehook/kernel/encryption'
-import { recordAltered } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
-import { fromNow } from '@oncehook/kernel/mongo/lease'
+import { recordAltered } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Document } from 'mongodb'
 import { eraseUnsettled } from '../errors.ts'
 import {

@@ -1,6 +1,6 @@
-import type { Encryption } from '@oncehook/kernel/encryption'
-import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Filter } from 'mongodb'
 import { orderUnreadable } from '../errors.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'

@@ -1,4 +1,4 @@
-import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { describe, expect, it } from 'vitest'
 import { sampleOrder } from '../testing/samples.ts'
 import { amountDueOf, parseOrderContent } from './order.ts'

@@ -1,6 +1,6 @@
-import { CURRENCIES } from '@oncehook/kernel/currencies'
-import { invalidRequest } from '@oncehook/kernel/error-codes'
-import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
+import { CURRENCIES } from '@oncehook/kernel/money/currencies'
+import { sayIssue } from '@oncehook/kernel/rpc/trpc-errors'
 import { z } from 'zod'
 
 /**

@@ -1,6 +1,6 @@
-import { isSealed } from '@oncehook/kernel/encryption'
-import { preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
-import { readPreconditions } from '@oncehook/kernel/preconditions'
+import { preconditionFailed, preconditionRequired } from '@oncehook/kernel/http/error-codes'
+import { readPreconditions } from '@oncehook/kernel/http/preconditions'
+import { isSealed } from '@oncehook/kernel/secrets/encryption'
 import {
   amountMismatch,
   currencyMismatch,

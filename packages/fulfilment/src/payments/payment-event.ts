@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { parseEntityTagList } from '@oncehook/kernel/http/preconditions'
 import { z } from 'zod'
 import { PAYMENT_EVENT_TYPES } from './transitions.ts'
 

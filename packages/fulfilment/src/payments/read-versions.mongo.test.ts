@@ -1,4 +1,4 @@
-import { withServiceToken } from '@oncehook/kernel/service-fetch'
+import { withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ORDERS } from '../orders/stored/order-document.ts'
 import { newOrderId, openOrders } from '../testing/open-orders.ts'

@@ -1,5 +1,5 @@
 // The outbox as operators and metrics see it: a page of receipts, and how many are unsent.
-import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { ReceiptBacklog } from '../metrics.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'

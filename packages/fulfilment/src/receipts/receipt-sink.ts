@@ -1,4 +1,4 @@
-import { defineError } from '@oncehook/kernel/errors'
+import { defineError } from '@oncehook/kernel/http/errors'
 
 /** A receipt passed to a sink. Amounts are integers in minor units; times are ISO 8601, UTC. */
 export interface Receipt {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keyUnknown } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
+import { keyUnknown } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { NewReceipts, type ReceiptOutbox, type Reservation, type TimedClaim } from './claims/new-receipts.ts'
 import type { ReceiptClaim, SettledReceipt, Settlement } from './claims/receipt-claim.ts'
 import type { ReceiptClaims } from './claims/receipt-claims.ts'

@@ -1,4 +1,4 @@
-import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
+import { type Backoff, backoffMs } from '@oncehook/kernel/time/waits'
 import type { SettledReceipt } from './claims/receipt-claim.ts'
 
 const PROBE: Backoff = { baseMs: 2_000, capMs: 5_000 }

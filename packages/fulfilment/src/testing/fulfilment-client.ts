@@ -1,5 +1,5 @@
-import { withServiceToken } from '@oncehook/kernel/service-fetch'
-import type { TrpcErrorData } from '@oncehook/kernel/trpc/trpc-errors'
+import type { TrpcErrorData } from '@oncehook/kernel/rpc/trpc-errors'
+import { withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
 import type { FulfilmentRouter } from '../router.ts'
 import type { RunningFulfilment } from './start-fulfilment.ts'

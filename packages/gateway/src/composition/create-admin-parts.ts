@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { monotonicMs } from '@oncehook/kernel/clock'
+import { monotonicMs } from '@oncehook/kernel/time/clock'
 import type { Db } from 'mongodb'
 import { AddressLimits } from '../http/address-limits.ts'
 import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'

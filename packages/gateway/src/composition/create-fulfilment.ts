@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { ServiceKey } from '@oncehook/kernel/service-keys'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
+import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
+import { createServiceTokens } from '@oncehook/kernel/secrets/service-token'
 import { createFulfilmentClient, createPaymentProcedures } from '../fulfilment/fulfilment-client.ts'
 import { createTlsFetch } from '../fulfilment/tls-fetch.ts'
 import type { GatewayContext, GatewayDeps } from './gateway-context.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
+import { logRefused } from '@oncehook/kernel/http/server/send-error'
 import { isHandled } from '../dispatch/handlers.ts'
 import type { FindWanting } from '../handlers/events/find-wanting.ts'
 import { AddressLimits } from '../http/address-limits.ts'

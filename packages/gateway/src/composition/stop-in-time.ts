@@ -1,4 +1,4 @@
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 
 const LAST_WORK_MS = 800
 

@@ -1,4 +1,4 @@
-import { invalidRequest, payloadTooLarge, unavailable } from '@oncehook/kernel/error-codes'
+import { invalidRequest, payloadTooLarge, unavailable } from '@oncehook/kernel/http/error-codes'
 import { describe, expect, it } from 'vitest'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { applyPayments } from './apply-payments.ts'

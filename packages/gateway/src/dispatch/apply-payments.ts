@@ -1,5 +1,5 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
-import { AppError, type RetryClass } from '@oncehook/kernel/errors'
+import { AppError, type RetryClass } from '@oncehook/kernel/http/errors'
+import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import { contractMismatch } from '../errors.ts'
 import type { PaymentCommand } from './payment-command.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import { type Backoff, backoffMs } from '@oncehook/kernel/time/waits'
 import type { SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
 import type { Batch } from './waiting-claims.ts'

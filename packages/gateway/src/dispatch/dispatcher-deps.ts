@@ -1,5 +1,5 @@
-import type { Clock } from '@oncehook/kernel/clock'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Claim, SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
 import type { Heartbeat } from './heartbeat.ts'

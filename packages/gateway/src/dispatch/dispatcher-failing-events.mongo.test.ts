@@ -1,4 +1,4 @@
-import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import { invalidRequest, unavailable } from '@oncehook/kernel/http/error-codes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { failWith } from '../testing/fake-fulfilment.ts'

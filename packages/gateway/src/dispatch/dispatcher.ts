@@ -1,5 +1,5 @@
-import type { AppError } from '@oncehook/kernel/errors'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'

@@ -1,4 +1,4 @@
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import type { Claims } from '../inbox/claims/claims.ts'
 
 /** Dependencies of a heartbeat. Times are in milliseconds. */

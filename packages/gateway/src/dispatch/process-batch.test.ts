@@ -1,4 +1,4 @@
-import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import { invalidRequest, unavailable } from '@oncehook/kernel/http/error-codes'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'

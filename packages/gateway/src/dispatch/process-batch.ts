@@ -1,5 +1,5 @@
-import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { type AppError, toAppError } from '@oncehook/kernel/http/errors'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../errors.ts'
 import type { AttemptResult, Claim, NoEffectReason, SettledClaim, Settlement } from '../inbox/claims/claim.ts'

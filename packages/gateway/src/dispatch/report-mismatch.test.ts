@@ -1,4 +1,4 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { expect, it } from 'vitest'
 import { contractMismatch } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { contractMismatch } from '../errors.ts'
 import type { DispatchMetrics } from '../metrics.ts'
 import type { ProcessedBatch } from './process-batch.ts'

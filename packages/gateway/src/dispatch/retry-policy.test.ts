@@ -1,4 +1,4 @@
-import type { RetryClass } from '@oncehook/kernel/errors'
+import type { RetryClass } from '@oncehook/kernel/http/errors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decideRetry, type FailedTry } from './retry-policy.ts'

@@ -1,5 +1,5 @@
-import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
-import type { RetryClass } from '@oncehook/kernel/errors'
+import type { RetryClass } from '@oncehook/kernel/http/errors'
+import { type Backoff, backoffMs } from '@oncehook/kernel/time/waits'
 import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claim.ts'
 
 /** Limits of the gateway's retries, in milliseconds. */

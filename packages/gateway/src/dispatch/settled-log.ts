@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { AttemptResult, SettledClaim } from '../inbox/claims/claim.ts'
 import type { SummaryLines } from '../summary-lines.ts'
 

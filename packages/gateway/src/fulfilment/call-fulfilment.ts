@@ -1,5 +1,5 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
-import type { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import { toFulfilmentError } from './fulfilment-client.ts'
 
 const RETRY_AFTER_SECONDS = '1'

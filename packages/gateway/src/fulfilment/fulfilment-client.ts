@@ -1,9 +1,8 @@
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
-import { keyUnknown, unavailable } from '@oncehook/kernel/error-codes'
-import { AppError, type RetryClass } from '@oncehook/kernel/errors'
-import { readCapped } from '@oncehook/kernel/read-capped'
-import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch'
-import type { ServiceTokens } from '@oncehook/kernel/service-token'
+import { readCapped } from '@oncehook/kernel/http/client'
+import { keyUnknown, unavailable } from '@oncehook/kernel/http/error-codes'
+import { AppError, type RetryClass } from '@oncehook/kernel/http/errors'
+import { type CallFetch, type ServiceTokens, withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 

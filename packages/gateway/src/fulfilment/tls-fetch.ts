@@ -1,5 +1,5 @@
-import type { ClientTls } from '@oncehook/kernel/http/tls/tls-sources'
-import type { CallFetch } from '@oncehook/kernel/service-fetch'
+import type { ClientTls } from '@oncehook/kernel/http/server/tls'
+import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import { Agent, fetch, type RequestInit } from 'undici'
 
 /**

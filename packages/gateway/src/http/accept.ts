@@ -1,4 +1,4 @@
-import { notAcceptable } from '@oncehook/kernel/error-codes'
+import { notAcceptable } from '@oncehook/kernel/http/error-codes'
 import type { Context } from 'koa'
 
 const RANGE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/

@@ -1,6 +1,6 @@
-import type { Clock } from '@oncehook/kernel/clock'
-import { rateLimited } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { rateLimited } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import { overloaded } from '@oncehook/webhooks/providers'
 
 /** The rejected requests that an address may send per window; 0 means no limit, of processor time neither. */

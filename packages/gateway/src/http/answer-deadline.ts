@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { requestTimeout } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
+import { requestTimeout } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
 
 /** The error for a body that has not arrived by then. */
 export function bodyTooLate(): AppError {

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { refuseLargeBody } from '@oncehook/kernel/http/body-headers'
-import type { Logger } from '@oncehook/kernel/logger'
+import { refuseLargeBody } from '@oncehook/kernel/http/server/raw-body'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'
 import { createErrorResponder } from './error-responder.ts'

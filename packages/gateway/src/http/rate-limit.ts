@@ -1,6 +1,6 @@
-import type { Clock } from '@oncehook/kernel/clock'
-import { rateLimited } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { rateLimited } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import type { Clock } from '@oncehook/kernel/time/clock'
 
 /** A limit per key and window. A `limit` of 0 means no limit. */
 export interface RateLimitOptions {

@@ -1,4 +1,4 @@
-import { methodNotAllowed, methodNotImplemented, notFound } from '@oncehook/kernel/error-codes'
+import { methodNotAllowed, methodNotImplemented, notFound } from '@oncehook/kernel/http/error-codes'
 import type { Context, Middleware } from 'koa'
 import type { RequestState } from './request-context.ts'
 import { METHODS, type Method, type Resource, resourceAt } from './resources.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { AppError } from '@oncehook/kernel/errors'
-import { sendError } from '@oncehook/kernel/http/send-error'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import { sendError } from '@oncehook/kernel/http/server/send-error'
 import { qualityOf } from './accept.ts'
 
 const PROBLEM = 'application/problem+json'

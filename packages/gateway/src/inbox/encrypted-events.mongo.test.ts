@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { keyUnknown, recordAltered } from '@oncehook/kernel/http/error-codes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { rotateAll } from '@oncehook/kernel/testing/rotate-all'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'

@@ -1,5 +1,5 @@
-import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndex, NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Sealed } from '@oncehook/kernel/secrets/encryption'
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 import { BY_LINE, BY_OPEN_LINE, LINE_HELD } from './lines/line-indexes.ts'

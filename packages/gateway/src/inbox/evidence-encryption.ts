@@ -1,4 +1,4 @@
-import type { Encryption, Place } from '@oncehook/kernel/encryption'
+import type { Encryption, Place } from '@oncehook/kernel/secrets/encryption'
 import { Binary } from 'mongodb'
 import { EVENTS, type EventDocument } from './event-document.ts'
 

@@ -1,4 +1,4 @@
-import { fromNow } from '@oncehook/kernel/mongo/lease'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Document, ObjectId } from 'mongodb'
 import { attempted, failed } from './claims/attempt-fields.ts'

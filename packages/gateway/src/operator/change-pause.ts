@@ -1,4 +1,4 @@
-import type { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import type { AuditEntry } from './audit/audit.ts'
 import type { OperatorContext } from './operator-trpc.ts'
 

@@ -1,4 +1,4 @@
-import { notFound } from '@oncehook/kernel/error-codes'
+import { notFound } from '@oncehook/kernel/http/error-codes'
 import { z } from 'zod'
 import { providerNotPaused, providerPaused } from '../errors.ts'
 import { changePause } from './change-pause.ts'

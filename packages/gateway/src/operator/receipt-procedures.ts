@@ -1,4 +1,4 @@
-import { toAppError } from '@oncehook/kernel/errors'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { z } from 'zod'
 import { callFulfilment } from '../fulfilment/call-fulfilment.ts'
 import { changingProcedure, procedure } from './operator-trpc.ts'

@@ -10,7 +10,7 @@ vi.mock(import('../../../webhooks/src/schemes/schemes.ts'), async (original) => 
 
 // Test files of one worker share loaded modules: this one loads its own, and leaves none to the next.
 vi.resetModules()
-const { SettingsError } = await import('@oncehook/kernel/settings')
+const { SettingsError } = await import('@oncehook/kernel/settings/settings')
 const { startGateway } = await import('../testing/start-gateway.ts')
 
 const stack = new AsyncDisposableStack()

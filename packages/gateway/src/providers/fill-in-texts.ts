@@ -1,4 +1,4 @@
-import { readTextSource, type TextSources, textReference } from '@oncehook/kernel/text-source'
+import { readTextSource, type TextSources, textReference } from '@oncehook/kernel/settings/text-source'
 import { isObject } from '@oncehook/webhooks/providers'
 
 /** A provider's entry with the texts that it refers to, and the places of texts that cannot be read. */

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Delivery, Provider, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import { createFuzzer, type FuzzedDelivery } from '@oncehook/webhooks/testing/fuzz-deliveries'

@@ -1,4 +1,4 @@
-import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
+import { createFileSource, type FileSource } from '@oncehook/kernel/settings/file-source'
 import { type Providers, readProviders } from './read-providers.ts'
 import { readSigning, type SigningSource } from './read-signing.ts'
 

@@ -1,6 +1,5 @@
-import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
+import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
+import { readTextSource, type TextSources } from '@oncehook/kernel/settings/text-source'
 import {
   createProvider,
   isObject,

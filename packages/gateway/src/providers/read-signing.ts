@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
-import { Secret } from '@oncehook/kernel/secret'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { readTextSource, textSource } from '@oncehook/kernel/text-source'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
+import { readTextSource, textSource } from '@oncehook/kernel/settings/text-source'
 import { isObject } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 

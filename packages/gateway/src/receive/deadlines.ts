@@ -1,5 +1,5 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { notChecked, notStored } from '../errors.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { badRequest, unsupportedMediaType } from '@oncehook/kernel/http/error-codes'
 import { describe, expect, it } from 'vitest'
 import { isJsonInUtf8, mediaTypeOf, refuseMediaType } from './media-type.ts'
 

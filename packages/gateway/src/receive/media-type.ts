@@ -1,4 +1,4 @@
-import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { badRequest, unsupportedMediaType } from '@oncehook/kernel/http/error-codes'
 import { headerLines } from '@oncehook/webhooks/providers'
 import { parse } from 'content-type'
 

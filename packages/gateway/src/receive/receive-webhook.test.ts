@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { systemClock } from '@oncehook/kernel/clock'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Arrival, Recorded } from '../inbox/inbox.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '@oncehook/kernel/clock'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import {
   type Delivery,
   type HandshakeAnswer,

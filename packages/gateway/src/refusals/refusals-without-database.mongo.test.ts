@@ -1,4 +1,4 @@
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { startFreezingProxy } from '../testing/freezing-proxy.ts'

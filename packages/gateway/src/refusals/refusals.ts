@@ -1,5 +1,5 @@
-import type { Clock } from '@oncehook/kernel/clock'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Db } from 'mongodb'
 import { createPeriodicFlush } from '../inbox/statistics/periodic-flush.ts'
 import type { OtherProvider } from './causes-of.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createLogger } from '@oncehook/kernel/logger'
-import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
-import { Secret } from '@oncehook/kernel/secret'
+import { createLogger } from '@oncehook/kernel/log/logger'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createClaims } from '../inbox/claims/claims.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 

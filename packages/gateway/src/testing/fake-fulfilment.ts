@@ -1,4 +1,4 @@
-import type { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import type { ApplyResult, PaymentProcedures } from '../dispatch/apply-payments.ts'
 
 /** A command as fulfilment receives it. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { listen } from '@oncehook/kernel/http/server/listen'
+import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
 import type { FakeFulfilment, ReceivedCommand } from './fake-fulfilment.ts'
 
 /** One call as it was received. */

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster'
-import type { ShownMetrics } from '@oncehook/kernel/http/probes'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { AggregatorRegistry, type Registry } from 'prom-client'
 
 interface Question {

@@ -1,4 +1,4 @@
-import { integerSetting } from '@oncehook/kernel/settings'
+import { integerSetting } from '@oncehook/kernel/settings/settings'
 import { z } from 'zod'
 
 /** The value of `WORKERS` for one process per core. */

@@ -1,4 +1,4 @@
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { Slots } from '../slots.ts'
 import type { Store } from '../store.ts'

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs } from '@oncehook/kernel/backoff'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { backoffMs, withTimeout } from '@oncehook/kernel/time/waits'
 import type { ClientSession, Collection, Db, MongoClient, MongoError } from 'mongodb'
 import { inTime, LIMITS_MS, runWork } from '../run-work.ts'
 import { StoreUnavailable, type Task, type TaskResult } from '../store.ts'

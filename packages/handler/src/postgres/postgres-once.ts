@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs } from '@oncehook/kernel/backoff'
+import { backoffMs } from '@oncehook/kernel/time/waits'
 import { inTime, LIMITS_MS, messageKey, runWork } from '../run-work.ts'
 import {
   type KeyOutcome,

@@ -1,5 +1,5 @@
-import { TASK_DEPTH } from '@oncehook/kernel/delivery-depth'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
+import { TASK_DEPTH } from '@oncehook/webhooks'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
 
 /** An event of a call, and the body that it would have by `https`. */

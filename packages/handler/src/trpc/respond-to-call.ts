@@ -1,5 +1,5 @@
-import { unauthenticated } from '@oncehook/kernel/error-codes'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Answer, ErrorAnswer } from '../http/answer.ts'
 import { type BodyMemory, type BodyPart, receiveBody, refuseHeaders } from '../http/receive-body.ts'
 import type { IncomingDelivery, Responder } from '../http/respond.ts'

@@ -1,6 +1,6 @@
-import { parseServiceKey, privateKeyProblem } from '@oncehook/kernel/parse-service-key'
-import type { ServiceKey } from '@oncehook/kernel/service-keys'
-import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { parseServiceKey, privateKeyProblem } from '@oncehook/kernel/secrets/parse-service-key'
+import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
+import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import { PROCEDURE } from './answer-call.ts'
 
 /** How Oncehook's gateway calls the handler by `trpc`. */

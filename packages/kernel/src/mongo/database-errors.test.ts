@@ -1,7 +1,7 @@
 import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { unavailable } from '../error-codes.ts'
+import { unavailable } from '../http/error-codes.ts'
 import { createDatabaseErrors } from './database-errors.ts'
 
 async function counted(registry: Registry): Promise<Record<string, number>> {

@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../settings/settings.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { ensureFormat } from './database-format.ts'
 

@@ -1,5 +1,5 @@
 import type { Collection, Db } from 'mongodb'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../settings/settings.ts'
 
 /** Changes when a service can no longer read what an earlier version has stored. */
 const VERSION = 1

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Collection, type Db, type Document, type IndexDescription, MongoServerError } from 'mongodb'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../settings/settings.ts'
 
 /** An index that a collection needs, identified by its name. Storage engine options are optional. */
 export type NeededIndex = Pick<

@@ -1,5 +1,7 @@
 import type { Db, Document, Filter } from 'mongodb'
-import type { Encryption } from '../encryption.ts'
+import { Counter, type Registry } from 'prom-client'
+import { addPolledGauges } from '../log/polled-gauges.ts'
+import type { Encryption } from '../secrets/encryption.ts'
 import { MAJORITY } from './majority.ts'
 
 /** The encryption keys of a process and of a database. */
@@ -155,4 +157,28 @@ const IS_BEING_LEFT = { $gt: [countUsers({ $and: [IS_LIVE, HAS_LEFT] }), 0] }
 
 function countUsers(cond: Document): Document {
   return { $size: { $filter: { input: USERS, as: 'one', cond } } }
+}
+
+/**
+ * Adds a gauge of the encryption keys that records need and this process lacks. It stays above 0 as long as one is missing,
+ * whether or not anybody reads such a record.
+ */
+export function addMissingKeysGauge(registry: Registry, register: Pick<KeyRegister, 'missing'>): void {
+  addPolledGauges(registry, () => register.missing(), [
+    {
+      name: 'oncehook_encryption_keys_missing',
+      help: 'Encryption keys that records of the database need and this process does not have',
+      read: (missing) => missing.length,
+    },
+  ])
+}
+
+/** Creates the counter `oncehook_unknown_encryption_keys_total` in a registry. Each call of the result counts one. */
+export function createUnknownKeys(registry: Registry): () => void {
+  const unknown = new Counter({
+    name: 'oncehook_unknown_encryption_keys_total',
+    help: 'Reads of encrypted records that failed because the encryption key is missing (key_unknown)',
+    registers: [registry],
+  })
+  return () => unknown.inc()
 }

@@ -2,8 +2,7 @@ import { Registry } from 'prom-client'
 import { afterAll, expect, it } from 'vitest'
 import { testDatabase } from '../testing/test-database.ts'
 import { createTestKeys } from '../testing/test-encryption.ts'
-import { createKeyRegister, type KeyRegister } from './key-register.ts'
-import { addMissingKeysGauge } from './missing-keys.ts'
+import { addMissingKeysGauge, createKeyRegister, type KeyRegister } from './key-register.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

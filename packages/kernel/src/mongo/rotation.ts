@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb'
-import type { Encryption, WrappedKey } from '../encryption.ts'
-import { keyUnknown, recordAltered } from '../error-codes.ts'
+import { keyUnknown, recordAltered } from '../http/error-codes.ts'
+import type { Encryption, WrappedKey } from '../secrets/encryption.ts'
 
 /** The result of a rotation slice or of its dry run. */
 export interface RotationCounts {

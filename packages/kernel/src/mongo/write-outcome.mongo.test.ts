@@ -1,6 +1,6 @@
 import { type Document, MongoClient, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { unavailable } from '../error-codes.ts'
+import { unavailable } from '../http/error-codes.ts'
 import { armFailPoint } from '../testing/fail-point.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { MAJORITY } from './majority.ts'

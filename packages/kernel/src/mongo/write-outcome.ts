@@ -1,6 +1,6 @@
 import { type Document, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
-import { unavailable } from '../error-codes.ts'
-import type { AppError } from '../errors.ts'
+import { unavailable } from '../http/error-codes.ts'
+import type { AppError } from '../http/errors.ts'
 
 /** The outcome of a write: durable on a majority, refused because an earlier durable write has its key, or unknown. */
 export type WriteResult = 'stored' | 'duplicate' | 'unknown'

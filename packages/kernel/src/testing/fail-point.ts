@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient, MongoServerError } from 'mongodb'
-import type { Secret } from '../secret.ts'
+import type { Secret } from '../secrets/secret.ts'
 
 /**
  * Which commands of which client fail, how often, and how. Fields are those of the server's `failCommand`

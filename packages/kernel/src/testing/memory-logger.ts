@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '../logger.ts'
+import { createLogger, type Logger } from '../log/logger.ts'
 
 /** A logger whose lines a test can read, parsed. */
 export function memoryLogger(): { readonly logger: Logger; readonly lines: Record<string, unknown>[] } {

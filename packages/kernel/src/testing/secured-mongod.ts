@@ -4,7 +4,7 @@ import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { throwawayFolder } from '../../../../scripts/mongod/throwaway-folder.ts'
-import { Secret } from '../secret.ts'
+import { Secret } from '../secrets/secret.ts'
 
 /** A replica set of one node that requires a password. */
 export interface SecuredMongod extends AsyncDisposable {

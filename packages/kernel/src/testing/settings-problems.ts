@@ -1,4 +1,4 @@
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../settings/settings.ts'
 
 /**
  * The problems that reading settings reports: none if it succeeds.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Db, MongoClient } from 'mongodb'
-import { Secret } from '../secret.ts'
+import { Secret } from '../secrets/secret.ts'
 
 /** A separate database on the mongod of this test run, dropped at the end of the scope. */
 export interface TestDatabase extends AsyncDisposable {

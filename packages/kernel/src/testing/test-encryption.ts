@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Db } from 'mongodb'
-import { createEncryption, type Encryption } from '../encryption.ts'
+import { createEncryption, type Encryption } from '../secrets/encryption.ts'
 
 /** Encryption that is off. */
 export const NO_ENCRYPTION: Encryption = createEncryption(() => null)

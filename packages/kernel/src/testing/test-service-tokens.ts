@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, systemClock } from '../clock.ts'
-import { keyOfSecret } from '../parse-service-key.ts'
-import type { Secret } from '../secret.ts'
-import { createServiceTokens, type ServiceTokens } from '../service-token.ts'
+import { keyOfSecret } from '../secrets/parse-service-key.ts'
+import type { Secret } from '../secrets/secret.ts'
+import { createServiceTokens, type ServiceTokens } from '../secrets/service-token.ts'
+import { type Clock, systemClock } from '../time/clock.ts'
 
 /** Options that differ from the gateway's. */
 interface TokenOptions {

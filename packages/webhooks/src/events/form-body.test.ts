@@ -1,4 +1,4 @@
-import { invalidBody } from '@oncehook/kernel/error-codes'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isFormBody, readForm } from './form-body.ts'

@@ -1,4 +1,4 @@
-import { invalidBody } from '@oncehook/kernel/error-codes'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
 
 const OPENING_BRACE = 0x7b
 // Tab, line feed, carriage return, space.

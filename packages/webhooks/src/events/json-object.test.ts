@@ -1,5 +1,5 @@
-import { invalidBody } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import { describe, expect, it } from 'vitest'
 import { readJsonObject } from './json-object.ts'
 

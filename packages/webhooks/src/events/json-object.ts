@@ -1,6 +1,8 @@
-import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
-import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
+
+/** How many levels the body of a delivery may have: more than any payment has, and few enough for every later reader. */
+export const DELIVERY_DEPTH = 512
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { decimalsOf } from '@oncehook/kernel/currencies'
+import { decimalsOf } from '@oncehook/kernel/money/currencies'
 
 const CURRENCY = /^[A-Za-z]{3}$/
 const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/

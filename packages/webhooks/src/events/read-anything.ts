@@ -1,4 +1,4 @@
-import { invalidBody } from '@oncehook/kernel/error-codes'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import type { AnswerHandshake, ReadEvents } from '../schemes/scheme.ts'

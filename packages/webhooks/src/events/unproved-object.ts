@@ -1,7 +1,6 @@
-import { DELIVERY_DEPTH } from '@oncehook/kernel/delivery-depth'
-import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import { isObject, type JsonObject } from './json-object.ts'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
+import { DELIVERY_DEPTH, isObject, type JsonObject } from './json-object.ts'
 
 const MOST_PARTS = 1_000
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isPaymentEventType, type WebhookEvent } from '../event.ts'

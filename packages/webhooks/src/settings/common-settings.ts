@@ -1,4 +1,4 @@
-import { textSource } from '@oncehook/kernel/text-source'
+import { textSource } from '@oncehook/kernel/settings/text-source'
 import { z } from 'zod'
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import type { Conditions } from '../events/conditions.ts'

@@ -1,4 +1,4 @@
-import { secretProblem } from '@oncehook/kernel/secret'
+import { secretProblem } from '@oncehook/kernel/secrets/secret'
 
 /** Why a text cannot be a provider's secret, as a clause; null if it can. A known prefix alone adds nothing to a secret. */
 export function secretTextProblem(text: string): string | null {

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
-import { monotonicMs } from '@oncehook/kernel/clock'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { readCapped } from '@oncehook/kernel/read-capped'
+import { readCapped } from '@oncehook/kernel/http/client'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { monotonicMs } from '@oncehook/kernel/time/clock'
 
 /** The address that a certificate is looked up for, and the time. */
 interface KeyLookup {

@@ -1,4 +1,4 @@
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import type { MacSignature, Place, Places, Preset, StandardSignature } from '../presets/preset.ts'
 import { hmac } from './generic/hmac.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'

@@ -1,5 +1,5 @@
-import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Sealed } from '@oncehook/kernel/secrets/encryption'
 import type { Document } from 'mongodb'
 import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from '../order.ts'
 

@@ -1,6 +1,6 @@
-import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/encryption'
-import { recordAltered } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
+import { recordAltered } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/secrets/encryption'
 import { orderUnreadable } from '../../errors.ts'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 

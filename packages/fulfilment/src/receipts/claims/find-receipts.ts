@@ -1,4 +1,4 @@
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
 import type { Db, Filter, FindOptions } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../../orders/stored/order-document.ts'
 

@@ -1,7 +1,7 @@
 // Which worker sends which receipt. A claim sets a receipt to `sending` with an end of its lease on the database's clock and a fence
 // that each claim raises; an outcome is written only under the fence of its claim, so a worker that was too slow changes
 // nothing. A claim whose write was not confirmed is put back before the next one: none of it was sent.
-import { keyUnknown } from '@oncehook/kernel/error-codes'
+import { keyUnknown } from '@oncehook/kernel/http/error-codes'
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import { ORDERS, type OrderDocument } from '../../orders/stored/order-document.ts'

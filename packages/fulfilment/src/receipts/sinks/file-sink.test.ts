@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
 import { type Append, createFileSink } from './file-sink.ts'

@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
 
 /** Appends text to a file, creates the file and its folder if they are missing, and resolves when the text is on disk. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Clock } from '@oncehook/kernel/clock'
-import { signWebhook } from '@oncehook/kernel/sign-webhook'
+import { signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import { type ReceiptSink, receiptRefused } from '../receipt-sink.ts'
 
 /** Dependencies of the sink: the URL, the fetch function and the signing keys. */

@@ -1,4 +1,4 @@
-import { formatAmount } from '@oncehook/kernel/currencies'
+import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { createTransport } from 'nodemailer'
 import { toOneLine } from '../../orders/order.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'

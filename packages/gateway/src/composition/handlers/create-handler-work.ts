@@ -1,4 +1,4 @@
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { type FindWanting, prepareWanting } from '../../handlers/events/find-wanting.ts'
 import { HandlerDispatchers } from '../../handlers/handler-dispatchers.ts'
 import { pausedHandlers } from '../../handlers/paused-handlers.ts'

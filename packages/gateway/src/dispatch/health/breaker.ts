@@ -1,4 +1,4 @@
-import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
+import { type Backoff, backoffMs } from '@oncehook/kernel/time/waits'
 
 /** Keeps calls away from a dependency that is down: one probe at a time, at growing intervals. */
 export interface Breaker {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { expect, it } from 'vitest'
 import { isBrokenConnection } from './broken-connection.ts'
 

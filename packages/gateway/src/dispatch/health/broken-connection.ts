@@ -1,4 +1,4 @@
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 
 // The errors of a connection whose other side disappeared in the middle: from Node, from undici, and from a proxy in
 // between.

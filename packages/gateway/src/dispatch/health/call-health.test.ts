@@ -1,4 +1,4 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'

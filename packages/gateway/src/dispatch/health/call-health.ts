@@ -1,5 +1,5 @@
-import type { Backoff } from '@oncehook/kernel/backoff'
-import type { Clock } from '@oncehook/kernel/clock'
+import type { Clock } from '@oncehook/kernel/time/clock'
+import type { Backoff } from '@oncehook/kernel/time/waits'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import type { CallFailure } from '../process-batch.ts'
 import { checkFailedCall, countFailedCall, takeBackFailedCalls } from './blame.ts'

@@ -1,4 +1,4 @@
-import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { PausedProviders } from '../../inbox/pauses/provider-pauses.ts'
 
 /** Who gets nothing, or whose events are not sent. `refresh` finds out about changes. */

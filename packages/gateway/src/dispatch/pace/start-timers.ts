@@ -1,4 +1,4 @@
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 
 /** How often a dispatcher looks for due events while there are some, in milliseconds. */
 export const POLL_MS = 500

@@ -1,4 +1,4 @@
-import type { RetryClass } from '@oncehook/kernel/errors'
+import type { RetryClass } from '@oncehook/kernel/http/errors'
 import type { TaskEvent } from '../events/task-event.ts'
 
 /** A handler's answer for one task: done, or a refusal. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Claims } from '../../inbox/claims/claims.ts'
 import type { TaskDeps } from './process-tasks.ts'
 

@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
-import type { CallFetch } from '@oncehook/kernel/service-fetch'
+import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import ipaddr from 'ipaddr.js'
 import { Agent, fetch, type RequestInit } from 'undici'
 

@@ -1,5 +1,5 @@
-import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
-import { toAppError } from '@oncehook/kernel/errors'
+import { keyUnknown, recordAltered } from '@oncehook/kernel/http/error-codes'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { Claim } from '../../inbox/claims/claim.ts'

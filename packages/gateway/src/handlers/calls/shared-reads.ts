@@ -1,4 +1,4 @@
-import { shareCalls } from '@oncehook/kernel/share-calls'
+import { shareCalls } from '@oncehook/kernel/rpc/share-calls'
 import type { BodySource } from '../../inbox/bodies.ts'
 import type { Claim } from '../../inbox/claims/claim.ts'
 import { type ReadTask, readTogether } from './read-tasks.ts'

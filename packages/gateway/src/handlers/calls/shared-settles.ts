@@ -1,4 +1,4 @@
-import { shareCalls } from '@oncehook/kernel/share-calls'
+import { shareCalls } from '@oncehook/kernel/rpc/share-calls'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import type { Claims } from '../../inbox/claims/claims.ts'
 

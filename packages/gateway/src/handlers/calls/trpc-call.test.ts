@@ -1,4 +1,4 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { countCpuTime } from '@oncehook/kernel/testing/cpu-time'
 import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../events/task-event.ts'

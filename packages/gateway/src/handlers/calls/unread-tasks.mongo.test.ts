@@ -1,6 +1,6 @@
-import { systemClock } from '@oncehook/kernel/clock'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { MongoNetworkError } from 'mongodb'
 import { expect, it } from 'vitest'
 import { Dispatcher } from '../../dispatch/dispatcher.ts'

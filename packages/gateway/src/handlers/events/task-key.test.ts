@@ -1,4 +1,4 @@
-import { readWebhookKey, signWebhook } from '@oncehook/kernel/sign-webhook'
+import { readWebhookKey, signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
 import { createVerifier } from '@oncehook/webhooks'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-import { isLoopback } from '@oncehook/kernel/is-loopback'
-import { textSource } from '@oncehook/kernel/text-source'
+import { isLoopback } from '@oncehook/kernel/http/client'
+import { textSource } from '@oncehook/kernel/settings/text-source'
 import { alternativesSchema, pointerSchema } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 

@@ -1,5 +1,5 @@
-import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
-import { readSetting, textSetting } from '@oncehook/kernel/settings'
+import { createFileSource, type FileSource } from '@oncehook/kernel/settings/file-source'
+import { readSetting, textSetting } from '@oncehook/kernel/settings/settings'
 import { type Handlers, readHandlers } from './read-handlers.ts'
 
 /** The source of the handlers: read at the start, and again whenever one of its files has changed. */

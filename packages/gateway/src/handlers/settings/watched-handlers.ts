@@ -1,6 +1,5 @@
-import type { FileSource } from '@oncehook/kernel/file-source'
-import type { Logger } from '@oncehook/kernel/logger'
-import { type WatchedSource, watchSource } from '@oncehook/kernel/watch-source'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import { type FileSource, type WatchedSource, watchSource } from '@oncehook/kernel/settings/file-source'
 import type { Handlers } from './read-handlers.ts'
 
 /** The current handlers. They follow changes of their files without a restart. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import type { TokenHolder, TokenHolders } from '../../token-holders.ts'
 
 /** The challenge of a 401: how to authenticate (RFC 6750 section 3). */

@@ -1,5 +1,5 @@
-import type { AppError } from '@oncehook/kernel/errors'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { SummaryLines } from '../../summary-lines.ts'
 import { type Addressed, clientAddress } from '../client-address.ts'
 import type { RateLimit } from '../rate-limit.ts'

@@ -1,4 +1,4 @@
-import { notFound } from '@oncehook/kernel/error-codes'
+import { notFound } from '@oncehook/kernel/http/error-codes'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { type Method, RESOURCES, type Resource } from '../resources.ts'
 import { headerComponents } from './headers.ts'

@@ -11,7 +11,7 @@ import {
   unauthenticated,
   unavailable,
   unsupportedMediaType,
-} from '@oncehook/kernel/error-codes'
+} from '@oncehook/kernel/http/error-codes'
 import { scopeMissing } from '../../errors.ts'
 import { EXAMPLE_ORDER, NEW_ORDERS, PATCHES } from './examples.ts'
 import type { HeaderName } from './headers.ts'

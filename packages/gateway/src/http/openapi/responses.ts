@@ -9,8 +9,8 @@ import {
   requestTimeout,
   unsupportedMediaType,
   uriTooLong,
-} from '@oncehook/kernel/error-codes'
-import { toAppError } from '@oncehook/kernel/errors'
+} from '@oncehook/kernel/http/error-codes'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import type { Method, Resource } from '../resources.ts'
 import { type HeaderName, headerReferences } from './headers.ts'
 import type { Answer, JsonObject, Operation, Refusal } from './operation.ts'

@@ -5,7 +5,7 @@ import {
   payloadTooLarge,
   rateLimited,
   unsupportedMediaType,
-} from '@oncehook/kernel/error-codes'
+} from '@oncehook/kernel/http/error-codes'
 import { eventInvalid, overloaded } from '@oncehook/webhooks/providers'
 import { notChecked, notStored, signatureInvalid } from '../../errors.ts'
 import { EVENTS } from './examples.ts'

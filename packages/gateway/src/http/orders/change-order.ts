@@ -1,7 +1,11 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
-import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
-import { readPreconditions } from '@oncehook/kernel/preconditions'
+import {
+  invalidBody,
+  invalidRequest,
+  preconditionFailed,
+  preconditionRequired,
+} from '@oncehook/kernel/http/error-codes'
+import { AppError } from '@oncehook/kernel/http/errors'
+import { formatEntityTag, readPreconditions } from '@oncehook/kernel/http/preconditions'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { RESOURCES } from '../resources.ts'
 import {

@@ -1,5 +1,5 @@
-import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+import { invalidBody, invalidRequest } from '@oncehook/kernel/http/error-codes'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { mediaTypeOf } from '../../receive/media-type.ts'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { invalidRequest } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import { headerLines } from '@oncehook/webhooks/providers'
 import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'

@@ -1,6 +1,6 @@
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { Context } from 'koa'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'

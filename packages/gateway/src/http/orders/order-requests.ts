@@ -1,4 +1,4 @@
-import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
+import { invalidRequest, notFound } from '@oncehook/kernel/http/error-codes'
 import type { Context } from 'koa'
 import orderSchemas from '../openapi/order-schemas.json' with { type: 'json' }
 

@@ -1,6 +1,5 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
-import { preconditionFailed } from '@oncehook/kernel/error-codes'
-import { readPreconditions } from '@oncehook/kernel/preconditions'
+import { preconditionFailed } from '@oncehook/kernel/http/error-codes'
+import { formatEntityTag, readPreconditions } from '@oncehook/kernel/http/preconditions'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import {
   CACHE_CONTROL,

@@ -1,5 +1,5 @@
-import type { AppError } from '@oncehook/kernel/errors'
-import type { BodyWatch } from '@oncehook/kernel/http/raw-body'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import type { BodyWatch } from '@oncehook/kernel/http/server/raw-body'
 import { overloaded } from '@oncehook/webhooks/providers'
 import { bodyTooLate } from '../answer-deadline.ts'
 

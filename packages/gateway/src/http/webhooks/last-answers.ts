@@ -1,4 +1,4 @@
-import type { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import { notStored } from '../../errors.ts'
 import type { WebhookCall } from './admission.ts'
 

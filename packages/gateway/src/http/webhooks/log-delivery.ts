@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import type { Accepted } from '../../receive/receive-webhook.ts'
 import type { WebhookCall } from './admission.ts'

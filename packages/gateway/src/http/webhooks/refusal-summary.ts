@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 
 /** A rejected delivery that is counted instead of logged in a separate line. */
 export interface CountedRefusal {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { methodNotAllowed, notFound } from '@oncehook/kernel/error-codes'
+import { methodNotAllowed, notFound } from '@oncehook/kernel/http/error-codes'
 import type { Middleware } from 'koa'
 import { signatureInvalid } from '../../errors.ts'
 import type { Providers } from '../../providers/read-providers.ts'

@@ -1,4 +1,4 @@
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
 import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
 import { timeOf } from '../record-expressions.ts'
 import type { Claims } from './claims.ts'

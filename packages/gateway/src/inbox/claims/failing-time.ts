@@ -1,4 +1,4 @@
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
 import type { Document } from 'mongodb'
 import { FIRST_PAUSED_DUE_AT } from '../pauses/paused-due-at.ts'
 import { timeOf } from '../record-expressions.ts'

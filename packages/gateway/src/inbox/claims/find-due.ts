@@ -1,4 +1,4 @@
-import { latestFromNow } from '@oncehook/kernel/mongo/lease'
+import { latestFromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { Document, ObjectId } from 'mongodb'
 import { EVENTS } from '../event-document.ts'
 import { IN_LINE_DUE_AT } from '../lines/line.ts'

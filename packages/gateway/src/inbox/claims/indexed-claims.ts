@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Claims } from './claims.ts'
 import { isIndexMissing } from './index-missing.ts'
 

@@ -1,4 +1,4 @@
-import { oneAtATime } from '@oncehook/kernel/one-at-a-time'
+import { oneAtATime } from '@oncehook/kernel/log/polled-gauges'
 
 /** What was seen, and how long ago, in milliseconds. */
 export interface Seen<T> {

@@ -1,4 +1,4 @@
-import { fromNow } from '@oncehook/kernel/mongo/lease'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { Document } from 'mongodb'
 
 const DAY_MS = 86_400_000

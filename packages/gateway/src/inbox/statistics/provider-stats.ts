@@ -1,4 +1,4 @@
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import { msSince } from '../record-expressions.ts'

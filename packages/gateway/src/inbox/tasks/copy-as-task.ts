@@ -1,4 +1,4 @@
-import type { Encryption } from '@oncehook/kernel/encryption'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { ObjectId, Timestamp } from 'mongodb'
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { createLocalJWKSet, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { OperatorIssuer } from '../../operator-issuer.ts'

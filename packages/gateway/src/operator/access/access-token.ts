@@ -1,6 +1,6 @@
-import type { Clock } from '@oncehook/kernel/clock'
-import { unauthenticated } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
+import { AppError } from '@oncehook/kernel/http/errors'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import { resolvePointer } from '@oncehook/webhooks/providers'
 import {
   type CryptoKey,

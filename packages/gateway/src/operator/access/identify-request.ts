@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import type { Session, SignIns } from '../sign-in/sign-ins.ts'

@@ -1,5 +1,5 @@
-import { readCapped } from '@oncehook/kernel/read-capped'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { readCapped } from '@oncehook/kernel/http/client'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 import { isSafeAddress } from '../../operator-issuer.ts'
 
 /** How an issuer is asked. */

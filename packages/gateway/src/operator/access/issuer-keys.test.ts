@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'

@@ -1,4 +1,4 @@
-import { unauthenticated, unavailable } from '@oncehook/kernel/error-codes'
+import { unauthenticated, unavailable } from '@oncehook/kernel/http/error-codes'
 import { expect, it } from 'vitest'
 import { AddressLimits } from '../../http/address-limits.ts'
 import { limitTokenChecks } from './limit-token-checks.ts'

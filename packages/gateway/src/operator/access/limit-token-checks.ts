@@ -1,4 +1,4 @@
-import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import { type AddressLimits, workOf } from '../../http/address-limits.ts'
 
 /** The processor time for tokens that are not valid. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'

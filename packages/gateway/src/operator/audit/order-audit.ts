@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Logger } from '@oncehook/kernel/logger'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { ObjectId } from 'mongodb'
 import type { OrderChange } from '../../http/orders/order-context.ts'
 import type { Audit } from './audit.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { parseEntityTagList } from '@oncehook/kernel/entity-tag'
-import { methodNotAllowed } from '@oncehook/kernel/error-codes'
+import { methodNotAllowed } from '@oncehook/kernel/http/error-codes'
+import { parseEntityTagList } from '@oncehook/kernel/http/preconditions'
 import { isConsolePage } from './console-pages.ts'
 import { type ConsoleFile, type ConsoleFiles, INDEX } from './read-console.ts'
 import { takesGzip } from './takes-gzip.ts'

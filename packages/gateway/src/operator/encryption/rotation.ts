@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import type { RetiredKeys } from '@oncehook/kernel/mongo/key-register'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { RotationCounts, RotationPart } from '@oncehook/kernel/mongo/rotation'

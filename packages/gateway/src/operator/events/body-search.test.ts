@@ -1,4 +1,4 @@
-import { createEncryption } from '@oncehook/kernel/encryption'
+import { createEncryption } from '@oncehook/kernel/secrets/encryption'
 import { Binary, type Db } from 'mongodb'
 import { expect, it } from 'vitest'
 import { sampleRecord } from '../../testing/sample-record.ts'

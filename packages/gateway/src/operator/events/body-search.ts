@@ -1,4 +1,4 @@
-import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { keyUnknown, recordAltered } from '@oncehook/kernel/http/error-codes'
 import { Binary } from 'mongodb'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'

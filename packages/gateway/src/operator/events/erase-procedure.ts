@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { z } from 'zod'
 import { eraseUnsettled } from '../../errors.ts'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'

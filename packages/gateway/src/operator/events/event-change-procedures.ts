@@ -1,5 +1,5 @@
-import { notFound } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { notFound } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import type { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventNotDead, eventNotProcessing } from '../../errors.ts'

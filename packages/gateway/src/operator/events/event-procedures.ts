@@ -1,5 +1,5 @@
-import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
+import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
 import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'

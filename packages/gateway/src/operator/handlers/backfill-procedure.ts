@@ -1,4 +1,4 @@
-import { notFound } from '@oncehook/kernel/error-codes'
+import { notFound } from '@oncehook/kernel/http/error-codes'
 import { type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import type { HandlerSettings, WantedEvents } from '../../handlers/settings/read-handlers.ts'

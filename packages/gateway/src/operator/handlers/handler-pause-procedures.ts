@@ -1,4 +1,4 @@
-import { notFound } from '@oncehook/kernel/error-codes'
+import { notFound } from '@oncehook/kernel/http/error-codes'
 import { z } from 'zod'
 import { handlerNotPaused, handlerPaused } from '../../errors.ts'
 import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'

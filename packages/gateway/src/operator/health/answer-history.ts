@@ -1,4 +1,4 @@
-import type { Clock } from '@oncehook/kernel/clock'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Registry } from 'prom-client'
 import { type AnswerCounts, p99MsOf, readAnswerCounts, since } from './answer-counts.ts'
 

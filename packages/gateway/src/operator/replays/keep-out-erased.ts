@@ -1,5 +1,5 @@
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { fromNow } from '@oncehook/kernel/mongo/lease'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { type Db, MongoServerError, type ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'

@@ -1,4 +1,4 @@
-import type { Encryption } from '@oncehook/kernel/encryption'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Db, Document } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { withBody } from '../../inbox/bodies.ts'

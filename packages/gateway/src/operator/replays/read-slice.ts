@@ -1,4 +1,4 @@
-import type { Encryption } from '@oncehook/kernel/encryption'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { BSON, type Db, type Document, type ObjectId } from 'mongodb'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'

@@ -1,4 +1,4 @@
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import type { Confirmed, Provider, WebhookEvent } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'

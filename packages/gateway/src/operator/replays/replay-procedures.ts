@@ -1,4 +1,4 @@
-import { toAppError } from '@oncehook/kernel/errors'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventFilterSchema, idSchema, pageMembers, toMongoFilter } from '../events/event-filter.ts'

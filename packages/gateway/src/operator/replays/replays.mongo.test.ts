@@ -1,4 +1,4 @@
-import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { notFound } from '@oncehook/kernel/error-codes'
+import { notFound } from '@oncehook/kernel/http/error-codes'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../../errors.ts'

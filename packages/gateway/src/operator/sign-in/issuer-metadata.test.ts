@@ -1,4 +1,4 @@
-import { AppError } from '@oncehook/kernel/errors'
+import { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { describe, expect, it } from 'vitest'
 import { createIssuerMetadata } from './issuer-metadata.ts'

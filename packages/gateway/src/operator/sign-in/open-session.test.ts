@@ -1,4 +1,4 @@
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { expect, it } from 'vitest'
 import { openSession } from './open-session.ts'
 

@@ -1,4 +1,4 @@
-import type { Secret } from '@oncehook/kernel/secret'
+import type { Secret } from '@oncehook/kernel/secrets/secret'
 import type { Operator } from '../access/identify-operator.ts'
 import type { Audit } from '../audit/audit.ts'
 import { withIdentity } from '../audit/with-identity.ts'

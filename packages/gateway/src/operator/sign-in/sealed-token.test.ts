@@ -1,4 +1,4 @@
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
 import { openToken, sealToken } from './sealed-token.ts'
 

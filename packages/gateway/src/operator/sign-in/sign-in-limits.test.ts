@@ -1,4 +1,4 @@
-import { rateLimited } from '@oncehook/kernel/error-codes'
+import { rateLimited } from '@oncehook/kernel/http/error-codes'
 import { describe, expect, it } from 'vitest'
 import { createRateLimit } from '../../http/rate-limit.ts'
 import { limitSignIn, refuseOverLimit } from './sign-in-limits.ts'

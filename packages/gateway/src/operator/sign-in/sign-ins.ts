@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from '@oncehook/kernel/clock'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
-import { Secret } from '@oncehook/kernel/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import { Binary, type Db } from 'mongodb'
 import { openToken, type SealPurpose, sealToken } from './sealed-token.ts'
 

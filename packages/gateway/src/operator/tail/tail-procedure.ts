@@ -1,4 +1,4 @@
-import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
 import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'

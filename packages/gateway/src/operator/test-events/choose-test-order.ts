@@ -1,4 +1,4 @@
-import { toAppError } from '@oncehook/kernel/errors'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 

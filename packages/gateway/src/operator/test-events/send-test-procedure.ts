@@ -1,5 +1,5 @@
-import { notFound } from '@oncehook/kernel/error-codes'
-import { toAppError } from '@oncehook/kernel/errors'
+import { notFound } from '@oncehook/kernel/http/error-codes'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { PAYMENT_EVENT_TYPES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { ORDER_ID } from '../../http/orders/order-requests.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { listen } from '@oncehook/kernel/http/server/listen'
+import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
 
 /** A call as a handler received it. */
 export interface ReceivedTask {

@@ -1,4 +1,4 @@
-import type { Secret } from '@oncehook/kernel/secret'
+import type { Secret } from '@oncehook/kernel/secrets/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'

@@ -1,12 +1,22 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
-import { badRequest, headersTooLarge } from '../../error-codes.ts'
-import type { AppError } from '../../errors.ts'
-import type { RefusedRequest } from '../log-refused.ts'
-import { sendError } from '../send-error.ts'
-import { createRequestPipeline } from './request-pipeline.ts'
+// Between `node:http` and the services: every request that reaches a service is unambiguous, and every answer that refuses one is in our
+// format. A request passes in this order: framing that two readers could understand differently is refused, then an unusable
+// target or host; requests of one connection are answered one after the other. What `node:http` could not parse
+// never becomes a request: it is answered on the socket itself (`answerUnparsed` and below).
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  badRequest,
+  expectationFailed,
+  headersTooLarge,
+  httpVersionNotSupported,
+  methodNotImplemented,
+  payloadTooLarge,
+  requestTimeout,
+} from '../error-codes.ts'
+import type { AppError } from '../errors.ts'
+import { deferContinue } from './raw-body.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
-import { answerUnparsed, type Refuse } from './unparsed-requests.ts'
-import { codingRefusal, versionRefusal } from './unsupported-framing.ts'
+import { ERROR_HEADERS, errorBody, type RefusedRequest, sendError } from './send-error.ts'
 
 /** Dependencies of the guard. */
 export interface GuardOptions {
@@ -79,4 +89,177 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
     onRefused({ requestId, error: refusal, method: response.req.method })
     void sendError(response, refusal, { requestId, close: true })
   }
+}
+
+/** A request and its response. */
+interface PendingRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** The open requests of a connection, and its latest request. */
+interface ConnectionState {
+  readonly open: PendingRequest[]
+  latest: PendingRequest | null
+}
+
+/** The open requests of all connections. */
+interface RequestPipeline {
+  /**
+   * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node
+   * passes on pipelined requests at once, but only safe ones may run in parallel (RFC 9112 section 9.3.2). A
+   * connection with too many open requests is closed at once, because Node would keep them all in memory. The client
+   * may retry unanswered requests.
+   */
+  serialize(request: IncomingMessage, response: ServerResponse, handle: () => void): void
+  /**
+   * Accepts nothing more from a connection after invalid input. Waits until every complete request is answered.
+   * Resolves to the response of the incomplete request, which may already have started, or to null if there is none.
+   * A second call resolves to undefined.
+   */
+  abort(socket: Duplex): Promise<ServerResponse | null | undefined>
+}
+
+/** Maximum number of unanswered requests per connection. */
+const MOST_OPEN = 32
+
+/** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
+function createRequestPipeline(onTooMany: (request: IncomingMessage) => void): RequestPipeline {
+  const connections = new WeakMap<Duplex, ConnectionState>()
+  const broken = new WeakSet<Duplex>()
+  const begin = (socket: Duplex): ConnectionState => {
+    const state: ConnectionState = { open: [], latest: null }
+    connections.set(socket, state)
+    return state
+  }
+  return {
+    serialize(request, response, handle) {
+      const { socket } = request
+      // Node continues to process input it has already read, even if the connection is closed.
+      if (socket.destroyed) return
+      const state = connections.get(socket) ?? begin(socket)
+      const { open } = state
+      if (open.length >= MOST_OPEN) {
+        socket.destroy()
+        return onTooMany(request)
+      }
+      const earlier = open.at(-1)
+      const pending = { request, response }
+      open.push(pending)
+      state.latest = pending
+      response.once('close', () => open.splice(open.indexOf(pending), 1))
+      if (earlier === undefined) return handle()
+      void ended(earlier).then(() => {
+        if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()
+      })
+    },
+    async abort(socket) {
+      if (broken.has(socket)) return undefined
+      broken.add(socket)
+      const { open, latest } = connections.get(socket) ?? begin(socket)
+      const unfinished = latest?.request.complete === false ? latest : null
+      await Promise.all(open.filter((pending) => pending !== unfinished).map(ended))
+      return unfinished?.response ?? null
+    },
+  }
+}
+
+/** Resolves when an open request is answered or its connection is closed. */
+function ended({ response }: PendingRequest): Promise<void> {
+  return new Promise((resolve) => response.once('close', resolve))
+}
+
+/** Refuses a parsed request. */
+type Refuse = (response: ServerResponse, refusal: AppError) => void
+
+/** The server, and what the guard shares with it. */
+interface UnparsedOptions extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
+  readonly server: Server
+  readonly pipeline: RequestPipeline
+  readonly refuse: Refuse
+}
+
+/**
+ * Answers what never becomes an ordinary request: input that Node cannot parse, CONNECT, and expectations. Node would
+ * answer these itself, in another format or not at all.
+ */
+function answerUnparsed({ server, pipeline, refuse, makeRequestId, onRefused }: UnparsedOptions): void {
+  const refuseExpectation: RequestListener = (request, response) =>
+    pipeline.serialize(request, response, () => refuse(response, expectationFailed()))
+  server.on('checkExpectation', refuseExpectation)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
+    deferContinue(request, response)
+    server.emit('request', request, response)
+  })
+  const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
+    const unfinished = await pipeline.abort(socket)
+    if (unfinished === undefined) return
+    if (!socket.writable || unfinished?.headersSent === true) {
+      socket.destroy()
+      return
+    }
+    const requestId = makeRequestId()
+    onRefused({ requestId, error: refusal, method: unfinished?.req.method })
+    writeRawError(socket, refusal, requestId)
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else void endWith(socket, refusalOf(error))
+  })
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => void endWith(socket, methodNotImplemented()))
+}
+
+/** A parser error of Node. */
+interface ParseError extends NodeJS.ErrnoException {
+  readonly reason?: string
+}
+
+function refusalOf({ code, reason }: ParseError): AppError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return payloadTooLarge()
+  if (code === 'HPE_INVALID_VERSION' && reason === 'Invalid HTTP version') return httpVersionNotSupported()
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout()
+  return badRequest({ reason: code })
+}
+
+/** The error for an HTTP version that is not supported. Node's parser reports a request line without a version as HTTP 0.9. */
+function versionRefusal({ httpVersionMajor }: IncomingMessage): AppError {
+  return httpVersionMajor > 1 ? httpVersionNotSupported() : badRequest({ reason: 'version' })
+}
+
+/**
+ * The error for a transfer coding that is not supported, in this number of header lines; null if there is none or it is
+ * `chunked` (RFC 9112 section 6.1).
+ */
+function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number): AppError | null {
+  const coding = headers['transfer-encoding']
+  if (coding === undefined) return null
+  if (httpVersion === '1.0' || lines > 1) return badRequest({ reason: 'transfer-encoding' })
+  return coding.toLowerCase() === 'chunked'
+    ? null
+    : methodNotImplemented({}, { message: 'Only the chunked transfer coding is implemented' })
+}
+
+const LINGER_MS = 1_000
+
+/**
+ * Sends an error response without a parsed request, and ends the connection. Input is discarded for a moment, because
+ * a reset would lose the response. Then the connection is closed in any case.
+ */
+function writeRawError(socket: Duplex, refusal: AppError, requestId: string): void {
+  const body = errorBody(refusal, requestId)
+  const lines = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    ...Object.entries(ERROR_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Connection: close',
+  ]
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.on('error', () => socket.destroy())
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  socket.resume()
 }

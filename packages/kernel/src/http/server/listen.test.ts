@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { SettingsError } from '../../settings.ts'
+import { SettingsError } from '../../settings/settings.ts'
 import { type Listener, type ListenOptions, listen } from './listen.ts'
 
 const HOST = '127.0.0.1'

@@ -1,11 +1,18 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+// A listener with limits. Too many connections close the one that has waited longest; a new certificate retires the connections that
+// were made with the former one; closing lets the requests in progress finish, for a limited time.
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { SettingsError } from '../../settings.ts'
-import type { ServerTls } from '../tls/tls-sources.ts'
-import { limitConnections } from './connection-limit.ts'
+import { SettingsError } from '../../settings/settings.ts'
 import { watchRequestStarts } from './request-start.ts'
-import { retireConnections } from './retire-connections.ts'
+import type { ServerTls } from './tls.ts'
 
 /** Address and limits of a listener. Times are milliseconds. */
 export interface ListenOptions {
@@ -155,4 +162,61 @@ function close({ server, sockets, all, graceMs }: Closing): Promise<void> {
       resolve()
     })
   })
+}
+
+/**
+ * Limits the number of open connections of a server and returns the open ones. Above the limit, the connection that
+ * has been idle longest is closed, unless it has a complete request in progress. So nobody can lock others out by
+ * holding connections. If all connections are busy, the new one is closed.
+ */
+function limitConnections(
+  server: Server,
+  max: number,
+  event: 'connection' | 'secureConnection' = 'connection',
+): ReadonlySet<Socket> {
+  // Ordered by last response, or by start.
+  const open = new Set<Socket>()
+  const latest = new WeakMap<Socket, IncomingMessage>()
+  const isWaiting = (socket: Socket): boolean => latest.get(socket)?.complete !== true
+
+  server.on(event, (socket: Socket) => {
+    if (open.size >= max) {
+      const idle = firstOf(open, isWaiting) ?? socket
+      open.delete(idle)
+      idle.destroy()
+      if (idle === socket) return
+    }
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    latest.set(socket, request)
+    response.once('close', () => {
+      if (latest.get(socket) !== request) return
+      latest.delete(socket)
+      if (open.delete(socket)) open.add(socket)
+    })
+  })
+  return open
+}
+
+function firstOf<T>(values: Iterable<T>, isWanted: (value: T) => boolean): T | undefined {
+  for (const value of values) if (isWanted(value)) return value
+  return undefined
+}
+
+/**
+ * Returns a function that retires all open connections: each closes after its next response. None is closed at once,
+ * because a request may already be in transit.
+ */
+function retireConnections(server: Server, open: ReadonlySet<Socket>): () => void {
+  const retired = new WeakSet<Socket>()
+  // Must run before the handler, which may send headers at once.
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (retired.has(socket)) response.shouldKeepAlive = false
+  })
+  return () => {
+    for (const socket of open) retired.add(socket)
+  }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, uriTooLong } from '../../error-codes.ts'
-import type { AppError } from '../../errors.ts'
+import { badRequest, uriTooLong } from '../error-codes.ts'
+import type { AppError } from '../errors.ts'
 
 /** Default limit for the request target in bytes. RFC 9112 section 3 requires at least 8,000. */
 export const MAX_TARGET_BYTES = 8_192

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { generate } from 'selfsigned'
-import type { TlsPair } from '../../http/tls/tls-files.ts'
+import type { TlsPair } from '../../http/server/tls.ts'
 
 /** A certificate authority for a test. */
 export interface TestAuthority {

@@ -1,5 +1,5 @@
 import { createSecretKey, X509Certificate } from 'node:crypto'
-import { invalidBody } from '@oncehook/kernel/error-codes'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
 import { z } from 'zod'
 import { eventReader } from '../../events/event-reader.ts'
 import { isObject, type JsonObject } from '../../events/json-object.ts'

@@ -1,4 +1,4 @@
-import { CURRENCIES, decimalsOf } from '@oncehook/kernel/currencies'
+import { CURRENCIES, decimalsOf } from '@oncehook/kernel/money/currencies'
 import { expect, it } from 'vitest'
 import { asVerified, makeProvider, onlyEvent } from '../../testing/make-provider.ts'
 

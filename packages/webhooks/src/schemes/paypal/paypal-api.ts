@@ -1,6 +1,6 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { readCapped } from '@oncehook/kernel/read-capped'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { readCapped } from '@oncehook/kernel/http/client'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { type FetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { monotonicMs } from '@oncehook/kernel/clock'
+import { monotonicMs } from '@oncehook/kernel/time/clock'
 import {
   type Chain,
   createCertificateFinder,

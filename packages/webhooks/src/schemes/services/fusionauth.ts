@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { verifyJwt } from '@oncehook/kernel/verify-jwt'
+import { verifyJwt } from '@oncehook/kernel/secrets/verify-jwt'
 import { singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'

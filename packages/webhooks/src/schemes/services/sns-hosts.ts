@@ -1,5 +1,5 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { readCapped } from '@oncehook/kernel/read-capped'
+import { readCapped } from '@oncehook/kernel/http/client'
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import type { CertificateSource } from '../../signatures/certificate-finder.ts'
 
 // A region, such as us-gov-west-1, and never the beginning of another service, such as s3-us-west-2: anybody may own a bucket `sns`.

@@ -1,5 +1,5 @@
 import { type KeyObject, verify } from 'node:crypto'
-import { invalidBody } from '@oncehook/kernel/error-codes'
+import { invalidBody } from '@oncehook/kernel/http/error-codes'
 import type { Delivery } from '../../delivery.ts'
 import { eventReader } from '../../events/event-reader.ts'
 import { type JsonObject, readJson, readJsonObject } from '../../events/json-object.ts'

@@ -1,4 +1,4 @@
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import type { PaymentEvent } from '../payment-event.ts'
 
 /** A payment as Mollie's API shows it (docs.mollie.com/reference/get-payment). */

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../payment-event.ts'
 import { type Signer, SigningError, type SigningRequest } from '../signer.ts'
 

@@ -1,4 +1,4 @@
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import { toNumber } from '../made-ids.ts'
 import type { PaymentTypes } from '../payment-event.ts'
 import { jsonSigner, type SchemeEvent, toSchemeEvent } from '../scheme-event.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import { readJson } from '../json-body.ts'
 import { toNumber, toUuid } from '../made-ids.ts'
 import type { PaymentTypes } from '../payment-event.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import { bodyMac } from '../body-mac.ts'
 import type { PaymentTypes } from '../payment-event.ts'
 import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'

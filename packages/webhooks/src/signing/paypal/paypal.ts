@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { toDecimal } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/kernel/money/currencies'
 import { toUuid } from '../made-ids.ts'
 import type { PaymentTypes } from '../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'

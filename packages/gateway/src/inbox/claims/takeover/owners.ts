@@ -1,6 +1,6 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { Db, Document } from 'mongodb'
 import { positiveOr, timeOf } from '../../record-expressions.ts'
 

@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { type CommandStartedEvent, MongoServerError } from 'mongodb'
+import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
+import { describe, expect, it, vi } from 'vitest'
+import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
+import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
+import { stablePort } from '../../../../scripts/ports/stable-port.ts'
+import { startReplicaSet } from '../../../../test/support/mongod/mongod-under-test.ts'
+import { startStandaloneMongod } from '../../../../test/support/mongod/standalone-mongod.ts'
+import { Secret } from '../secrets/secret.ts'
+import { SettingsError } from '../settings/settings.ts'
+import { memoryLogger } from '../testing/memory-logger.ts'
+import { testDatabase } from '../testing/test-database.ts'
+import { MAJORITY } from './majority.ts'
+import { createMongoConnection, type MongoConnection, type MongoOptions } from './mongo-connection.ts'
+
+const OTHER_NODES = 'sets another read preference: remove it or set readPreference=primary'
+const OTHER_CONCERN = 'sets another read concern: remove it or set readConcernLevel=majority'
+const PASSWORD = 'canary-5f1c0b9e'
+
+/** A connection and its log, closed at the end of the scope. */
+function connection(uri: Secret, options: Partial<MongoOptions> = {}) {
+  const { logger, lines } = memoryLogger()
+  const made = createMongoConnection({
+    uri,
+    database: 'test',
+    appName: 'kernel-test',
+    maxPoolSize: 2,
+    logger,
+    ...options,
+  })
+  return { ...made, lines, [Symbol.asyncDispose]: () => made.close() }
+}
+
+/** Waits until the database answers. On a busy machine, an answer may come too late. */
+async function answers(made: MongoConnection): Promise<void> {
+  await vi.waitFor(() => made.ping(), { timeout: 120_000 })
+}
+
+async function refusalOf(work: () => unknown): Promise<SettingsError> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof SettingsError) return error
+    throw error
+  }
+  throw new Error('It was not refused')
+}
+
+async function mongodBinary() {
+  const { binary, version } = await findMongod({ env: process.env, say: () => undefined })
+  return { systemBinary: binary, version }
+}
+
+describe('createMongoConnection', () => {
+  it.each<readonly [query: string, problem: string]>([
+    ['w=1', 'sets a write concern below majority'],
+    ['w=0', 'sets a write concern below majority'],
+    ['w=2', 'sets a write concern below majority'],
+    ['w=backup', 'sets a write concern below majority'],
+    ['journal=false', 'disables the journal'],
+    ['w=majority&journal=false', 'disables the journal'],
+    ['W=1', 'sets a write concern below majority'],
+    ['JOURNAL=false', 'disables the journal'],
+    ...['primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'].map(
+      (mode) => [`readPreference=${mode}`, OTHER_NODES] as const,
+    ),
+    ['READPREFERENCE=secondary&readPreferenceTags=dc:1', OTHER_NODES],
+    ...['available', 'snapshot', 'linearizable'].map((level) => [`readConcernLevel=${level}`, OTHER_CONCERN] as const),
+  ])('refuses an address with %s', async (query, problem) => {
+    const uri = new Secret(`mongodb://u:${PASSWORD}@127.0.0.1:9/?${query}`)
+    const refusal = await refusalOf(() => connection(uri))
+    expect(refusal.problems).toEqual([`MONGODB_URI ${problem}`])
+  })
+
+  it('reports both at once', async () => {
+    const refusal = await refusalOf(() => connection(new Secret('mongodb://127.0.0.1:9/?w=1&journal=false')))
+    expect(refusal.problems).toHaveLength(2)
+  })
+
+  it.each([
+    '',
+    'w=majority',
+    'w=majority&journal=true',
+    'retryWrites=false',
+    'readPreference=primary&readConcernLevel=majority',
+  ])('accepts a URI with %j, and keeps its own read and write settings', async (query) => {
+    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
+    const { writeConcern, readPreference, readConcern } = made.client.options
+    expect(writeConcern).toMatchObject({ w: 'majority', journal: true })
+    expect(readPreference.mode).toBe('primary')
+    expect(readConcern.level).toBe('local')
+  })
+
+  it.each([
+    `mongodb://u:${PASSWORD}@/x`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:99999`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?${PASSWORD}=1`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?tls=${PASSWORD}`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?w=majority&w=${PASSWORD}`,
+    `mongodb://u:${PASSWORD}%@127.0.0.1:9/`,
+    `mongodb://u:${PASSWORD}/@127.0.0.1:9/`,
+    `mongodb+srv://u:${PASSWORD}@127.0.0.1:9/`,
+    `http://u:${PASSWORD}@127.0.0.1`,
+    PASSWORD,
+  ])('refuses a malformed address without printing it (%#)', async (uri) => {
+    const refusal = await refusalOf(() => connection(new Secret(uri)))
+    expect(refusal.message).toMatch(/^MONGODB_URI \w/)
+    expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('canary')
+  })
+
+  it('keeps its limits whatever the URI says', async () => {
+    const query = 'socketTimeoutMS=0&serverSelectionTimeoutMS=60000&connectTimeoutMS=60000&wtimeoutMS=0&maxPoolSize=500'
+    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
+    const { options } = made.client
+    const waitsMs = options.serverSelectionTimeoutMS + (options.socketTimeoutMS ?? Number.POSITIVE_INFINITY)
+    expect(waitsMs).toBeLessThan(10_000)
+    expect(options.socketTimeoutMS).toBeGreaterThan(options.writeConcern?.wtimeoutMS ?? Number.POSITIVE_INFINITY)
+    expect(options.maxPoolSize).toBe(2)
+  })
+})
+
+describe.concurrent('open', () => {
+  it('connects, prepares and shows itself under its name', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name, appName: 'kernel-test-open' })
+    await expect(made.ping()).rejects.toThrow('The database is not open yet')
+    await made.open(async (db) => {
+      expect(db.databaseName).toBe(database.name)
+      await expect(made.ping()).rejects.toThrow('The database is not open yet')
+    })
+    await answers(made)
+    const { inprog } = await database.client
+      .db('admin')
+      .command({ currentOp: 1, $all: true, 'clientMetadata.application.name': 'kernel-test-open' })
+    expect(inprog.length).toBeGreaterThan(0)
+    expect(made.lines).toEqual([])
+  })
+
+  it('sends every write with majority and journal', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name, monitorCommands: true })
+    const sent: CommandStartedEvent[] = []
+    made.client.on('commandStarted', (event) => void sent.push(event))
+    await made.open()
+    const things = made.db.collection<{ _id: number }>('things')
+    await things.insertOne({ _id: 1 })
+    await things.updateOne({ _id: 1 }, { $set: { a: 1 } })
+    await things.findOneAndUpdate({ _id: 1 }, { $set: { a: 2 } })
+    await things.bulkWrite([{ insertOne: { document: { _id: 2 } } }])
+    await things.deleteOne({ _id: 1 })
+    await made.db.command({ insert: 'things', documents: [{ _id: 3 }], writeConcern: MAJORITY })
+    const writes = sent.filter(({ commandName }) =>
+      ['insert', 'update', 'findAndModify', 'delete'].includes(commandName),
+    )
+    expect(writes).toHaveLength(6)
+    for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
+  })
+
+  it('retries after a temporary error of the preparation, and gives up on one that a person must fix', async ({
+    expect,
+  }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name })
+    const failures = [new MongoServerError({ message: PASSWORD, code: 13 }), new SettingsError(['Index x is wrong'])]
+    const refusal = await refusalOf(() => made.open(() => Promise.reject(failures.shift())))
+    expect(refusal.problems).toEqual(['Index x is wrong'])
+    expect(failures).toEqual([])
+    expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { name: 'MongoServerError', code: 13 } }])
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  })
+
+  it('tries again while the credentials are refused, and says so without them', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    const uri = new URL(database.uri.reveal())
+    uri.username = database.name
+    uri.password = PASSWORD
+    uri.pathname = `/${database.name}`
+    await using made = connection(new Secret(uri.href), { database: database.name })
+    const opening = made.open()
+    await expect.poll(() => made.lines.length).toBe(1)
+    await database.db.command({ createUser: database.name, pwd: PASSWORD, roles: ['readWrite'] })
+    await opening
+    await answers(made)
+    await database.db.command({ dropUser: database.name })
+    expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { code: 18 } }])
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  })
+
+  it('reports credentials that are refused for ten seconds', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    const uri = new URL(database.uri.reveal())
+    uri.username = database.name
+    uri.password = PASSWORD
+    const refused = Promise.withResolvers<unknown>()
+    let now = 0
+    const clock = { now: () => (now += 5_000), onRefused: refused.resolve }
+    await using made = connection(new Secret(uri.href), { database: database.name, ...clock })
+    const opening = made.open()
+    expect(await refused.promise).toMatchObject({ code: 18 })
+    await made.close()
+    await opening
+  })
+
+  it('finds a server that appears later', async ({ expect }) => {
+    const port = await stablePort()
+    await using made = connection(new Secret(`mongodb://127.0.0.1:${port}/?replicaSet=later`))
+    const opening = made.open()
+    await expect.poll(() => made.lines.length).toBe(1)
+    const server = await MongoMemoryReplSet.create({
+      binary: await mongodBinary(),
+      instanceOpts: [{ port, launchTimeout: 120_000 }],
+      replSet: { name: 'later', ip: '127.0.0.1', storageEngine: 'wiredTiger', args: [...SMALL_SERVER] },
+    })
+    try {
+      await opening
+      await answers(made)
+      expect(made.lines).toMatchObject([{ level: 'warn', msg: 'mongodb.unreachable', database: 'test' }])
+    } finally {
+      await server.stop({ doCleanup: true, force: true })
+    }
+  })
+
+  it('refuses a standalone server, even if the URI names a replica set', async ({ expect }) => {
+    await using server = await startStandaloneMongod()
+    await using plain = connection(new Secret(server.uri))
+    expect((await refusalOf(() => plain.open())).problems).toEqual([
+      'MONGODB_URI names a standalone server: a replica set is required, one member is enough',
+    ])
+    await expect(plain.ping()).rejects.toThrow('The database is not open yet')
+    await using named = connection(new Secret(`${server.uri}?replicaSet=rs0`))
+    expect((await refusalOf(() => named.open())).problems).toEqual([
+      'MONGODB_URI names a replica set, but no server there belongs to it: they are standalone or in another set',
+    ])
+  })
+
+  it('is not there any more when the node that it is bound to steps down, and waits for its election', async ({
+    expect,
+  }) => {
+    await using server = await startThrowawayMongod(await findMongod({ env: process.env, say: () => undefined }))
+    const uri = new Secret(`${server.uri.split('?')[0]}?directConnection=true`)
+    await using made = connection(uri)
+    await made.open()
+    await answers(made)
+    const admin = made.client.db('admin')
+    await admin.command({ replSetStepDown: 120, force: true })
+    await expect(made.ping()).rejects.toThrow('The node is not a primary')
+    await using waiting = connection(uri)
+    const opening = waiting.open()
+    await expect.poll(() => waiting.lines).toMatchObject([{ msg: 'mongodb.unreachable' }])
+    await admin.command({ replSetFreeze: 0 })
+    await opening
+    await answers(made)
+  })
+
+  it('refuses a node that follows another', async ({ expect }) => {
+    await using set = await startReplicaSet(3)
+    const primary = await set.primary()
+    const secondary = set.nodes.find((node) => node !== primary)
+    await using made = connection(new Secret(`mongodb://127.0.0.1:${secondary?.port}/?directConnection=true`))
+    expect((await refusalOf(() => made.open())).problems).toEqual([
+      'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
+    ])
+  })
+
+  it('ends when it is closed while it tries', async ({ expect }) => {
+    const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))
+    const opening = made.open()
+    // Nothing shows that it tries: nobody listens there.
+    await sleep(50)
+    await made.close()
+    await opening
+    await expect(made.ping()).rejects.toThrow('The database is not open yet')
+  })
+})

@@ -1,0 +1,318 @@
+import { createHash, createHmac, generateKeyPairSync } from 'node:crypto'
+import fc from 'fast-check'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { unauthenticated } from '../http/error-codes.ts'
+import type { AppError } from '../http/errors.ts'
+import { keyOfSecret } from './parse-service-key.ts'
+import { Secret } from './secret.ts'
+import type { ServiceKey } from './service-keys.ts'
+import {
+  createServiceTokens,
+  createServiceTokenVerifier,
+  type ServiceCall,
+  type ServiceTokenRules,
+  type ServiceTokenVerifier,
+} from './service-token.ts'
+
+const SECRET = 'q7Zt0hXv2MZb4w9Lr1Yc8Ks6Dn3Fj5Gp-0123456789-0123456789-0123456789'
+const secret = new Secret(SECRET)
+const NOW = 1_790_000_000
+const CALL = { procedure: 'payments.applyEvents', input: '{"events":["é"]}' }
+const BSH = createHash('sha256').update(CALL.input).digest('base64url')
+
+const clock = { now: () => NOW * 1_000 }
+const rules: ServiceTokenRules = {
+  ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'fulfilment', clock },
+}
+const verify = createServiceTokenVerifier(rules)
+const TYPED = { alg: 'HS256', typ: 'oncehook-call+jwt' }
+const UNBOUND = { iss: 'gateway', aud: 'fulfilment', iat: NOW, exp: NOW + 60 }
+const CLAIMS = { ...UNBOUND, jti: 'one', proc: CALL.procedure, bsh: BSH }
+
+async function forge(claims: JWTPayload, { key = SECRET, ...header }: Forging = {}): Promise<string> {
+  const signed = new SignJWT(claims).setProtectedHeader({ ...TYPED, ...header })
+  return `Bearer ${await signed.sign(new TextEncoder().encode(key))}`
+}
+
+interface Forging {
+  readonly key?: string
+  readonly alg?: string
+  readonly typ?: string
+}
+
+/** The error that refused the token or its call. */
+async function refusalOf(
+  authorization: string | undefined,
+  { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
+): Promise<AppError> {
+  const thrown: unknown = await by(authorization)
+    .then((token) => {
+      token.checkProcedure(call.procedure)
+      token.checkInput(call.input)
+      token.checkCondition(call.ifMatch)
+      return new Error('The call was accepted')
+    })
+    .catch((error: unknown) => error)
+  if (unauthenticated.is(thrown)) return thrown
+  throw thrown
+}
+
+/** Throws if the token or the call is refused. */
+async function accept(
+  authorization: string,
+  { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
+): Promise<{ subject: string | null }> {
+  const token = await by(authorization)
+  expect(token.issuer).toBe('gateway')
+  token.checkProcedure(call.procedure)
+  token.checkInput(call.input)
+  token.checkCondition(call.ifMatch)
+  return token
+}
+
+function tokensOf(key: ServiceKey) {
+  const ids = Array.from({ length: 100 }, (_, index) => `id_${index + 1}`).values()
+  const newId = () => ids.next().value ?? ''
+  return createServiceTokens({ key: () => key, issuer: 'gateway', audience: 'fulfilment', clock, newId })
+}
+
+describe('createServiceTokens', () => {
+  it('creates tokens that name the caller, the procedure and the input', async () => {
+    const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
+    await accept(`Bearer ${token}`)
+    expect(decodeProtectedHeader(token)).toEqual(TYPED)
+    expect(decodeJwt(token)).toEqual({ ...CLAIMS, jti: 'id_1' })
+  })
+
+  it('creates a new token for each call, and accepts the input as text or bytes', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const [one, two] = [await tokens.issue(CALL), await tokens.issue({ ...CALL, input: Buffer.from(CALL.input) })]
+    expect([decodeJwt(one).bsh, decodeJwt(two).bsh]).toEqual([BSH, BSH])
+    expect(decodeJwt(one).jti).not.toBe(decodeJwt(two).jti)
+  })
+
+  it('makes tokens that are good with the condition of the call only', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const conditional = { ...CALL, ifMatch: '"7"' }
+    const token = `Bearer ${await tokens.issue(conditional)}`
+    await accept(token, { call: conditional })
+    for (const call of [CALL, { ...CALL, ifMatch: '*' }]) {
+      expect((await refusalOf(token, { call })).details.reason).toBe('other_condition')
+    }
+    const plain = `Bearer ${await tokens.issue(CALL)}`
+    expect((await refusalOf(plain, { call: conditional })).details.reason).toBe('other_condition')
+  })
+
+  it('names the principal of the call in the token, and none if the caller acts for itself', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const [named, own] = [await tokens.issue({ ...CALL, subject: 'shop ü' }), await tokens.issue(CALL)]
+    expect(decodeJwt(named)).toEqual({ ...CLAIMS, jti: 'id_1', sub: 'shop ü' })
+    expect(await accept(`Bearer ${named}`)).toMatchObject({ subject: 'shop ü' })
+    expect(await accept(`Bearer ${own}`)).toMatchObject({ subject: null })
+  })
+})
+
+describe('a verifier of several keys', () => {
+  const pair = generateKeyPairSync('ed25519')
+  const own: ServiceKey = { algorithm: 'EdDSA', signing: pair.privateKey, verifying: pair.publicKey }
+  const published: ServiceKey = { ...own, signing: null }
+  const [old, next] = [keyOfSecret(secret), keyOfSecret(new Secret(`${SECRET}-next`))]
+  const by = (...keys: ServiceKey[]) => createServiceTokenVerifier({ ...rules, keys: () => keys })
+
+  it.each([
+    ['the old secret', old],
+    ['the new secret', next],
+    ['the private key', own],
+  ])('accepts a token by %s, so that callers can be switched one by one', async (_, key) => {
+    const token = `Bearer ${await tokensOf(key).issue(CALL)}`
+    await accept(token, { by: by(next, published, old) })
+    await refusalOf(token, { by: by(...[old, next, published].filter(({ verifying }) => verifying !== key.verifying)) })
+    await refusalOf(token, { by: by() })
+  })
+
+  it('accepts no secret made from a public key, and a public key signs nothing', async () => {
+    const pem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    for (const key of [pem, pem.trim()]) await refusalOf(await forge(CLAIMS, { key }), { by: by(published) })
+    await expect(tokensOf(published).issue(CALL)).rejects.toThrow('cannot sign')
+  })
+
+  it('uses the keys that are valid when the token arrives', async () => {
+    let keys = [old]
+    const verifier = createServiceTokenVerifier({ ...rules, keys: () => keys })
+    const token = `Bearer ${await tokensOf(next).issue(CALL)}`
+    await refusalOf(token, { by: verifier })
+    keys = [next, old]
+    await accept(token, { by: verifier })
+  })
+})
+
+describe('the binding of a token', () => {
+  it.each([
+    ['another procedure', { ...CALL, procedure: 'orders.delete' }],
+    ['another spelling of the procedure', { ...CALL, procedure: 'payments.applyevents' }],
+    ['another input', { ...CALL, input: '{"events":["e"]}' }],
+    ['the same input with a space more', { ...CALL, input: `${CALL.input} ` }],
+    ['no input', { ...CALL, input: '' }],
+  ])('refuses %s', async (_, call) => {
+    await refusalOf(await forge(CLAIMS), { call })
+  })
+
+  it.each<[string, JWTPayload, Forging]>([
+    ['nothing', UNBOUND, { typ: undefined as never }],
+    ['the type alone', UNBOUND, {}],
+    ['the procedure alone', { ...UNBOUND, proc: CALL.procedure }, { typ: undefined as never }],
+    ['the input alone', { ...UNBOUND, bsh: BSH }, { typ: undefined as never }],
+    ['the subject alone', { ...UNBOUND, sub: 'shop' }, { typ: undefined as never }],
+    ['all but the type', CLAIMS, { typ: undefined as never }],
+    ['another type', CLAIMS, { typ: 'JWT' }],
+    ['no id', { ...CLAIMS, jti: undefined as never }, {}],
+    ['an id that is no text', { ...CLAIMS, jti: 7 as never }, {}],
+    ['a procedure that is no text', { ...CLAIMS, proc: [CALL.procedure] }, {}],
+  ])('is complete: refused with %s', async (_, claims, header) => {
+    await refusalOf(await forge(claims, header))
+  })
+})
+
+describe('createServiceTokenVerifier', () => {
+  it.each<[string, JWTPayload]>([
+    ['a fresh token', CLAIMS],
+    ['a short one', { ...CLAIMS, exp: NOW + 5 }],
+    ['one that expired less than 30 s ago', { ...CLAIMS, iat: NOW - 89, exp: NOW - 29 }],
+    ['one made less than 30 s ahead of our clock', { ...CLAIMS, iat: NOW + 29, exp: NOW + 89 }],
+    ['one that is also for others', { ...CLAIMS, aud: ['other', 'fulfilment'] }],
+    ['one with further claims', { ...CLAIMS, sub: 'x', nbf: NOW }],
+  ])('takes %s', async (_what, claims) => {
+    await accept(await forge(claims))
+  })
+
+  it.each<[string, JWTPayload]>([
+    ['an expired token', { ...CLAIMS, iat: NOW - 91, exp: NOW - 31 }],
+    ['one that expired long ago', { ...CLAIMS, iat: NOW - 86_400, exp: NOW - 86_340 }],
+    ['one made more than 30 s ahead of our clock', { ...CLAIMS, iat: NOW + 31, exp: NOW + 91 }],
+    ['one that lives longer than 60 s', { ...CLAIMS, exp: NOW + 61 }],
+    ['an old one that lives long', { ...CLAIMS, iat: NOW - 3_600, exp: NOW + 3_600 }],
+    ['one that ends before it begins', { ...CLAIMS, exp: NOW - 1 }],
+    ['one that lives for no time', { ...CLAIMS, exp: NOW }],
+    ['one that is not valid yet', { ...CLAIMS, nbf: NOW + 31 }],
+    ['one for another audience', { ...CLAIMS, aud: 'gateway' }],
+    ['one for another spelling of the audience', { ...CLAIMS, aud: 'Fulfilment' }],
+    ['one for nobody', { ...CLAIMS, aud: [] }],
+    ['one without an audience', { iss: 'gateway', iat: NOW, exp: NOW + 60 }],
+    ['one without an issuer', { aud: 'fulfilment', iat: NOW, exp: NOW + 60 }],
+    ['one without iat', { iss: 'gateway', aud: 'fulfilment', exp: NOW + 60 }],
+    ['one without exp', { iss: 'gateway', aud: 'fulfilment', iat: NOW }],
+    ['one with an empty issuer', { ...CLAIMS, iss: '' }],
+    ['one of another issuer', { ...CLAIMS, iss: 'fulfilment' }],
+    ['one whose issuer is no text', { ...CLAIMS, iss: 7 as never }],
+    ['one whose issuer is null', { ...CLAIMS, iss: null as never }],
+    ['one whose exp is a text', { ...CLAIMS, exp: String(NOW + 60) as never }],
+    ['one whose iat is a text', { ...CLAIMS, iat: String(NOW) as never }],
+    ['one whose subject is empty', { ...CLAIMS, sub: '' }],
+    ['one whose subject is no text', { ...CLAIMS, sub: 7 as never }],
+    ['one whose subject is longer than any name', { ...CLAIMS, sub: 'x'.repeat(65) }],
+    ['one without claims', {}],
+  ])('refuses %s', async (_what, claims) => {
+    await refusalOf(await forge(claims))
+  })
+
+  it('refuses another secret', async () => {
+    await refusalOf(await forge(CLAIMS, { key: `${SECRET}x` }))
+    await refusalOf(await forge(CLAIMS, { key: SECRET.toLowerCase() }))
+  })
+
+  it.each(['HS384', 'HS512'])('refuses %s, also with the right secret', async (alg) => {
+    await refusalOf(await forge(CLAIMS, { alg }))
+  })
+
+  it('refuses a token that is not signed', async () => {
+    const unsigned = new UnsecuredJWT(CLAIMS).encode()
+    await refusalOf(`Bearer ${unsigned}`)
+    await refusalOf(`Bearer ${unsigned}x`)
+    await refusalOf(`Bearer ${handmade({ alg: 'none' })}`)
+    await refusalOf(`Bearer ${handmade({ alg: 'None' })}`)
+  })
+
+  it.each([
+    ['no algorithm', { ...TYPED, alg: undefined }],
+    ['a critical extension', { ...TYPED, crit: ['x'], x: 1 }],
+    ['an unencoded payload', { ...TYPED, crit: ['b64'], b64: false }],
+    ['an algorithm of another kind', { ...TYPED, alg: 'RS256' }],
+    ['an algorithm that is no text', { ...TYPED, alg: 1 }],
+    ['a list', ['HS256']],
+    ['null', null],
+  ])('refuses a header with %s', async (_what, header) => {
+    await refusalOf(`Bearer ${handmade(header)}`)
+  })
+
+  it('refuses a token with one changed part', async () => {
+    const [head = '', body = '', signature = ''] = (await forge(CLAIMS)).slice('Bearer '.length).split('.')
+    const other = Buffer.from(JSON.stringify({ ...CLAIMS, iss: 'operator' })).toString('base64url')
+    await refusalOf(`Bearer ${head}.${other}.${signature}`)
+    await refusalOf(`Bearer ${head}.${body}.${signature.slice(1)}`)
+    await refusalOf(`Bearer ${head}.${body}.${signature}.x`)
+    await refusalOf(`Bearer ${head}.${body}`)
+  })
+
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    'Bearer a.b.c',
+    'Basic dTpw',
+    `Bearer ${'a'.repeat(100_000)}.${'b'.repeat(100_000)}.${'c'.repeat(100_000)}`,
+  ])('refuses the header %.20j', async (header) => {
+    await refusalOf(header)
+  })
+
+  it('refuses anything else, and never with another error', async () => {
+    const part = fc.oneof(
+      fc.string({ unit: fc.constantFrom(...'abcXYZ019-_'.split('')), maxLength: 20 }),
+      fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value)).toString('base64url')),
+      fc.constantFrom('eyJhbGciOiJIUzI1NiJ9', 'e30', 'bnVsbA'),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.tuple(part, part, part).map((parts) => parts.join('.')),
+          fc.string(),
+        ),
+        async (token) => {
+          await refusalOf(`Bearer ${token}`)
+        },
+      ),
+    )
+  })
+
+  it('accepts the scheme in any case', async () => {
+    const token = (await forge(CLAIMS)).slice('Bearer '.length)
+    await accept(`bearer ${token}`)
+    await refusalOf(`Bearer  ${token}`)
+    await refusalOf(`Bearer ${token}\n`)
+    await refusalOf(token)
+  })
+
+  it('answers alike for every reason, and names the scheme', async () => {
+    const refusals = await Promise.all([
+      refusalOf(undefined),
+      refusalOf(await forge({ ...CLAIMS, aud: 'x' })),
+      refusalOf(await forge({ ...CLAIMS, exp: NOW + 61 })),
+      refusalOf(await forge(CLAIMS, { alg: 'HS512' })),
+      refusalOf(await forge({ ...CLAIMS, iss: '' })),
+    ])
+    const answers = refusals.map(({ status, code, message, headers }) =>
+      JSON.stringify({ status, code, message, headers }),
+    )
+    expect(new Set(answers).size).toBe(1)
+    expect(refusals[0]?.headers).toEqual({ 'WWW-Authenticate': 'Bearer' })
+    expect(JSON.stringify(refusals.map(({ details, cause }) => [details, cause]))).not.toContain('eyJ')
+  })
+})
+
+/** A token with any header and a valid signature. */
+function handmade(header: unknown): string {
+  const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const signed = `${encode(header)}.${encode(CLAIMS)}`
+  return `${signed}.${createHmac('sha256', SECRET).update(signed).digest('base64url')}`
+}
