@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createStandardVerifier } from './handler-options.ts'
+import { createStandardVerifier } from './http/respond.ts'
 import { SECRET, signedHeaders } from './testing/signed-request.ts'
 
 const verifier = createStandardVerifier({ secrets: SECRET }, Date.now)

@@ -1,4 +1,3 @@
-import { createVerifier, type Verifier, VerifierSettingsError } from '@oncehook/webhooks'
 import type { HandlerEvent } from './handler-event.ts'
 import type { WriteLog } from './handler-log.ts'
 import type { Store } from './store.ts'
@@ -232,20 +231,4 @@ export function findFunctions<Function>(on: Readonly<Record<string, Function>>):
     .map(([pattern, found]) => ({ start: pattern.slice(0, -1), found }))
     .toSorted((one, other) => other.start.length - one.start.length)
   return (type) => exact.get(type) ?? patterns.find(({ start }) => type.startsWith(start))?.found
-}
-
-/**
- * Creates the verifier of Standard Webhooks from the options of a handler.
- * @throws HandlerSettingsError
- */
-export function createStandardVerifier(
-  { secrets = [], toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
-  now: () => number,
-): Verifier {
-  try {
-    return createVerifier({ scheme: 'standard-webhooks', effects: [], secrets, toleranceSeconds }, { now })
-  } catch (error) {
-    if (!(error instanceof VerifierSettingsError)) throw error
-    throw new HandlerSettingsError(error.problems)
-  }
 }

@@ -1,5 +1,6 @@
-import type { Verification, Verifier } from '@oncehook/webhooks'
+import { createVerifier, type Verification, type Verifier, VerifierSettingsError } from '@oncehook/webhooks'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
+import { type HandlerOptions, HandlerSettingsError } from '../handler-options.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
 import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
@@ -67,4 +68,20 @@ const NO_EVENT: ErrorAnswer = {
 /** The id that the verifier has found in the signed text: that of the header family with a signature. */
 function signedIdOf(headers: Headers): string {
   return headers.get(headers.has('webhook-signature') ? 'webhook-id' : 'svix-id') ?? ''
+}
+
+/**
+ * Creates the verifier of Standard Webhooks from the options of a handler.
+ * @throws HandlerSettingsError
+ */
+export function createStandardVerifier(
+  { secrets = [], toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
+  now: () => number,
+): Verifier {
+  try {
+    return createVerifier({ scheme: 'standard-webhooks', effects: [], secrets, toleranceSeconds }, { now })
+  } catch (error) {
+    if (!(error instanceof VerifierSettingsError)) throw error
+    throw new HandlerSettingsError(error.problems)
+  }
 }
