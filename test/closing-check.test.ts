@@ -37,7 +37,16 @@ function recordOf({ event, message }: SentEvent): EventRecord {
   const attempts = [{ outcome: 'applied', code: null }]
   const counts = { starts: 1, deliveries: 1, mismatches: 0, reason: null }
   const { id: eventId, type } = event
-  return { provider: 'acme', eventId, type, state: 'done', raw: new Binary(message.body), attempts, ...counts }
+  return {
+    provider: 'acme',
+    eventId,
+    handler: 'fulfilment',
+    type,
+    state: 'done',
+    raw: new Binary(message.body),
+    attempts,
+    ...counts,
+  }
 }
 
 function orderOf(_id: string, eventIds: readonly string[]): OrderRecord {

@@ -9,7 +9,16 @@ const receivedAt = new Date('2026-11-26T10:00:01.000Z')
 /** An event of a batch, as the gateway writes it. */
 function written(objectId: string, facts: PaymentFacts, body: string): unknown {
   const claim = {
-    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'stripe',
+      handler: 'billing',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id: 'evt_1', type: 'invoice.paid', objectId, facts },
   }

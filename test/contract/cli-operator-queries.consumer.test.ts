@@ -29,7 +29,14 @@ const WHY = 'its service is being moved'
 
 const ENTRY = { seq: integer(1), hash: regex(/^[0-9a-f]{64}$/, 'ab'.repeat(32)) }
 const SHOWN = {
-  ...{ id: ID, provider: 'acme', eventId: string('evt_1'), type: string('of.no.effect'), objectId: string('pay_1') },
+  ...{
+    id: ID,
+    provider: 'acme',
+    eventId: string('evt_1'),
+    handler: string('fulfilment'),
+    type: string('of.no.effect'),
+    objectId: string('pay_1'),
+  },
   ...{ orderId: string('ord_1'), state: 'dead', reason: 'order_unknown', starts: integer(1), deliveries: integer(1) },
   ...{ mismatches: integer(0), test: false, receivedAt: time(), dueAt: null, settledAt: time() },
 }
@@ -39,7 +46,15 @@ const DETAILS = {
 }
 // What the command line asks before it asks whether the event is authentic.
 const EVENT = {
-  ...{ id: ID, provider: 'acme', eventId: 'evt_1', type: 'of.no.effect', objectId: 'pay_1', orderId: 'ord_1' },
+  ...{
+    id: ID,
+    provider: 'acme',
+    eventId: 'evt_1',
+    handler: 'fulfilment',
+    type: 'of.no.effect',
+    objectId: 'pay_1',
+    orderId: 'ord_1',
+  },
   ...{ state: 'dead', reason: 'order_unknown', starts: 1, deliveries: 1, mismatches: 0, test: false, receivedAt: TIME },
   ...{ dueAt: null, settledAt: TIME, headers: {}, raw: null, bytes: 2, notReadable: null, secretId: 'newer' },
   ...{ attempts: [], lastError: null, outcome: null, closed: null, revivals: 0, replays: [] },

@@ -19,7 +19,14 @@ const COUNTED = { deliveries: integer(1), mismatches: integer(0), starts: intege
 
 /** What the page reads of an event in a list that is dead because its order is unknown. */
 export const deadEvent = (id: unknown, more: object = {}) => ({
-  ...{ id, provider: 'acme', eventId: string('evt_1'), type: string('of.no.effect'), orderId: string('ord_1') },
+  ...{
+    id,
+    provider: 'acme',
+    eventId: string('evt_1'),
+    handler: string('fulfilment'),
+    type: string('of.no.effect'),
+    orderId: string('ord_1'),
+  },
   ...{ state: 'dead', reason: 'order_unknown', ...COUNTED, test: false, receivedAt: time(), settledAt: time() },
   ...more,
 })

@@ -29,7 +29,14 @@ it('the gateway owes to the consumer console the events that change, in a stream
   await events.insertMany([sampleRecord({ eventId: 'evt_2' }), sampleRecord(dead)])
   const instant = expect.stringMatching(TIME)
   const item = {
-    ...{ id: String(dead._id), provider: 'acme', eventId: 'evt_1', type: 'of.no.effect', orderId: 'ord_1' },
+    ...{
+      id: String(dead._id),
+      provider: 'acme',
+      eventId: 'evt_1',
+      handler: 'fulfilment',
+      type: 'of.no.effect',
+      orderId: 'ord_1',
+    },
     ...{ state: 'dead', reason: 'order_unknown', starts: 1, deliveries: 1, mismatches: 0, test: false },
     ...{ receivedAt: instant, settledAt: instant },
   }

@@ -25,7 +25,16 @@ export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, pointer, ad
   const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
   const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z', ...(pointer === undefined ? {} : { pointer }) }
   const claim = {
-    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'stripe',
+      handler: 'billing',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id: eventId, type, objectId: `sub_of_${eventId}`, facts },
   }

@@ -138,8 +138,8 @@ describe('a wrong program', () => {
     {
       breaks: 'a delivery is answered before a majority has the event',
       file: 'packages/gateway/src/inbox/inbox.ts',
-      find: 'const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)',
-      replace: "void group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)\n      const verdict = 'stored'",
+      find: 'const verdict = await group.write(document, task.rawBody.length + OVERHEAD_BYTES)',
+      replace: "void group.write(document, task.rawBody.length + OVERHEAD_BYTES)\n      const verdict = 'stored'",
       run: deliverTwice,
       tells: 'begin [kind |-> "answer"',
     },

@@ -51,7 +51,7 @@ async function deliver(): Promise<string> {
 /** The state of the event for each of these handlers. */
 async function states(eventId: string, ...handlers: string[]): Promise<Record<string, string>> {
   const records = await system.events.find({ eventId }).toArray()
-  const all = records.map(({ handler = 'fulfilment', state }) => [handler, state] as const)
+  const all = records.map(({ handler, state }) => [handler, state] as const)
   return Object.fromEntries(all.filter(([handler]) => handlers.includes(handler)))
 }
 

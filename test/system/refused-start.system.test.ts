@@ -123,7 +123,7 @@ const UNIQUE_INDEX = {
   gateway: {
     name: 'GATEWAY_DB',
     collection: 'events',
-    index: 'provider_event',
+    index: 'task_key',
     twice: { provider: 'acme', eventId: 'canary-of-an-event' },
   },
   fulfilment: {

@@ -491,7 +491,7 @@ describe('startGateway', () => {
 
   it('refuses to start on an index of another shape', async () => {
     await using own = await testDatabase(process.env)
-    await own.db.collection(EVENTS).createIndex({ provider: 1, eventId: 1 }, { name: 'provider_event' })
+    await own.db.collection(EVENTS).createIndex({ provider: 1 }, { name: 'task_key' })
     await expect(startGateway({ database: own, providers })).rejects.toThrow(SettingsError)
   })
 
@@ -502,7 +502,7 @@ describe('startGateway', () => {
       { provider: 'a', eventId: 'b' },
       { provider: 'a', eventId: 'b' },
     ])
-    await expect(startGateway({ database: own, providers })).rejects.toThrow(/provider_event/)
+    await expect(startGateway({ database: own, providers })).rejects.toThrow(/task_key/)
   })
 
   it('continues where a gateway before it stopped', async () => {

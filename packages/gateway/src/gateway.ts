@@ -11,8 +11,7 @@ import { type Background, startBackground } from './composition/start-background
 import { startInbox } from './composition/start-inbox.ts'
 import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
-import { EVENTS, FIRST_EVENT_INDEXES, FIRST_TASK_INDEXES } from './inbox/event-document.ts'
-import { ensureTaskIndexes } from './inbox/tasks/ensure-task-indexes.ts'
+import { EVENTS, FIRST_EVENT_INDEXES } from './inbox/event-document.ts'
 import { createOrderAudit } from './operator/audit/order-audit.ts'
 
 /** The ports that a started gateway listens on. */
@@ -57,10 +56,9 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
 }
 
 async function openInbox(context: GatewayContext): Promise<void> {
-  const hasHandlers = context.settings.handlers.isSet
   await context.mongo.accepting.open(async (db) => {
     await ensureFormat(db, { collection: EVENTS, setting: 'GATEWAY_DB' })
-    await (hasHandlers ? ensureTaskIndexes(db, FIRST_TASK_INDEXES) : ensureIndexes(db, [FIRST_EVENT_INDEXES]))
+    await ensureIndexes(db, [FIRST_EVENT_INDEXES])
   })
   await loadPauses(context)
 }

@@ -147,10 +147,10 @@ describe('a gateway of several processes', () => {
 
   it('names once what a person must fix, and exits with 78', async () => {
     await using database = await testDatabase(process.env)
-    await database.db.collection(EVENTS).createIndex({ elsewhere: 1 }, { name: 'provider_event' })
+    await database.db.collection(EVENTS).createIndex({ elsewhere: 1 }, { name: 'task_key' })
     await using gateway = await run(database)
     expect(await gateway.exited).toEqual([78, null])
-    expect(gateway.output().match(/Index provider_event of events has another shape/g)).toHaveLength(1)
+    expect(gateway.output().match(/Index task_key of events has another shape/g)).toHaveLength(1)
     expect(gateway.workers()).toHaveLength(1)
 
     await using misset = await run(database, { LEASE_MS: 'long' })

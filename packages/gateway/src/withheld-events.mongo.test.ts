@@ -57,8 +57,8 @@ describe('an event that its provider may not send', () => {
       await system.operator().events.replay.mutate({ ids: [String(_id)], reason: 'the account was checked' })
     }
     await replay()
-    const again = await system.until('evt_test', ({ state, starts }) => state === until.unhandled && starts === 1)
-    expect(again.reason).toBe('not_expected')
+    const again = await system.until('evt_test', ({ replays = [] }) => replays.length === 1)
+    expect(again).toMatchObject({ state: 'unhandled', reason: 'not_expected' })
     await change({ acme: { ...acme, testMode: true }, shop })
     await replay()
     await system.until('evt_test', ({ state }) => state === until.done)
@@ -112,7 +112,6 @@ describe('an authentic delivery that nobody can read', () => {
       type: 'plan.paid',
       state: 'unhandled',
       reason: 'type_unhandled',
-      starts: 1,
     }
     await expect.poll(() => system.events.findOne({ _id })).toMatchObject(replayed)
     expect(await system.deliver(text)).toBe(200)

@@ -40,7 +40,7 @@ export async function startHandledConsole(settings: Readonly<Record<string, stri
       expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order() }))).toBe(200)
       const settled = () => system.events.find({ eventId, state: { $in: ['done', 'dead'] } }).toArray()
       await expect.poll(async () => (await settled()).length).toBe(TASKS)
-      return new Map((await settled()).map(({ _id, handler: name = 'fulfilment' }) => [name, String(_id)]))
+      return new Map((await settled()).map(({ _id, handler }) => [handler, String(_id)]))
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

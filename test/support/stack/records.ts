@@ -23,8 +23,8 @@ export interface EventRecord {
   readonly provider: string
   readonly eventId: string
   readonly type: string
-  /** The handler of the task. Absent: fulfilment, or nobody. */
-  readonly handler?: string
+  /** The handler of the task. Empty: nobody. */
+  readonly handler: string
   readonly state: 'pending' | 'processing' | 'done' | 'unhandled' | 'dead' | 'closed'
   readonly reason: string | null
   readonly raw: Binary

@@ -1,6 +1,7 @@
 // `oncehook events`: lists events, shows one with everything that is stored about it, closes or releases it, and sends a test
 // event. `replays.ts` has `events replay`.
 
+import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { type Command, Option } from 'commander'
 import { type AddCommand, addToGroup, type CliContext } from '../command.ts'
 import { EVENT_REASONS, type EventReason } from '../event-reasons.ts'
@@ -52,11 +53,11 @@ const HEAD = ['ID', 'RECEIVED', 'PROVIDER', 'EVENT', 'TYPE', 'ORDER', 'STATE', '
 type EventPage = Awaited<ReturnType<OperatorClient['events']['list']['query']>>
 
 function describePage({ items, next, cut }: EventPage): string[] {
-  const hasHandlers = items.some(({ handler }) => handler !== undefined)
+  const hasHandlers = items.some(({ handler }) => handler !== '' && handler !== FULFILMENT)
   const rows = items.map((event) => [
     ...[event.id, toTime(event.receivedAt), event.provider, event.eventId, event.type, event.orderId],
     ...[event.state, event.reason, event.starts, event.deliveries],
-    ...(hasHandlers ? [event.handler ?? null] : []),
+    ...(hasHandlers ? [event.handler || null] : []),
   ])
   return [...toTableLines(hasHandlers ? [...HEAD, 'HANDLER'] : HEAD, rows), ...(cut === null ? describeNext(next) : [])]
 }
@@ -124,7 +125,7 @@ function describeEvent(event: EventDetails, verified: Verification | null): stri
   const lines: (readonly [name: string, value: string | null])[] = [
     ['Event', `${event.eventId} of ${event.provider}`],
     ['Type', event.type],
-    ['Handler', event.handler ?? null],
+    ['Handler', event.handler || null],
     ['Test', event.test ? 'yes: an operator sent it' : null],
     ['Object', event.objectId],
     ['Order', event.orderId],

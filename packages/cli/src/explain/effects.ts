@@ -3,7 +3,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/events/find-wanting'
-import { FULFILMENT, parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
+import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
+import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import {
   firstUnmet,
   isPaymentEventType,

@@ -5,7 +5,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { type EventDetails, type ListedEvent, operator } from '../api/operator-client.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { handlerOf } from '../handlers/use-handlers.tsx'
+import { isConfigured } from '../handlers/use-handlers.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts, Section } from '../parts/section.tsx'
@@ -69,7 +69,7 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
       items={[
         [texts.events.provider, event.provider],
         [texts.events.type, event.type],
-        [texts.handlers.handler, event.handler ?? null],
+        [texts.handlers.handler, event.handler || null],
         [texts.events.received, <Instant key="r" at={event.receivedAt} />],
         [texts.events.order, <OrderLink key="o" orderId={event.orderId} />],
         [texts.event.object, event.objectId === '' ? null : event.objectId],
@@ -156,7 +156,7 @@ function EventTasks({ event }: { readonly event: EventDetails }) {
   })
   if (error !== null) return <QueryProblem error={error} />
   const tasks = data?.items ?? []
-  if (tasks.length < 2 && event.handler === undefined) return null
+  if (tasks.length < 2 && !isConfigured(event.handler)) return null
   const { tasks: title, handler } = texts.handlers
   return (
     <Section title={title}>
@@ -170,7 +170,7 @@ function EventTasks({ event }: { readonly event: EventDetails }) {
 }
 
 function toCells(task: ListedEvent, isShown: boolean) {
-  const name = handlerOf(task) ?? texts.handlers.nobody
+  const name = task.handler || texts.handlers.nobody
   return [
     isShown ? (
       <strong key="handler">{texts.handlers.shown(name)}</strong>

@@ -10,7 +10,16 @@ import {
   takePage,
 } from './event-feed.ts'
 
-const facts = { provider: 'acme', eventId: '', type: '', objectId: '', orderId: '', reason: null, starts: 1 } as const
+const facts = {
+  provider: 'acme',
+  eventId: '',
+  handler: 'fulfilment',
+  type: '',
+  objectId: '',
+  orderId: '',
+  reason: null,
+  starts: 1,
+} as const
 const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0, test: false } as const
 const event = (id: string, state: ListedEvent['state'] = 'done'): ListedEvent => ({ ...facts, ...times, id, state })
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ListedEvent } from '../api/operator-client.ts'
-import { handlerOf, useHandlers } from '../handlers/use-handlers.tsx'
+import { isConfigured, useHandlers } from '../handlers/use-handlers.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant, LongId, StateBadge, TestTag } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
           to="/events/$id"
           params={{ id }}
           className="flex min-w-0 font-mono"
-          aria-label={handler === undefined ? eventId : texts.handlers.taskOf(eventId, handler)}
+          aria-label={isConfigured(handler) ? texts.handlers.taskOf(eventId, handler) : eventId}
           title={eventId}
         >
           <LongId id={eventId} />
@@ -81,10 +81,7 @@ const HANDLER: Column<ListedEvent> = {
   id: 'handler',
   head: texts.handlers.handler,
   className: 'w-32 hidden sm:table-cell',
-  cell: (event) => {
-    const handler = handlerOf(event)
-    return handler === null ? texts.frame.none : <FilterLink change={{ handler }} text={handler} />
-  },
+  cell: ({ handler }) => (handler === '' ? texts.frame.none : <FilterLink change={{ handler }} text={handler} />),
 }
 
 /** The columns with the handler of each task, which takes the place of the less wanted ones. */
@@ -99,7 +96,7 @@ const keyOf = ({ id }: ListedEvent): string => id
 /** The table of events. If there are handlers, each row is the task of one of them. */
 export function EventsTable({ items }: { readonly items: readonly ListedEvent[] }) {
   const { data = [] } = useHandlers()
-  const hasHandlers = data.length > 0 || items.some(({ handler }) => handler !== undefined)
+  const hasHandlers = data.length > 0 || items.some(({ handler }) => isConfigured(handler))
   return (
     <DataTable
       caption={texts.events.table}

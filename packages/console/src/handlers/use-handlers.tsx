@@ -1,7 +1,7 @@
 // The handlers for every part of the page that names them, and the filter of events by handler.
 
 import { useQuery } from '@tanstack/react-query'
-import { type Answers, type ListedEvent, operator } from '../api/operator-client.ts'
+import { type Answers, operator } from '../api/operator-client.ts'
 import { ChipChoice } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -20,12 +20,9 @@ export function useHandlers(refreshMs = REFRESH_MS) {
   })
 }
 
-/** The name of the handler that is built in. Its tasks name no handler. */
-const FULFILMENT = 'fulfilment'
-
-/** The handler of a task. Null if no handler wants the event. */
-export function handlerOf({ handler, state }: Pick<ListedEvent, 'handler' | 'state'>): string | null {
-  return handler ?? (state === 'unhandled' ? null : FULFILMENT)
+/** Whether it is one of the configured handlers, or was: neither the built-in one nor nobody. */
+export function isConfigured(handler: string): boolean {
+  return handler !== 'fulfilment' && handler !== ''
 }
 
 /** The filter for a handler: each that is listed, and the chosen one even if it is not. Nothing without handlers. */

@@ -9,16 +9,16 @@ import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createSettledLog } from '../dispatch/settled-log.ts'
 import { createProcessTurns } from '../dispatch/turns/process-turns.ts'
-import { FULFILMENT } from '../handlers/settings/read-handlers.ts'
 import { type Claims, createClaims, createProcessClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
 import { createDueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
-import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { createHandlerWork, type HandlerWork } from './handlers/create-handler-work.ts'
 
 const HOUR_MS = 3_600_000
+const SHARES_IN_LEASE = 12
 
 /** What sends stored events. */
 export interface Dispatching {
@@ -35,14 +35,15 @@ export function createDispatching(context: GatewayContext): Dispatching {
   const { settings, logger, random, databaseErrors, lifecycle, recording } = context
   const hasHandlers = settings.handlers.isSet
   const configured = (): Iterable<string> => handlers?.current().keys() ?? []
-  const deps: ClaimsDeps = { ...describeClaims(context), configured, ...(hasHandlers ? { handler: null } : {}) }
-  const process = createProcessClaims(deps)
+  const deps: ClaimsDeps = { ...describeClaims(context), configured }
+  // Beside handlers, several dispatchers look at the holders.
+  const process = createProcessClaims(deps, hasHandlers ? settings.LEASE_MS / SHARES_IN_LEASE : 0)
   const mayHaveDue = createDueProbe(deps)
   const isPaused = (): boolean => context.handlerPauses.current.has(FULFILMENT)
   const allowance = createAllowance({ ratePerSecond: null, isPaused, now })
   const created = createClaims({ ...deps, activeForMs: () => allowance.activeForMs }, process)
-  const own = hasHandlers ? probedClaims(created, { handler: null, mayHaveDue, now }) : created
-  const claims = databaseErrors.watch(indexedClaims(recording?.claims(own) ?? own, { logger, now }))
+  const own = hasHandlers ? probedClaims(created, { handler: FULFILMENT, mayHaveDue, now }) : created
+  const claims = databaseErrors.watch(recording?.claims(own) ?? own)
   const pauses = followPauses(context)
   const onError = (error: unknown): void => logger.warn({ error }, 'dispatch.database-failed')
   const released = Promise.withResolvers<void>()
@@ -79,6 +80,7 @@ function describeClaims({ settings, mongo, owner, pauses }: GatewayContext): Cla
   return {
     db: mongo.background.db,
     owner,
+    handler: FULFILMENT,
     leaseMs: settings.LEASE_MS,
     ...readRetention(settings),
     maxCrashes: settings.MAX_CRASHES,
@@ -126,9 +128,10 @@ function createDispatcher(
   const processing = { fulfilment: payments, limits, random, recent, appliesTests }
   const process: DispatcherDeps['process'] = async (batch) =>
     reportMismatch(await processBatch(processing, batch), { logger, metrics })
-  const logSettled = createSettledLog({ logger, summaries })
+  const logSettled = createSettledLog({ logger, summaries, handler: FULFILMENT })
   return new Dispatcher({
     ...shared,
+    handler: FULFILMENT,
     process: recording?.calls(process) ?? process,
     clock,
     random,

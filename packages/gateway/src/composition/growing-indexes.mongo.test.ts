@@ -22,7 +22,14 @@ it('takes deliveries and reads no collection from end to end while the indexes o
   const events = db.collection(EVENTS)
   await ensureFormat(db, { collection: EVENTS, setting: '' })
   await ensureIndexes(db, [EVENT_INDEXES])
-  const due = { provider: 'acme', eventId: randomUUID(), type: 'payment.succeeded', state: 'pending', fence: 0 }
+  const due = {
+    provider: 'acme',
+    eventId: randomUUID(),
+    type: 'payment.succeeded',
+    state: 'pending',
+    fence: 0,
+    handler: 'fulfilment',
+  }
   await events.insertOne({ ...due, facts: {}, objectId: 'p', orderId: 'o', requestId: 'r', attempts: [] })
   const settled = Array.from({ length: SETTLED }, () => sampleRecord())
   await events.insertMany(settled)
@@ -38,7 +45,7 @@ it('takes deliveries and reads no collection from end to end while the indexes o
   const settings = { OPERATOR_TOKENS: JSON.stringify({ alice: TOKEN }) }
   await using gateway = await startGateway({ database: { uri: new Secret(server.uri), name: 'own' }, settings })
   expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
-  await expect.poll(() => gateway.logs.filter(({ msg }) => msg === 'index.not-ready')).toHaveLength(1)
+  await expect.poll(() => gateway.logs.map(({ msg }) => msg)).toContain('dispatch.database-failed')
   await fetch(`${gateway.adminUrl}/metrics`)
   const operator = createOperatorClient(gateway.adminUrl, TOKEN)
   const notReady = { data: { httpStatus: 503 } }
@@ -55,7 +62,11 @@ it('takes deliveries and reads no collection from end to end while the indexes o
     .find({ ns: `own.${EVENTS}`, ...most })
     .toArray()
   expect(scans.map(({ command }) => command)).toEqual([])
-  expect(await events.findOne({ eventId: due.eventId })).toMatchObject({ state: 'pending', fence: 0 })
+  expect(await events.findOne({ eventId: due.eventId })).toMatchObject({
+    state: 'pending',
+    fence: 0,
+    handler: 'fulfilment',
+  })
 
   await hang('off')
   await built

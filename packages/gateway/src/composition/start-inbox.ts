@@ -41,6 +41,7 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
     db: recording?.inserts(db) ?? db,
     owner,
     now: clock.now,
+    databaseNow: mongo.accepting.databaseNow,
     ...retention,
     isHandled,
     counts,

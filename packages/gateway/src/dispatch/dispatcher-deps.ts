@@ -24,8 +24,8 @@ export interface DispatcherDeps {
   readonly concurrency: number
   /** How many events are claimed at once. Default: a batch. */
   readonly claimSize?: number
-  /** The handler whose tasks it sends. Absent: fulfilment. */
-  readonly handler?: string
+  /** The handler whose tasks it sends. */
+  readonly handler: string
   /** The lease of this process, if another dispatcher keeps it. Default: this one keeps it. */
   readonly lease?: Lease
   /** Its place among the dispatchers of this process. Default: it is the only one. */

@@ -164,8 +164,12 @@ describe.concurrent('Dispatcher', () => {
         if (commands.some(({ eventId }) => eventId === 'bad')) throw invalidRequest()
       }
       await running.record('bad')
-      await using _ = overload([running])
-      await until(async () => expect(await open.record('bad')).toMatchObject({ state: 'dead' }))
+      let others = 0
+      await until(async () => {
+        others += 1
+        await running.record(`other ${others}`)
+        expect(await open.record('bad')).toMatchObject({ state: 'dead' })
+      })
       expect(await open.record('bad')).toMatchObject({
         reason: 'invalid_request',
         lastError: { code: 'invalid_request' },

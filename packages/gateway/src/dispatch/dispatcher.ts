@@ -1,6 +1,7 @@
 import type { AppError } from '@oncehook/kernel/http/errors'
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
 import type { DispatcherDeps, Lease } from './dispatcher-deps.ts'
@@ -229,7 +230,7 @@ export class Dispatcher implements ClaimTaker {
   async #backOff(error: AppError): Promise<void> {
     const { handler, logger } = this.#deps
     if (this.#health.isUp) {
-      logger.warn({ error, handler }, handler === undefined ? 'fulfilment.unreachable' : 'handler.unreachable')
+      logger.warn({ error, handler }, handler === FULFILMENT ? 'fulfilment.unreachable' : 'handler.unreachable')
     }
     this.#health.wentDown()
     await this.#release(this.#waiting.drain())

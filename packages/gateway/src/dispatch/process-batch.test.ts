@@ -14,7 +14,16 @@ const limits = {
 
 function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<Claim> = {}): Claim {
   return {
-    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, requestId: 'r' },
+    ...{
+      _id: new ObjectId(),
+      provider: 'acme',
+      handler: 'fulfilment',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      requestId: 'r',
+    },
     ...{ failures: 0, failedForMs: 0, orderUnknownForMs: 0 },
     event: { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` }, ...event },
     ...members,

@@ -41,12 +41,11 @@ describe('the log of settled events', () => {
 
   it('has at most 11 such lines, however many codes a handler invents', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines() })
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment' })
     for (let n = 0; n < 1_100; n += 1) log(settledOf(deferral, `code_${n}`))
     vi.advanceTimersByTime(1_000)
     expect(lines).toHaveLength(111)
-    expect(lines.at(-1)).toMatchObject({ code: 'others', times: 990 })
-    expect(lines.at(-1)).not.toHaveProperty('handler')
+    expect(lines.at(-1)).toMatchObject({ handler: 'fulfilment', code: 'others', times: 990 })
   })
 
   it('writes the lines of the last second at the stop, and not again after that', () => {
@@ -66,7 +65,7 @@ describe('the log of settled events', () => {
 
   it('is silent after a second without such events', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines() })
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment' })
     log(settledOf(deferral))
     vi.advanceTimersByTime(5_000)
     expect(lines).toHaveLength(1)
@@ -74,7 +73,7 @@ describe('the log of settled events', () => {
 
   it('has a line for every event that ends', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines() })
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment' })
     for (let n = 0; n < 300; n += 1) log(settledOf({ state: 'dead', reason: 'handler_refused' }))
     expect(lines).toHaveLength(300)
   })

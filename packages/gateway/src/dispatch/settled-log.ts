@@ -13,11 +13,11 @@ const MOST_DEFERRED = 100
 const MOST_CODES = 10
 const OTHERS = 'others'
 
-/** Where the lines go, and whose events they are about. Without a handler, they are those of fulfilment. */
+/** Where the lines go, and whose tasks they are about. */
 interface SettledLogDeps {
   readonly logger: Logger
   readonly summaries: Pick<SummaryLines, 'writeLater'>
-  readonly handler?: string
+  readonly handler: string
 }
 
 /**

@@ -5,7 +5,16 @@ import { WaitingClaims, type Way } from './waiting-claims.ts'
 
 function claim(members: Partial<Claim> = {}): Claim {
   return {
-    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'acme',
+      handler: 'fulfilment',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id: 'e', type: 'payment.succeeded', objectId: 'p', facts: { orderId: 'o' } },
     ...members,

@@ -4,6 +4,12 @@ import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 import { BY_LINE, BY_OPEN_LINE, LINE_HELD } from './lines/line-indexes.ts'
 
+/** The handler of payments, which is built in. */
+export const FULFILMENT = 'fulfilment'
+
+/** The handler of an event that nobody wants. Its record is settled at once. */
+export const NOBODY = ''
+
 /**
  * All states: due or waiting, held by a process, or settled. A dead event has failed. A closed event is dead
  * permanently.
@@ -30,8 +36,8 @@ export interface EventDocument {
   readonly _id: ObjectId
   readonly provider: string
   readonly eventId: string
-  /** The handler whose task this is. Absent: it is the task of fulfilment, or nobody wants the event. */
-  readonly handler?: string
+  /** The handler whose task this is: a name, `FULFILMENT` or `NOBODY`. */
+  readonly handler: string
   /** The line of its handler in which the task is, see `lineOf`. Absent: it waits for no other. */
   readonly line?: string
   /** Its place in the line. Inserted empty, set by the server. */
@@ -76,8 +82,8 @@ export interface EventDocument {
   /** When the process claimed the record. Absent if it did so on insert. */
   readonly claimedAt?: Date
   /**
-   * Absent on a pending record: due now. From the year 7000 on: its provider is paused, or was. The year 6999: it waits for an
-   * earlier task of its line.
+   * Set while it is pending: from when it may be claimed. From the year 7000 on: its provider is paused, or was. The year
+   * 6999: it waits for an earlier task of its line.
    */
   readonly dueAt?: Date
   /** Moved by time that does not count, such as a jump of the clock. */
@@ -132,8 +138,8 @@ export const BODY_INDEX = 'body'
 // little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index that finds due records. */
-export const DUE_INDEX = 'pending_by_due'
+/** The index that finds the due tasks of a handler. */
+export const DUE_INDEX = 'due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
 /** The index that finds the waiting records that were made due again longest ago. */
@@ -144,105 +150,69 @@ export const REPLAYS_INDEX = 'replays'
 export const ORDER_INDEX = 'order'
 /** The index that finds who holds records, and the records of a holder. */
 export const PROCESSING_INDEX = 'processing_by_owner'
+/** The index that counts the dead tasks of each handler. */
+export const DEAD_BY_HANDLER_INDEX = 'dead_by_handler'
 
 /** The unique index. It does the deduplication. */
-export const KEY_INDEX: NeededIndex = {
-  name: 'provider_event',
-  key: { provider: 1, eventId: 1 },
-  unique: true,
-  storageEngine: SMALL_PAGES,
-}
-
-/** The unique index of a collection with tasks of several handlers. It replaces `KEY_INDEX`. */
-export const TASK_KEY_INDEX: NeededIndex = {
-  name: 'provider_event_handler',
+export const KEY_INDEX = {
+  name: 'task_key',
   key: { provider: 1, eventId: 1, handler: 1 },
   unique: true,
   storageEngine: SMALL_PAGES,
-}
+} as const satisfies NeededIndex
 
-/** The index that finds the due tasks of a handler. It takes the place of `DUE_INDEX` if there are handlers. */
-export const TASK_DUE_INDEX = 'pending_by_handler'
-/** The index that counts the dead tasks of each handler. */
-export const TASK_DEAD_INDEX = 'dead_by_handler'
+/** The order in which `DUE_INDEX` has the tasks of a handler. */
+export const BY_DUE = { state: 1, handler: 1, dueAt: 1, _id: 1 } as const
 
-// Partial, so that a settled record costs them nothing and an insert appends to them in order.
-const SEARCH_INDEXES: readonly NeededIndex[] = [
-  { name: DUE_INDEX, key: { state: 1, dueAt: 1, _id: 1 }, partialFilterExpression: { state: 'pending' } },
-  {
-    name: PENDING_INDEX,
-    key: { state: 1, provider: 1, _id: 1 },
-    partialFilterExpression: { state: 'pending' },
-  },
-  {
-    name: AGAIN_INDEX,
-    key: { state: 1, provider: 1, dueAgainAt: 1 },
-    partialFilterExpression: { state: 'pending', dueAgainAt: { $type: 'date' } },
-  },
+// What deliveries and the dispatchers need.
+const FIRST: readonly NeededIndex[] = [
+  KEY_INDEX,
+  { name: DUE_INDEX, key: BY_DUE, partialFilterExpression: { state: 'pending' } },
   {
     name: PROCESSING_INDEX,
     key: { state: 1, leaseOwner: 1, _id: 1 },
     partialFilterExpression: { state: 'processing' },
   },
-  { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
-  { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
-  { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
-  {
-    name: REPLAYS_INDEX,
-    key: { 'replays.id': 1, state: 1 },
-    partialFilterExpression: { 'replays.id': { $exists: true } },
-  },
-  // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
-  {
-    name: ORDER_INDEX,
-    key: { orderId: 1, _id: 1 },
-    partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
-    storageEngine: SMALL_PAGES,
-  },
-  { name: 'strip', key: { stripAt: 1 }, sparse: true },
-  { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
-  { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
+  ...[LINE_HELD, BY_LINE, BY_OPEN_LINE],
 ]
 
-const TASK_INDEXES: readonly NeededIndex[] = [
-  {
-    name: TASK_DUE_INDEX,
-    key: { state: 1, handler: 1, dueAt: 1, _id: 1 },
-    partialFilterExpression: { state: 'pending' },
-  },
-  { name: TASK_DEAD_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
-  BY_LINE,
-  BY_OPEN_LINE,
-  ...SEARCH_INDEXES,
-]
-
-/** The unique index does the deduplication, the others are for searches. `ensureTaskIndexes` makes those for tasks of handlers. */
+/** The unique index does the deduplication, the others are for searches. */
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
-  indexes: [KEY_INDEX, ...SEARCH_INDEXES],
-  instead: [
+  // Partial, so that a settled record costs them nothing and an insert appends to them in order.
+  indexes: [
+    ...FIRST,
     {
-      ifPresent: TASK_KEY_INDEX.name,
-      // While it is unique, there are no tasks: the setting was taken back, or a gateway was killed between both indexes.
-      unlessUnique: KEY_INDEX.name,
-      indexes: [TASK_KEY_INDEX, LINE_HELD, ...TASK_INDEXES],
+      name: PENDING_INDEX,
+      key: { state: 1, provider: 1, _id: 1 },
+      partialFilterExpression: { state: 'pending' },
     },
+    {
+      name: AGAIN_INDEX,
+      key: { state: 1, provider: 1, dueAgainAt: 1 },
+      partialFilterExpression: { state: 'pending', dueAgainAt: { $type: 'date' } },
+    },
+    { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
+    { name: DEAD_BY_HANDLER_INDEX, key: { state: 1, handler: 1 }, partialFilterExpression: { state: 'dead' } },
+    { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
+    { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
+    {
+      name: REPLAYS_INDEX,
+      key: { 'replays.id': 1, state: 1 },
+      partialFilterExpression: { 'replays.id': { $exists: true } },
+    },
+    // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
+    {
+      name: ORDER_INDEX,
+      key: { orderId: 1, _id: 1 },
+      partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
+      storageEngine: SMALL_PAGES,
+    },
+    { name: 'strip', key: { stripAt: 1 }, sparse: true },
+    { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
+    { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
   ],
 }
 
-const FIRST: ReadonlySet<string> = new Set([
-  ...[KEY_INDEX.name, TASK_KEY_INDEX.name],
-  ...[DUE_INDEX, TASK_DUE_INDEX, PROCESSING_INDEX],
-])
-
-/** Those of `EVENT_INDEXES` that deliveries and the dispatcher need. The gateway makes them first, and the others later. */
-export const FIRST_EVENT_INDEXES: NeededIndexes = onlyThose(({ name }) => FIRST.has(name))
-
-/** The same for a gateway with handlers. While `line_open` is being built, its searches use another index. */
-export const FIRST_TASK_INDEXES: NeededIndexes = onlyThose(({ name }) => name !== BY_OPEN_LINE.name)
-
-function onlyThose(isWanted: (index: NeededIndex) => boolean): NeededIndexes {
-  const { collection, indexes, instead = [] } = EVENT_INDEXES
-  const choices = instead.map((one) => ({ ...one, indexes: one.indexes.filter(isWanted) }))
-  return { collection, indexes: indexes.filter(isWanted), instead: choices }
-}
+/** Those of `EVENT_INDEXES` that the gateway makes first. It makes the others once it accepts deliveries. */
+export const FIRST_EVENT_INDEXES: NeededIndexes = { collection: EVENTS, indexes: FIRST }

@@ -43,6 +43,7 @@ describe('record', () => {
       {
         _id: record._id,
         provider: 'acme',
+        handler: 'fulfilment',
         fence: 1,
         lost: 0,
         failedCalls: 0,
@@ -58,13 +59,14 @@ describe('record', () => {
   // It has not been failing at all.
   const ages = { failedForMs: 0, orderUnknownForMs: 0 }
 
-  it('stores an event as pending and due now if this process cannot take it', async () => {
-    await using open = await openInbox(database, { admits: () => false })
+  it('stores an event as pending and due now, by the clock of the database, if this process cannot take it', async () => {
+    const dueAt = new Date('2026-01-01')
+    await using open = await openInbox(database, { admits: () => false, databaseNow: () => dueAt.getTime() })
     const id = uniqueId()
     expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
     const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'pending', starts: 0, fence: 0 })
-    for (const member of ['dueAt', 'leaseOwner']) expect(record).not.toHaveProperty(member)
+    expect(record).toMatchObject({ state: 'pending', starts: 0, fence: 0, dueAt })
+    expect(record).not.toHaveProperty('leaseOwner')
     expect(open.claimedOnInsert).toEqual([])
   })
 

@@ -7,7 +7,7 @@ import { monotonicMs } from '@oncehook/kernel/time/clock'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
-import { EVENTS, type EventDocument } from './event-document.ts'
+import { EVENTS, type EventDocument, KEY_INDEX } from './event-document.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import { KnownIds, MOST_KNOWN_IDS } from './known-ids.ts'
@@ -17,7 +17,6 @@ import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
 import { createRecord, takerOf } from './tasks/create-record.ts'
-import { ownDuplicates } from './tasks/own-duplicates.ts'
 import { splitArrival } from './tasks/split-arrival.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
@@ -38,9 +37,13 @@ export interface Arrival extends Evidence {
   readonly event: WebhookEvent
   /** The handlers that want it, besides fulfilment. Default: none. */
   readonly wantedBy?: readonly TaskWish[] | undefined
-  /** Set by the inbox: the handler of one of its tasks, its line, and whether it is another task than the first. */
-  readonly handler?: string
+}
+
+/** An event for one of its handlers, or for nobody. */
+export interface Task extends Arrival {
+  readonly handler: string
   readonly line?: string
+  /** Whether it is another task of the event than the first. */
   readonly isFurther?: boolean
 }
 
@@ -53,6 +56,8 @@ export interface InboxDeps extends Retention {
   /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
   readonly now: () => number
+  /** The time of the database's clock, in milliseconds. It may be a little behind. */
+  readonly databaseNow: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter
   readonly errors: DatabaseErrors
@@ -62,7 +67,7 @@ export interface InboxDeps extends Retention {
   readonly paused: () => PausedProviders
   /** Decides which new records are claimed on insert, and sends them. */
   readonly dispatcher: ClaimTaker
-  /** Does the same for tasks of handlers. Absent: no handlers are configured. */
+  /** Does the same for tasks of configured handlers. Absent: there are none. */
   readonly handlers?: { readonly takerOf: (handler: string) => ClaimTaker | undefined } | undefined
   /** Only of the inbox for test events: marks its records, and says why they have no effect. Null: they have one. */
   readonly tests?: { readonly mark: Pick<EventDocument, 'test'>; readonly reason: 'test' | null }
@@ -89,13 +94,13 @@ export function createInbox(deps: InboxDeps): Inbox {
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
-    const { arrival, body, key, document, verdict } = written
+    const { task, body, key, document, verdict } = written
     if (verdict === undefined || verdict === 'unknown') {
       deps.dispatcher.doubt()
       return 'not_stored'
     }
     known.add(key)
-    if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
+    if (verdict === 'duplicate') return countDuplicate(deps, task, body)
     if (document?.state === 'processing') takerOf(deps, document)?.take(initialClaimOf(document))
     else if (document?.line !== undefined) takerOf(deps, document)?.expect()
     return 'recorded'
@@ -103,7 +108,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   const recordBatch = createBatchRecorder(deps, {
     ...{ isKnown, keyOf, group, settle },
     split: (arrival) => splitArrival(deps, arrival),
-    toDocument: (arrival, body) => createRecord(deps, arrival, body),
+    toDocument: (task, body) => createRecord(deps, task, body),
   })
   const recordTasks = async (arrival: Arrival): Promise<Recorded> => {
     const { event, wantedBy } = arrival
@@ -116,15 +121,14 @@ export function createInbox(deps: InboxDeps): Inbox {
       return group.waiting
     },
     async record(received) {
-      const tasks = splitArrival(deps, received)
-      if (tasks.length > 1) return recordTasks(received)
-      const [arrival = received] = tasks
-      const body = { hash: hash('sha256', arrival.rawBody, 'base64') }
-      const key = keyOf(arrival, body)
-      if (isKnown(key)) return countDuplicate(deps, arrival, body)
-      const document = createRecord(deps, arrival, body)
-      const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)
-      return settle({ arrival, body, key, document, verdict })
+      const [task, ...others] = splitArrival(deps, received)
+      if (task === undefined || others.length > 0) return recordTasks(received)
+      const body = { hash: hash('sha256', task.rawBody, 'base64') }
+      const key = keyOf(task, body)
+      if (isKnown(key)) return countDuplicate(deps, task, body)
+      const document = createRecord(deps, task, body)
+      const verdict = await group.write(document, task.rawBody.length + OVERHEAD_BYTES)
+      return settle({ task, body, key, document, verdict })
     },
     recordBatch,
   }
@@ -136,36 +140,34 @@ export interface StoredBody {
   readonly id?: string
 }
 
-/** An arrival that was written: its key, its record if one was made, and the verdict of the database. */
+/** A task that was written: its key, its record if one was made, and the verdict of the database. */
 export interface Written {
-  readonly arrival: Arrival
+  readonly task: Task
   readonly body: StoredBody
   readonly key: string
   readonly document: EventDocument | undefined
   readonly verdict: WriteResult | undefined
 }
 
-function keyOf({ provider, event, handler }: Arrival, body: StoredBody): string {
-  const key = `${provider}\n${event.id}\n${body.hash}`
-  return handler === undefined ? key : `${key}\n${handler}`
+function keyOf({ provider, event, handler }: Task, body: StoredBody): string {
+  return `${provider}\n${event.id}\n${body.hash}\n${handler}`
 }
 
 async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteResult[]> {
-  const { db, errors, handlers } = deps
+  const { db, errors } = deps
   try {
     // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
-    const results = writeResultsOf(reply, documents.length)
-    return handlers === undefined ? results : ownDuplicates(reply, results)
+    return writeResultsOf(reply, documents.length, KEY_INDEX.key)
   } catch (error) {
     errors.count(error)
     throw error
   }
 }
 
-function countDuplicate(deps: InboxDeps, arrival: Arrival, body: StoredBody): 'duplicate' {
-  const { provider, event, handler, isFurther } = arrival
+function countDuplicate(deps: InboxDeps, task: Task, body: StoredBody): 'duplicate' {
+  const { provider, event, handler, isFurther } = task
   deps.counts.add({ provider, event, bodyHash: body.hash, handler, isFurther })
   return 'duplicate'
 }

@@ -5,7 +5,7 @@ import { type BodiesDeps, bodyIdOf, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
-import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
+import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Task, Written } from './inbox.ts'
 import type { TaskWish } from './lines/line.ts'
 import { joinOutcomes } from './tasks/split-arrival.ts'
 
@@ -24,10 +24,10 @@ interface EventSteps {
   /** Whether a task is known to be durable, and is only to be counted. */
   readonly isKnown: (key: string) => boolean
   /** The tasks of an arrival, of which there is at least one. */
-  readonly split: (arrival: Arrival) => readonly Arrival[]
-  readonly keyOf: (arrival: Arrival, body: StoredBody) => string
+  readonly split: (arrival: Arrival) => readonly Task[]
+  readonly keyOf: (task: Task, body: StoredBody) => string
   readonly group: Pick<GroupCommit<EventDocument>, 'writeBatch'>
-  readonly toDocument: (arrival: Arrival, body: StoredBody) => EventDocument
+  readonly toDocument: (task: Task, body: StoredBody) => EventDocument
   readonly settle: (written: Written) => Recorded
 }
 
@@ -41,7 +41,7 @@ export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox[
     const tasks = events.map((event) =>
       steps
         .split({ ...evidence, event, wantedBy: wantedBy?.(event) })
-        .map((arrival) => ({ arrival, body, key: steps.keyOf(arrival, body) })),
+        .map((task) => ({ task, body, key: steps.keyOf(task, body) })),
     )
     const members = tasks.flat()
     const fresh = members.filter(({ key }) => !steps.isKnown(key))
@@ -72,8 +72,8 @@ async function writeFresh(
   terms: BatchTerms,
 ): Promise<Map<string, Recorded>> {
   const documents: EventDocument[] = []
-  const makers = fresh.map(({ arrival, body }, index) => () => {
-    const document = toDocument(arrival, body)
+  const makers = fresh.map(({ task, body }, index) => () => {
+    const document = toDocument(task, body)
     documents[index] = document
     return document
   })

@@ -12,7 +12,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
 /*
  * All changes of an event's state. Nothing else writes a state: `test/architecture.test.ts` enforces it.
  *
- *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertPaused, insertClaimed
+ *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertClaimed
  *   pending    -> processing                          claimRecord
  *   processing -> processing                          claimRecord, after its holder has died
  *   pending    -> pending                             postpone, while it waits for a provider or in line; wake, after it
@@ -21,6 +21,7 @@ import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retentio
  *   processing -> dead                                failPoisoned
  *   dead       -> pending                             requeueDead, after a redelivery
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
+ *   unhandled  -> unhandled                           leaveUnhandled, by a replay if still nobody wants it
  *   dead       -> closed                              close
  *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
  *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
@@ -60,15 +61,12 @@ export function insertUnhandled(reason: NoEffectReason, { receivedAt, signsTime,
   return { state: 'unhandled', reason, starts: 0, fence: 0, settledAt: receivedAt, ...dates }
 }
 
-/** Inserts an event that is due at once, for any process. */
-export function insertPending(): NewState {
-  return { state: 'pending', reason: null, starts: 0, fence: 0 }
+/** Inserts an event for any process. `dueAt`: now, or the due time of the pause of its provider. */
+export function insertPending(dueAt: Date): NewState {
+  return { ...UNTRIED, dueAt }
 }
 
-/** Inserts an event whose provider is paused. `dueAt` is the due time of that pause. */
-export function insertPaused(dueAt: Date): NewState {
-  return { state: 'pending', reason: null, starts: 0, fence: 0, dueAt }
-}
+const UNTRIED = { state: 'pending', reason: null, starts: 0, fence: 0 } as const
 
 /** Inserts an event that is claimed on insert. */
 export function insertClaimed(owner: string): NewState {
@@ -217,8 +215,6 @@ interface ReplayEntry {
 
 /** Makes an event due again, with the fields that the current settings read from its body. Its limits start again. */
 export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
-  const added = { $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }
-  const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [added]] }
   return [
     {
       $set: {
@@ -229,11 +225,21 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
         failures: 0,
         dueAt: '$$NOW',
         dueAgainAt: '$$NOW',
-        replays: { $slice: [replays, -NEWEST_REPLAYS] },
+        replays: withReplay(entry),
       },
     },
     { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...SUSPICION] },
   ]
+}
+
+/** Leaves a replayed event settled, because nobody wants it by the current settings either. */
+export function leaveUnhandled(entry: ReplayEntry, remapped: object): Document[] {
+  return [{ $set: { ...literals(remapped), replays: withReplay(entry) } }]
+}
+
+function withReplay(entry: ReplayEntry): Document {
+  const added = { $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }
+  return { $slice: [{ $concatArrays: [{ $ifNull: ['$replays', []] }, [added]] }, -NEWEST_REPLAYS] }
 }
 
 /**
@@ -243,7 +249,7 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
 export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
   const replays = [{ $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }]
   const due = { dueAt: '$$NOW', dueAgainAt: '$$NOW', replays }
-  return unlessThere({ $mergeObjects: [{ $literal: { ...task, ...insertPending() } }, due] })
+  return unlessThere({ $mergeObjects: [{ $literal: { ...task, ...UNTRIED } }, due] })
 }
 
 function literals(values: object): Document {

@@ -1,4 +1,3 @@
-import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { AppError } from '@oncehook/kernel/http/errors'
 import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import type { Logger } from '@oncehook/kernel/log/logger'
@@ -12,7 +11,6 @@ import { type Db, MongoServerError } from 'mongodb'
 import { roleMissing, searchTooWide } from '../errors.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import type { Handlers } from '../handlers/settings/read-handlers.ts'
-import { isIndexMissing } from '../inbox/claims/index-missing.ts'
 import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
@@ -98,7 +96,7 @@ function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The base of procedures for every operator, whatever the roles. Catalogue errors keep their status. An unavailable database is 503, and so is an index that is still being built. The
+ * The base of procedures for every operator, whatever the roles. Catalogue errors keep their status. An unavailable database is 503, and so is a missing index. The
  * log gets the subject of the call.
  */
 export const identifiedProcedure = t.procedure.use(async ({ next, ctx, getRawInput }) => {
@@ -127,6 +125,5 @@ const MAX_TIME_EXPIRED = 50
 function toKnownError(cause: unknown): AppError | null {
   if (cause instanceof AppError) return cause
   if (cause instanceof MongoServerError && cause.code === MAX_TIME_EXPIRED) return searchTooWide({}, { cause })
-  if (isIndexMissing(cause)) return unavailable({ reason: 'index_not_ready' }, { cause })
   return toUnavailable(cause)
 }

@@ -3,6 +3,7 @@ import { createLogger } from '@oncehook/kernel/log/logger'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createClaims } from '../inbox/claims/claims.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
 /** The database of a claiming process, as JSON in its first argument. */
@@ -32,7 +33,14 @@ async function run({ uri, database }: ClaimingOptions): Promise<void> {
   })
   await connection.open()
   const claims = createClaims({
-    ...{ db: connection.db, owner: randomUUID(), leaseMs: 60_000, maxCrashes: 8, maxDelayMs: 1_000 },
+    ...{
+      db: connection.db,
+      owner: randomUUID(),
+      handler: FULFILMENT,
+      leaseMs: 60_000,
+      maxCrashes: 8,
+      maxDelayMs: 1_000,
+    },
     paused: () => NO_PAUSES.current,
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })

@@ -8,6 +8,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { ProcessedBatch } from '../dispatch/process-batch.ts'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
 /** The event that kills the process that handles it. */
@@ -44,12 +45,13 @@ async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promis
   await connection.open()
   const { maxCrashes } = limits
   const claims = createClaims({
-    ...{ db: connection.db, owner: randomUUID(), leaseMs, maxCrashes, maxDelayMs: 1_000 },
+    ...{ db: connection.db, owner: randomUUID(), handler: FULFILMENT, leaseMs, maxCrashes, maxDelayMs: 1_000 },
     paused: () => NO_PAUSES.current,
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
   new Dispatcher({
     ...{
+      handler: FULFILMENT,
       claims,
       pauses: NO_PAUSES,
       process: tryBatch,

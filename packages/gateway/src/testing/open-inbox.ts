@@ -11,10 +11,9 @@ import { BODY_INDEXES } from '../inbox/bodies.ts'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { type Claims, createClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
-import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { EVENT_INDEXES, EVENTS, type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
-import { ensureTaskIndexes } from '../inbox/tasks/ensure-task-indexes.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
@@ -59,10 +58,7 @@ export async function openInbox(
     ...{ uri: database.uri, database: database.name, appName, maxPoolSize: 8, logger },
     monitorCommands: true,
   })
-  await connection.open(async (db) => {
-    if (deps.handlers !== undefined) await ensureTaskIndexes(db)
-    await ensureIndexes(db, [EVENT_INDEXES, BODY_INDEXES])
-  })
+  await connection.open((db) => ensureIndexes(db, [EVENT_INDEXES, BODY_INDEXES]))
   const { db } = connection
   const commands: CommandStartedEvent[] = []
   connection.client.on('commandStarted', (event) => commands.push(event))
@@ -86,7 +82,7 @@ export async function openInbox(
       ...{
         db,
         owner,
-        now: Date.now,
+        ...{ now: Date.now, databaseNow: connection.databaseNow },
         ...storing,
         counts,
         paused: () => NO_PAUSES.current,
@@ -98,8 +94,7 @@ export async function openInbox(
     ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, redelivered, revivals },
     claims: (others) =>
       createClaims({
-        db,
-        owner,
+        ...{ db, owner, handler: FULFILMENT },
         leaseMs: LEASE_MS,
         ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
         maxCrashes: 8,

@@ -10,8 +10,7 @@ import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import type { Turn } from '../dispatch/turns/process-turns.ts'
-import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
-import type { EventDocument } from '../inbox/event-document.ts'
+import { type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { createFakeFulfilment, type FakeFulfilment, failWith } from './fake-fulfilment.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
@@ -90,10 +89,8 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   let settled = 0
   const recent = new RecentAnswers(() => performance.now())
   const dispatcher: Dispatcher = new Dispatcher({
-    claims: indexedClaims(open.claims({ leaseMs, maxCrashes, paused: () => pauses.current }), {
-      logger,
-      now: () => performance.now(),
-    }),
+    handler: FULFILMENT,
+    claims: open.claims({ leaseMs, maxCrashes, paused: () => pauses.current }),
     ...{ pauses, clock, random: Math.random, logger },
     ...(options.turn === undefined ? {} : { turn: options.turn }),
     ...{ batchSize, concurrency, leaseMs, maxCrashes },

@@ -114,36 +114,6 @@ describe('ensureIndexes', () => {
     expect(statistics?.storageStats.indexDetails[UNIQUE.name].creationString).toContain(found)
   })
 
-  it('needs other indexes if one of them is there, and then makes or checks no others', async () => {
-    await using database = await testDatabase(process.env)
-    const indexes = [UNIQUE, EXPIRING]
-    const needed = { collection: 'events', indexes, instead: [{ ifPresent: SPARSE.name, indexes: [SPARSE, HASHED] }] }
-    await ensureIndexes(database.db, [needed])
-    const names = async () => (await database.db.collection('events').indexes()).map(({ name }) => name).toSorted()
-    expect(await names()).toEqual(['_id_', UNIQUE.name, EXPIRING.name].toSorted())
-    await database.db.collection('events').createIndexes([SPARSE])
-    await database.db.collection('events').dropIndex(UNIQUE.name)
-    await ensureIndexes(database.db, [needed])
-    expect(await names()).toEqual(['_id_', EXPIRING.name, SPARSE.name, HASHED.name].toSorted())
-    await database.db.collection('events').dropIndex(SPARSE.name)
-    await database.db.collection('events').createIndex({ elsewhere: 1 }, { name: SPARSE.name })
-    expect(await problemsOf(ensureIndexes(database.db, [needed]))).toEqual([expect.stringMatching(/another shape/)])
-  })
-
-  it('needs its usual indexes while an index is unique that the others do not allow', async () => {
-    await using database = await testDatabase(process.env)
-    const others = { ifPresent: SPARSE.name, unlessUnique: UNIQUE.name, indexes: [SPARSE, HASHED] }
-    const needed = { collection: 'events', indexes: [UNIQUE, EXPIRING], instead: [others] }
-    const names = async () => (await database.db.collection('events').indexes()).map(({ name }) => name).toSorted()
-    await database.db.collection('events').createIndexes([SPARSE, UNIQUE])
-    await ensureIndexes(database.db, [needed])
-    expect(await names()).toEqual(['_id_', UNIQUE.name, EXPIRING.name, SPARSE.name].toSorted())
-    await database.db.collection('events').dropIndex(UNIQUE.name)
-    await database.db.collection('events').createIndexes([{ ...UNIQUE, unique: false }])
-    await ensureIndexes(database.db, [needed])
-    expect(await names()).toContain(HASHED.name)
-  })
-
   it('does not change indexes that it does not need', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex({ type: 1 }, { name: 'mine' })

@@ -12,20 +12,6 @@ export type NeededIndex = Pick<
 export interface NeededIndexes {
   readonly collection: string
   readonly indexes: readonly NeededIndex[]
-  /**
-   * What the collection needs instead if it has an index of this name, as when it has tasks of handlers. The first that
-   * is present counts.
-   */
-  readonly instead?: readonly OtherIndexes[]
-}
-
-/** What a collection needs instead of its usual indexes. */
-interface OtherIndexes {
-  /** The index that must be present. */
-  readonly ifPresent: string
-  /** An index that must not be unique any more: until then, the collection is not ready for these. */
-  readonly unlessUnique?: string
-  readonly indexes: readonly NeededIndex[]
 }
 
 const NAMESPACE_NOT_FOUND = 26
@@ -45,16 +31,14 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
   if (problems.flat().length > 0) throw new SettingsError(problems.flat())
 }
 
-async function ensureOf(db: Db, needed: NeededIndexes): Promise<string[]> {
-  const name = needed.collection
+async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
   const collection = db.collection(name)
   const [present, building] = await Promise.all([
-    needed.indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
+    indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
     // Other indexes only make reads faster.
-    needed.indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
+    indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
     ensureCollection(db, name),
   ])
-  const indexes = wantedOf(needed, present)
   const unfinished = indexes.find((index) => index.unique && building.has(index.name))
   if (unfinished !== undefined) throw stillBuilt(unfinished, collection)
   const missing = indexes.filter((index) => !present.has(index.name))
@@ -67,15 +51,6 @@ async function ensureOf(db: Db, needed: NeededIndexes): Promise<string[]> {
     if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
   }
   return problems
-}
-
-function wantedOf(
-  { indexes, instead = [] }: NeededIndexes,
-  present: ReadonlyMap<string, IndexDescription>,
-): readonly NeededIndex[] {
-  const isReady = ({ ifPresent, unlessUnique = '' }: OtherIndexes): boolean =>
-    present.has(ifPresent) && present.get(unlessUnique)?.unique !== true
-  return instead.find(isReady)?.indexes ?? indexes
 }
 
 function stillBuilt(index: NeededIndex, { collectionName }: Collection): Error {

@@ -55,6 +55,18 @@ async function mongodBinary() {
 }
 
 describe('createMongoConnection', () => {
+  it('knows the time of the database, whatever the clock of the process says', async () => {
+    await using database = await testDatabase(process.env)
+    // Years ahead, until it is known.
+    let now = 1e12
+    await using made = connection(database.uri, { now: () => now })
+    now += 1e11
+    expect(made.databaseNow() - Date.now()).toBeGreaterThan(9e10)
+    await made.open()
+    const { localTime } = await made.db.command({ hello: 1 })
+    expect(Math.abs(made.databaseNow() - localTime.getTime())).toBeLessThan(60_000)
+  })
+
   it.each<readonly [query: string, problem: string]>([
     ['w=1', 'sets a write concern below majority'],
     ['w=0', 'sets a write concern below majority'],

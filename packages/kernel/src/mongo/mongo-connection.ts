@@ -42,6 +42,8 @@ export interface MongoConnection {
   readonly db: Db
   /** The database with majority reads: a local read may return data that is rolled back later. */
   readonly durableDb: Db
+  /** The time of the primary's clock in milliseconds, or a little earlier. Before it is known, the time of this process. */
+  readonly databaseNow: () => number
   /**
    * Connects and runs `prepare` (indexes). Retries every second while the deployment is unreachable or rejects the
    * credentials. Gives up only on errors that an operator must fix.
@@ -83,6 +85,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   let opened = false
   let closed = false
   const client = createClient(options)
+  const databaseNow = followClock(client, now)
   const db = client.db(database)
   const durableDb = client.db(database, { readConcern: new ReadConcern('majority') })
   const confirmMajority = createMajorityProbe({ db, id: options.appName, now })
@@ -102,6 +105,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     client,
     db,
     durableDb,
+    databaseNow,
     async open(prepare) {
       for (let tries = 0; !opened && !closed; tries += 1) {
         try {
@@ -135,6 +139,15 @@ function createClient(options: MongoOptions): MongoClient {
   })
   client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
   return client
+}
+
+/** Every two seconds, the driver asks each server for its state. The answer has the time. If it comes late, the time is early. */
+function followClock(client: MongoClient, now: () => number): MongoConnection['databaseNow'] {
+  let aheadMs = Date.now() - now()
+  client.on('serverHeartbeatSucceeded', ({ reply: { isWritablePrimary, localTime } }) => {
+    if (isWritablePrimary === true && localTime instanceof Date) aheadMs = localTime.getTime() - now()
+  })
+  return () => Math.floor(now() + aheadMs)
 }
 
 /** @throws SettingsError if another attempt would fail as well */

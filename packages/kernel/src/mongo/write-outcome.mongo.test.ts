@@ -52,6 +52,14 @@ describe('writeResultsOf', () => {
     expect(writeResultsOf(reply, 5)).toEqual(['stored', 'duplicate', 'stored', 'duplicate', 'duplicate'])
   })
 
+  it('reports unknown if another unique index refused a write than the one that is named', async () => {
+    await using store = await things()
+    await store.insert([{ _id: 1, name: 'a' }])
+    const reply = await store.insert([{ _id: 1 }, { _id: 2, name: 'a' }])
+    expect(writeResultsOf(reply, 2, { name: 1 })).toEqual(['unknown', 'duplicate'])
+    expect(writeResultsOf(reply, 2)).toEqual(['duplicate', 'duplicate'])
+  })
+
   it('reports unknown if a write was refused for another reason', async () => {
     await using store = await things()
     await store.db.command({ collMod: 'things', validator: { note: { $ne: 'bad' } }, validationLevel: 'strict' })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Document, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
 import { unavailable } from '../http/error-codes.ts'
 import type { AppError } from '../http/errors.ts'
@@ -16,16 +17,24 @@ export function violatedIndex(message: string): string | null {
   return VIOLATED.exec(message)?.[1] ?? null
 }
 
+interface WriteError {
+  readonly index: number
+  readonly code: number
+  readonly keyPattern?: Document
+}
+
 /**
  * Converts the reply of an unordered write command with `count` statements to one outcome per statement. A
  * write-concern error applies to the whole command, so it is checked before duplicate keys: a duplicate of a write
- * that may be rolled back is not a duplicate.
+ * that may be rolled back is not a duplicate. `key`: the key of the unique index that refuses duplicates. A refusal by another
+ * one is unknown. Default: any index.
  */
-export function writeResultsOf(reply: Document, count: number): WriteResult[] {
+export function writeResultsOf(reply: Document, count: number, key?: Document): WriteResult[] {
   if (reply.writeConcernError !== undefined) return Array<WriteResult>(count).fill('unknown')
   const verdicts = Array<WriteResult>(count).fill('stored')
-  for (const error of (reply.writeErrors ?? []) as { index: number; code: number }[]) {
-    verdicts[error.index] = error.code === DUPLICATE_KEY ? 'duplicate' : 'unknown'
+  for (const { index, code, keyPattern } of (reply.writeErrors ?? []) as WriteError[]) {
+    const isOfKey = key === undefined || isDeepStrictEqual(keyPattern, key)
+    verdicts[index] = code === DUPLICATE_KEY && isOfKey ? 'duplicate' : 'unknown'
   }
   return verdicts
 }

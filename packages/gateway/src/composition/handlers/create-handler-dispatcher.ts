@@ -13,7 +13,6 @@ import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
 import { type Claims, createClaims, type ProcessClaims } from '../../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../../inbox/claims/claims-deps.ts'
 import { type MayHaveDue, probedClaims } from '../../inbox/claims/due-probe.ts'
-import { indexedClaims } from '../../inbox/claims/indexed-claims.ts'
 import type { HandlerPauses } from '../../inbox/pauses/handler-pauses.ts'
 import type { HandlerMetrics } from '../../metrics.ts'
 import type { GatewayContext } from '../gateway-context.ts'
@@ -52,11 +51,11 @@ export function createHandlerDispatcher(
   }
   const isPaused = (): boolean => handler.paused || shared.handlerPauses.current.has(name)
   const allowance = createAllowance({ ratePerSecond, isPaused, now })
-  const ofHandler = { handler: name, ordering, onLineFailed, activeForMs: () => allowance.activeForMs }
-  const created = createClaims({ ...shared.claims, ...ofHandler }, shared.process)
+  const ownDeps = { handler: name, ordering, onLineFailed, activeForMs: () => allowance.activeForMs }
+  const created = createClaims({ ...shared.claims, ...ownDeps }, shared.process)
   const { mayHaveDue } = shared
-  const indexed = indexedClaims(probedClaims(created, { handler: name, mayHaveDue, now }), { logger, now })
-  const claims = settlesShared(databaseErrors.watch({ ...indexed, releaseStrays: async () => 0 }))
+  const probed = probedClaims(created, { handler: name, mayHaveDue, now })
+  const claims = settlesShared(databaseErrors.watch({ ...probed, releaseStrays: async () => 0 }))
   const logSettled = createSettledLog({ logger, summaries: context.summaries, handler: name })
   return new Dispatcher({
     ...{ handler: name, clock, random, logger, concurrency, batchSize: batch, claims },

@@ -66,7 +66,7 @@ async function start(handlers: object | { readonly file: string }, settings: obj
     },
     async states(eventId) {
       const found = await records(eventId)
-      return Object.fromEntries(found.map(({ handler = 'fulfilment', state }) => [handler, state]))
+      return Object.fromEntries(found.map(({ handler, state }) => [handler, state]))
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -324,7 +324,7 @@ describe.concurrent('the setting HANDLERS', () => {
     const system = stack.use(await start({ file }))
     const logged = (name: string) => () => system.gateway.logs.filter(({ msg }) => msg === name).length
     const before = await system.deliver('invoice.paid')
-    expect(await system.states(before.id)).toEqual({ fulfilment: 'unhandled' })
+    expect(await system.states(before.id)).toEqual({ '': 'unhandled' })
     await writeFile(file, JSON.stringify({ billing: byHttps(server) }))
     await expect.poll(logged('handlers.changed')).toBe(1)
     const after = await system.deliver('invoice.paid')
@@ -336,7 +336,7 @@ describe.concurrent('the setting HANDLERS', () => {
     await writeFile(file, '{}')
     await expect.poll(logged('handlers.changed')).toBe(2)
     const last = await system.deliver('invoice.paid')
-    expect(await system.states(last.id)).toEqual({ fulfilment: 'unhandled' })
+    expect(await system.states(last.id)).toEqual({ '': 'unhandled' })
   })
 
   it('lets open calls end when a handler changes: their tasks are not sent beside them, nor later ones of a line', async ({
@@ -371,7 +371,7 @@ describe.concurrent('the setting HANDLERS', () => {
     const otherType = await shared.deliver('customer.created')
     const otherValue = await shared.deliver('chosen.paid', { data: { object: { id: 'obj_2' } } })
     await expect.poll(() => shared.states(wanted.id)).toEqual({ chosen: 'done' })
-    for (const { id } of [otherType, otherValue]) expect(await shared.states(id)).toEqual({ fulfilment: 'unhandled' })
+    for (const { id } of [otherType, otherValue]) expect(await shared.states(id)).toEqual({ '': 'unhandled' })
   })
 })
 

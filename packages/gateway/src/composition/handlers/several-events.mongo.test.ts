@@ -50,7 +50,7 @@ it('a handler gets the events of a delivery that it wants, each in its line, and
   const records = await database.db.collection<EventDocument>(EVENTS).find().sort({ eventId: 1 }).toArray()
   expect(records.map(({ eventId, handler: name, line }) => [eventId, name, line])).toEqual([
     ['EV1', 'mandates', lineOf('MD1')],
-    ['EV2', undefined, undefined],
+    ['EV2', '', undefined],
     ['EV3', 'mandates', lineOf('MD3')],
   ])
 })

@@ -9,7 +9,16 @@ const well: FailedCall = { events: 1, reached: true, died: false, wasClosed: tru
 function putOff(failedCalls: number): SettledClaim {
   return {
     claim: {
-      ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, failedCalls, internalErrors: 0, failures: 0 },
+      ...{
+        _id: new ObjectId(),
+        provider: 'acme',
+        handler: 'fulfilment',
+        fence: 1,
+        lost: 0,
+        failedCalls,
+        internalErrors: 0,
+        failures: 0,
+      },
       ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
       event: { id: 'e', type: 'payment.succeeded', objectId: 'p', facts: { orderId: 'o' } },
     },

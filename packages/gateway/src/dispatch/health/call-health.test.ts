@@ -11,7 +11,16 @@ function createHealth(): CallHealth {
 
 const putOff: SettledClaim = {
   claim: {
-    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, failedCalls: 1, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'acme',
+      handler: 'fulfilment',
+      fence: 1,
+      lost: 0,
+      failedCalls: 1,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id: 'e', type: 'a.b', objectId: 'p', facts: { orderId: '' } },
   },

@@ -15,7 +15,16 @@ const LONG = { ...limits, capMs: 900_000, maxAgeMs: 1_000_000 }
 
 function claimOf(id: string, members: Partial<Claim> = {}): Claim {
   return {
-    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'stripe',
+      handler: 'billing',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id, type: 'invoice.paid', objectId: 'in_1', facts: { orderId: '' } },
     ...members,

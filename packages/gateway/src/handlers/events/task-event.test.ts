@@ -7,7 +7,16 @@ const receivedAt = new Date('2026-11-26T10:00:00Z')
 
 function claimOf(facts: Claim['event']['facts']): Claim {
   return {
-    ...{ _id: new ObjectId(), provider: 'stripe', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, failures: 0 },
+    ...{
+      _id: new ObjectId(),
+      provider: 'stripe',
+      handler: 'billing',
+      fence: 1,
+      lost: 0,
+      failedCalls: 0,
+      internalErrors: 0,
+      failures: 0,
+    },
     ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
     event: { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts },
   }

@@ -5,6 +5,7 @@ import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/sett
 import { readTextSource, type TextSources } from '@oncehook/kernel/settings/text-source'
 import { isObject, secretTextProblem } from '@oncehook/webhooks/providers'
 import type { z } from 'zod'
+import { FULFILMENT } from '../../inbox/event-document.ts'
 import { type HandlerEntry, handlersSchema } from './handlers-schema.ts'
 
 /** A key that signs calls. */
@@ -26,9 +27,6 @@ export type HandlerPlace =
       readonly mayBePrivate: boolean
     }
   | { readonly by: 'trpc'; readonly url: URL }
-
-/** The handler of payments, which is built in. */
-export const FULFILMENT = 'fulfilment'
 
 const BATCH = 50
 

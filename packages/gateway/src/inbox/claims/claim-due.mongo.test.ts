@@ -22,39 +22,18 @@ import type { Claim } from './claim.ts'
 const HOUR_MS = 3_600_000
 
 describe('claimDue', () => {
-  it('takes the longest due first, records without a time before all others, and nothing that is due later', async () => {
+  it('takes new records and retries in one order, the longest due first, and nothing that is due later', async () => {
     await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a', 'b', 'c', 'd', 'later'])
-    await changeRecord(open, 'a', { $set: { dueAt: fromNow(-1_000) } })
-    await changeRecord(open, 'c', { $set: { dueAt: fromNow(-2_000) } })
-    await changeRecord(open, 'd', { $set: { dueAt: fromNow(-3_000) } })
+    await storePending(open, ['a', 'new', 'c', 'd', 'later'])
+    await changeRecord(open, 'a', { $set: { dueAt: fromNow(-10_000) } })
+    await changeRecord(open, 'c', { $set: { dueAt: fromNow(-20_000) } })
+    await changeRecord(open, 'd', { $set: { dueAt: fromNow(-30_000) } })
     await changeRecord(open, 'later', { $set: { dueAt: fromNow(60_000) } })
     const claims = open.claims()
-    expect(idsOf(await claims.claimDue(3))).toEqual(['b', 'd', 'c'])
-    expect(idsOf(await claims.claimDue(3))).toEqual(['a'])
+    expect(idsOf(await claims.claimDue(3))).toEqual(['d', 'c', 'a'])
+    expect(idsOf(await claims.claimDue(3))).toEqual(['new'])
     expect(await claims.claimDue(3)).toEqual([])
     expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
-  })
-
-  it('shares the places between records without a time and due ones', async () => {
-    await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a', 'b', 'c', 'd', 'e', 'f', 'retry', 'later'])
-    await changeRecord(open, 'retry', { $set: { dueAt: fromNow(-1_000) } })
-    await changeRecord(open, 'later', { $set: { dueAt: fromNow(60_000) } })
-    const claims = open.claims()
-    expect(idsOf(await claims.claimDue(3))).toEqual(['a', 'b', 'retry'])
-    expect(await claims.claimDue(4)).toHaveLength(4)
-    expect(await claims.claimDue(4)).toEqual([])
-  })
-
-  it('lets neither of the two wait forever if one record is taken at a time', async () => {
-    await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a', 'b', 'c', 'd', 'x', 'y'])
-    for (const id of ['x', 'y']) await changeRecord(open, id, { $set: { dueAt: fromNow(-1_000) } })
-    const claims = open.claims()
-    const taken: string[] = []
-    for (let times = 0; times < 4; times += 1) taken.push(...idsOf(await claims.claimDue(1)))
-    expect(taken.filter((id) => ['x', 'y'].includes(id))).toHaveLength(2)
   })
 
   it('raises the fence, counts the start and sets the lease by the clock of the database', async () => {
@@ -68,6 +47,7 @@ describe('claimDue', () => {
       ...{
         _id: record._id,
         provider: 'acme',
+        handler: 'fulfilment',
         fence: 1,
         lost: 0,
         failedCalls: 0,
@@ -236,9 +216,9 @@ describe('with a long list', () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 2_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
     const claims = open.claims({ maxDelayMs: HOUR_MS })
-    const byDueTime = 'IXSCAN { state: 1, dueAt: 1, _id: 1 }'
+    const byDueTime = 'IXSCAN { state: 1, handler: 1, dueAt: 1, _id: 1 }'
     expect(await examined(open, () => claims.claimDue(500))).toEqual([
-      { op: 'query', planSummary: `${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
+      { op: 'query', planSummary: `${byDueTime}, ${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
     ])
   })
 

@@ -9,8 +9,7 @@ export type NoEffectReason = UnhandledReason | 'test'
 export interface Claim {
   readonly _id: ObjectId
   readonly provider: string
-  /** The handler whose task it is. Absent: fulfilment. */
-  readonly handler?: string | undefined
+  readonly handler: string
   /** The line in which the task is. Absent: it waits for no other. */
   readonly line?: string | undefined
   /** Every later write requires this number, so a lost claim changes nothing. */
@@ -113,9 +112,8 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   }
   const [failures, failedCalls] = [numberOf(record.failures), numberOf(record.failedCalls)]
   const internalErrors = numberOf(record.internalErrors)
-  const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
+  const [provider, handler, requestId] = [textOf(record.provider), textOf(record.handler), textOf(record.requestId)]
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
-  const handler = typeof record.handler === 'string' ? record.handler : undefined
   const line = typeof record.line === 'string' ? record.line : undefined
   return { _id, provider, handler, line, ...counts, requestId, event, test: record.test === true || undefined }
 }

@@ -10,11 +10,8 @@ export interface ClaimsDeps extends Retention {
   readonly maxCrashes: number
   /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
   readonly maxDelayMs: number
-  /**
-   * The handler whose tasks are claimed; null: fulfilment, beside other handlers. Absent: no handlers are configured, and
-   * the index that distinguishes them may be missing.
-   */
-  readonly handler?: string | null | undefined
+  /** The handler whose tasks are claimed. */
+  readonly handler: string
   /** The configured handlers, for the claims of fulfilment. Default: none. */
   readonly configured?: (() => Iterable<string>) | undefined
   /** Set if the handler has `orderBy`: whether a dead task blocks those behind it. */
@@ -27,9 +24,4 @@ export interface ClaimsDeps extends Retention {
   readonly activeForMs?: () => number
   /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
-}
-
-/** Matches the records that these claims are about. Other handlers may have left tasks even if none is configured now. */
-export function ofHandler({ handler = null }: Pick<ClaimsDeps, 'handler'>): { readonly handler: string | null } {
-  return { handler }
 }

@@ -4,7 +4,6 @@ import { createLines } from '../lines/lines.ts'
 import { release } from '../transitions.ts'
 import type { Claim, SettledClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { createDueIndex } from './due-index.ts'
 import { createFill } from './fill-claims.ts'
 import { isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
@@ -19,8 +18,8 @@ import { createStrayRecords, type StrayRecords } from './takeover/stray-records.
 /** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
 export interface Claims {
   /**
-   * Claims up to `limit` due records, the longest due first. New records and retries share the places. Records of
-   * paused providers are not claimed, but left out of later searches until their provider is resumed. Nor are tasks that
+   * Claims up to `limit` due records, new ones and retries alike, the longest due first. Records of paused providers are not
+   * claimed, but left out of later searches until their provider is resumed. Nor are tasks that
    * wait in line. `isExpected`: there should be a due record.
    */
   claimDue(limit: number, isExpected?: boolean): Promise<Claim[]>
@@ -72,14 +71,13 @@ export interface ProcessClaims {
   readonly readHolders: () => Promise<Seen<Holders>>
 }
 
-const SHARES_IN_LEASE = 12
-
-/** Creates what the claims of a process share. */
-export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
-  const { db, owner, leaseMs, handler, monotonicMs = () => performance.now() } = deps
+/**
+ * Creates what the claims of a process share. `sharedMs`: how long they share a look at the holders. No look is used beyond
+ * the end of a lease that it knows.
+ */
+export function createProcessClaims(deps: Omit<ClaimsDeps, 'handler'>, sharedMs = 0): ProcessClaims {
+  const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
   const owners = createOwners({ db, owner, leaseMs, monotonicMs })
-  // Beside handlers, several dispatchers ask. No result is used beyond the end of a lease that it knows.
-  const sharedMs = handler === undefined ? 0 : leaseMs / SHARES_IN_LEASE
   const holders = shareLook({
     look: () => readHolders(deps, owners),
     keepMs: ({ endsInMs }) => Math.min(sharedMs, endsInMs),
@@ -89,9 +87,8 @@ export function createProcessClaims(deps: ClaimsDeps): ProcessClaims {
 }
 
 /** Creates the claims of one process, for fulfilment or for a handler. */
-export function createClaims(given: ClaimsDeps, shared: ProcessClaims = createProcessClaims(given)): Claims {
+export function createClaims(deps: ClaimsDeps, shared: ProcessClaims = createProcessClaims(deps)): Claims {
   const { owners, strays } = shared
-  const deps = { ...given, dueIndex: createDueIndex(given) }
   const lines = createLines(deps)
   const doubting = async <T>(written: Promise<T>): Promise<T> => {
     try {

@@ -5,7 +5,6 @@ import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { FIRST_PAUSED_DUE_AT } from '../pauses/paused-due-at.ts'
-import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
 import { createDueProbe, probedClaims } from './due-probe.ts'
 
 const MINUTE_MS = 60_000
@@ -15,7 +14,6 @@ const pending = (members: Partial<EventDocument>) => sampleRecord({ state: 'pend
 describe('the probe for due tasks', () => {
   it('looks once for all handlers, however many tasks wait', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     const later = () => ({ dueAt: fromNow(5 * MINUTE_MS) })
     await open.events.insertMany([
@@ -27,7 +25,7 @@ describe('the probe for due tasks', () => {
     ])
     await using profile = await startProfile(database.db)
     const mayHaveDue = createDueProbe({ db: open.db, maxDelayMs: 15 * MINUTE_MS })
-    const names = ['later', 'past', 'new', 'of a paused provider', 'without tasks', null]
+    const names = ['later', 'past', 'new', 'of a paused provider', 'without tasks', 'fulfilment']
     const said = await Promise.all(names.map(mayHaveDue))
     expect(said).toEqual([false, true, true, true, false, false])
     const [look, ...others] = await profile.examined(EVENTS)
@@ -37,7 +35,6 @@ describe('the probe for due tasks', () => {
 
   it('knows when a task is due that was not yet due when it looked', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     await open.events.insertOne(pending({ handler: 'a', dueAt: fromNow(MINUTE_MS) }))
     let now = 0
@@ -59,10 +56,9 @@ describe('the probe for due tasks', () => {
 describe('probed claims', () => {
   it('search without asking while they are busy, and find what is due when they are idle', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     let now = 0
-    const asked: (string | null)[] = []
+    const asked: string[] = []
     const mayHaveDue = createDueProbe({ db: open.db, maxDelayMs: 15 * MINUTE_MS, monotonicMs: () => now })
     const claims = probedClaims(open.claims({ handler: 'a' }), {
       ...{ handler: 'a', now: () => now },

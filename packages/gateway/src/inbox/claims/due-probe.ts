@@ -1,13 +1,13 @@
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
-import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
+import { BY_DUE, DUE_INDEX, EVENTS } from '../event-document.ts'
 import { timeOf } from '../record-expressions.ts'
 import type { Claims } from './claims.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
 import { SEARCH_MS } from './find-due.ts'
 import { shareLook } from './shared-look.ts'
 
-/** Whether a handler may have due tasks; null means fulfilment. */
-export type MayHaveDue = (handler: string | null) => Promise<boolean>
+/** Whether a handler may have due tasks. */
+export type MayHaveDue = (handler: string) => Promise<boolean>
 
 type ProbeDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'monotonicMs'>
 
@@ -30,22 +30,22 @@ export function createDueProbe(deps: ProbeDeps): MayHaveDue {
 }
 
 /** Handler -> milliseconds until its first pending task is due. */
-async function readFirst({ db }: ProbeDeps): Promise<ReadonlyMap<string | null, number>> {
+async function readFirst({ db }: ProbeDeps): Promise<ReadonlyMap<string, number>> {
   const pipeline = [
     { $match: { state: 'pending' } },
     // In the order of the index, so that the first task of each handler is found without reading the others.
-    { $sort: { state: 1, handler: 1, dueAt: 1, _id: 1 } },
+    { $sort: BY_DUE },
     { $group: { _id: '$handler', dueAt: { $first: '$dueAt' } } },
     { $project: { dueInMs: { $ifNull: [{ $subtract: [timeOf('dueAt'), '$$NOW'] }, 0] } } },
   ]
-  const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS }
-  const found = db.collection(EVENTS).aggregate<{ _id: string | null; dueInMs: number }>(pipeline, options)
+  const options = { hint: DUE_INDEX, maxTimeMS: SEARCH_MS }
+  const found = db.collection(EVENTS).aggregate<{ _id: string; dueInMs: number }>(pipeline, options)
   return new Map((await found.toArray()).map(({ _id, dueInMs }) => [_id, dueInMs]))
 }
 
 /** Whose claims they are, and what they ask before they search. */
 interface ProbedDeps {
-  readonly handler: string | null
+  readonly handler: string
   readonly mayHaveDue: MayHaveDue
   /** Milliseconds that never go backwards. */
   readonly now: () => number

@@ -3,8 +3,8 @@ import { EVENTS } from '../event-document.ts'
 import type { Lines } from '../lines/lines.ts'
 import { postpone } from '../transitions.ts'
 import type { Claim } from './claim.ts'
-import { type ClaimsDeps, ofHandler } from './claims-deps.ts'
-import { type DueRecord, findDue, type SearchDeps } from './find-due.ts'
+import type { ClaimsDeps } from './claims-deps.ts'
+import { type DueRecord, findDue } from './find-due.ts'
 import { BY_ID, type Taken, withIds } from './take-claims.ts'
 
 /** Claims those of the records that are still due. */
@@ -21,13 +21,12 @@ const POSTPONED_AT_ONCE = 500
  * must wait for their provider or for an earlier task are set aside: later searches skip them.
  */
 export function createFill(
-  deps: ClaimsDeps & SearchDeps,
+  deps: ClaimsDeps,
   lines: Pick<Lines, 'admit' | 'letWait'>,
   take: Take,
 ): (claims: Claim[], limit: number) => Promise<void> {
-  let favoursTimed = false
   const addFound = async (claims: Claim[], wanted: number): Promise<'set aside' | 'in line' | 'last' | 'more'> => {
-    const found = await findDue(deps, wanted, (wanted + Number(favoursTimed)) >> 1)
+    const found = await findDue(deps, wanted)
     const due = found.filter(({ provider }) => !deps.paused().has(provider))
     // Those in no line do not wait for a look at the lines.
     const free = await take(due.filter(({ line }) => line === undefined))
@@ -42,7 +41,6 @@ export function createFill(
     return due.length < wanted ? 'last' : 'more'
   }
   return async (claims, limit) => {
-    favoursTimed = !favoursTimed
     // Another process may have taken the records found here. Then search again, or one process would starve the other.
     for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
       const outcome = await addFound(claims, limit - claims.length)
@@ -63,14 +61,14 @@ function isInLine({ line }: Claim): boolean {
  * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage. `seen`: what
  * the caller has found. It may be far from the beginning, where this search looks.
  */
-async function postponePaused(deps: ClaimsDeps & SearchDeps, seen: readonly DueRecord[]): Promise<void> {
-  const found = await findDue(deps, POSTPONED_AT_ONCE, POSTPONED_AT_ONCE >> 1)
+async function postponePaused(deps: ClaimsDeps, seen: readonly DueRecord[]): Promise<void> {
+  const found = await findDue(deps, POSTPONED_AT_ONCE)
   const byProvider = Map.groupBy([...seen, ...found], ({ provider }) => provider)
   const paused = deps.paused()
   const updates = [...byProvider].flatMap(([provider, records]) => {
     const dueAt = paused.get(provider)
     if (dueAt === undefined) return []
-    const q = { ...withIds(records), state: 'pending', ...ofHandler(deps) }
+    const q = { ...withIds(records), state: 'pending', handler: deps.handler }
     return [{ q, u: postpone(dueAt), multi: true, hint: BY_ID }]
   })
   await bulkUpdate(deps.db, { update: EVENTS, updates })

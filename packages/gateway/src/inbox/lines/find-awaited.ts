@@ -16,7 +16,7 @@ export async function findAwaited(
   { _id, state, handler, line }: LinedTask,
   blockOnDead: boolean,
 ): Promise<ObjectId | null> {
-  if (state !== 'pending' || handler === undefined || line === undefined) return null
+  if (state !== 'pending' || line === undefined) return null
   const findFronts = createFindFronts({ db, handler, ordering: { blockOnDead } })
   const front = (await findFronts([line], SEARCH_MS)).get(line)
   return front === undefined || String(front._id) === String(_id) ? null : front._id

@@ -3,12 +3,11 @@ import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { EVENTS } from '../event-document.ts'
 import type { Front } from './decide-turns.ts'
 import { LINE_INDEX, LINE_STATES, OPEN_LINE_INDEX, OPEN_LINE_STATES } from './line-indexes.ts'
-import { createWithOpenLineIndex, type WithOpenLineIndex } from './with-open-line-index.ts'
 
 /** Finds the first open task of each of these lines. */
 export type FindFronts = (lines: readonly string[], maxTimeMS: number) => Promise<ReadonlyMap<string, Front<ObjectId>>>
 
-type FrontDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'ordering' | 'monotonicMs'>
+type FrontDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'ordering'>
 
 /** An index, and the part of a filter that fits it. */
 interface Way {
@@ -20,21 +19,12 @@ const IS_OPEN = { state: { $in: OPEN_LINE_STATES } }
 const IS_IN_LINE = { state: { $in: LINE_STATES } }
 
 const WITHOUT_DEAD: Way = { hint: OPEN_LINE_INDEX, open: IS_OPEN }
-const PAST_DEAD: Way = { hint: LINE_INDEX, open: { $and: [IS_IN_LINE, IS_OPEN] } }
 const WITH_DEAD: Way = { hint: LINE_INDEX, open: IS_IN_LINE }
 
-/**
- * Creates the search of one process. If dead tasks block their lines, they are found too. If not, the index without them
- * is used. While that one is missing or being built, as after an upgrade, the other one serves, which costs a key for each
- * dead task.
- */
-export function createFindFronts(
-  deps: FrontDeps,
-  withIndex: WithOpenLineIndex = createWithOpenLineIndex(deps),
-): FindFronts {
-  if (deps.ordering?.blockOnDead === true) return (lines, maxTimeMS) => find(deps, WITH_DEAD, { lines, maxTimeMS })
-  return (lines, maxTimeMS) =>
-    withIndex((isThere) => find(deps, isThere ? WITHOUT_DEAD : PAST_DEAD, { lines, maxTimeMS }))
+/** Creates the search of one process. If dead tasks block their lines, they are found too. */
+export function createFindFronts(deps: FrontDeps): FindFronts {
+  const way = deps.ordering?.blockOnDead === true ? WITH_DEAD : WITHOUT_DEAD
+  return (lines, maxTimeMS) => find(deps, way, { lines, maxTimeMS })
 }
 
 interface Wanted {

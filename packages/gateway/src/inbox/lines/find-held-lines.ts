@@ -1,10 +1,9 @@
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { SEARCH_MS } from '../claims/find-due.ts'
-import { isIndexMissing } from '../claims/index-missing.ts'
 import { EVENTS } from '../event-document.ts'
 import { LINE_HELD_INDEX } from './line-indexes.ts'
 
-/** Finds those of these lines of which a task is processed. Without the index, nothing is refused: it finds none then. */
+/** Finds those of these lines of which a task is processed. */
 export async function findHeldLines(
   { db, handler }: Pick<ClaimsDeps, 'db' | 'handler'>,
   lines: readonly string[],
@@ -12,11 +11,6 @@ export async function findHeldLines(
   if (lines.length === 0) return new Set()
   const filter = { handler, line: { $in: [...new Set(lines)] }, state: 'processing' }
   const options = { hint: LINE_HELD_INDEX, maxTimeMS: SEARCH_MS }
-  try {
-    const found = db.collection(EVENTS).find(filter, options).project<{ readonly line: string }>({ _id: 0, line: 1 })
-    return new Set((await found.toArray()).map(({ line }) => line))
-  } catch (error) {
-    if (isIndexMissing(error)) return new Set()
-    throw error
-  }
+  const found = db.collection(EVENTS).find(filter, options).project<{ readonly line: string }>({ _id: 0, line: 1 })
+  return new Set((await found.toArray()).map(({ line }) => line))
 }

@@ -1,8 +1,6 @@
 import type { Document } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { copyInLine, dead, type OpenLines, openLines, settleAll } from '../../testing/handlers/open-lines.ts'
-import { idsOf } from '../../testing/open-fresh-inbox.ts'
-import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
+import { copyInLine, type OpenLines, openLines, settleAll } from '../../testing/handlers/open-lines.ts'
 import { LINE_INDEX, LINE_STATES, OPEN_LINE_INDEX, OPEN_LINE_STATES } from './line-indexes.ts'
 
 /** What the server examined for each look at the first tasks of lines since a command. */
@@ -60,26 +58,6 @@ describe('a look at a line', () => {
       expect(keys).toBeLessThan(10)
       expect(docs).toBeLessThan(10)
     }
-  })
-
-  it('finds the first task also while its index is missing', async () => {
-    await using system = await openLines(process.env)
-    await system.open.events.dropIndex(OPEN_LINE_INDEX)
-    const claims = system.claims('one')
-    await system.store('a-1', 'a-2')
-    const first = await claims.claimDue(10)
-    expect(idsOf(first)).toEqual(['a-1'])
-    await settleAll(claims, first, dead)
-    const second = await claims.claimDue(10)
-    expect(idsOf(second)).toEqual(['a-2'])
-    const from = system.open.commands.length
-    await settleAll(claims, second)
-    const looks = system.open.commands.slice(from).filter(({ command }) => command.aggregate === 'events')
-    expect(looks.map(({ command }) => command.hint)).toEqual([LINE_INDEX])
-    await ensureTaskIndexes(system.open.db)
-    await system.store('a-3')
-    expect(idsOf(await system.claims('two').claimDue(10))).toEqual(['a-3'])
-    expect(system.open.commands.some(({ command }) => command.hint === OPEN_LINE_INDEX)).toBe(true)
   })
 })
 

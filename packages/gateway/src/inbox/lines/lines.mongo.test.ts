@@ -1,3 +1,4 @@
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { describe, expect, it } from 'vitest'
 import {
@@ -12,7 +13,7 @@ import {
   settleExactly,
 } from '../../testing/handlers/open-lines.ts'
 import { changeRecord, endLeases, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
-import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
+import { EVENT_INDEXES } from '../event-document.ts'
 import { close } from '../transitions.ts'
 import { LINE_INDEX, OPEN_LINE_INDEX } from './line-indexes.ts'
 
@@ -232,7 +233,7 @@ describe('the indexes of a collection with tasks', () => {
     await using system = await openLines(process.env)
     const { db, events } = system.open
     await events.dropIndex('line_held')
-    await ensureTaskIndexes(db)
+    await ensureIndexes(db, [EVENT_INDEXES])
     await system.store('a-1', 'a-2')
     const claim = (eventId: string) => events.updateOne({ eventId }, { $set: { state: 'processing' } })
     await claim('a-1')

@@ -1,12 +1,11 @@
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
-import { type DueRecord, findDue, isDue, SEARCH_MS, type SearchDeps } from '../claims/find-due.ts'
+import { type DueRecord, findDue, isDue, SEARCH_MS } from '../claims/find-due.ts'
 import { postpone } from '../transitions.ts'
 import { decideTurns } from './decide-turns.ts'
 import { createFindFronts } from './find-fronts.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
 import { createSweepLines } from './sweep-lines.ts'
 import { createWakeLines, linesIn, writeInLines } from './wake-lines.ts'
-import { createWithOpenLineIndex } from './with-open-line-index.ts'
 
 /*
  * The lines of a handler with `orderBy`: tasks with the same value, in the order of `lineAt`. The server sets `lineAt` when
@@ -27,9 +26,6 @@ import { createWithOpenLineIndex } from './with-open-line-index.ts'
  * after that. One of the two sees what the other wrote. An operator's change that closes a dead task looks, too. If a
  * process dies in between, a `sweep` of any process finds the line.
  */
-
-/** What the lines need. */
-type LinesDeps = ClaimsDeps & SearchDeps
 
 interface LinedRecord extends DueRecord {
   readonly line: string
@@ -59,11 +55,10 @@ interface Admitted {
 const AT_ONCE = 500
 
 /** Creates the view of one process. A task is in the line that was stored with it, whatever the setting says now. */
-export function createLines(deps: LinesDeps): Lines {
-  const withIndex = createWithOpenLineIndex(deps)
-  const findFronts = createFindFronts(deps, withIndex)
+export function createLines(deps: ClaimsDeps): Lines {
+  const findFronts = createFindFronts(deps)
   const { advance, advanceFree, wakeFree } = createWakeLines(deps, findFronts)
-  const { sweep, hasLines } = createSweepLines(deps, { withIndex, advanceFree })
+  const { sweep, hasLines } = createSweepLines(deps, advanceFree)
   const letWait = async (waiting: readonly LinedRecord[]): Promise<void> => {
     if (waiting.length === 0) return
     // One that was tried meanwhile and has a later time keeps it.
@@ -78,7 +73,7 @@ export function createLines(deps: LinesDeps): Lines {
   }
   /** A long line is moved out of the search in large steps, so that it holds up nothing else. */
   const clear = async (): Promise<void> => {
-    const found = await findDue(deps, AT_ONCE, AT_ONCE >> 1)
+    const found = await findDue(deps, AT_ONCE)
     await separate(found.filter(isLined))
   }
   return {

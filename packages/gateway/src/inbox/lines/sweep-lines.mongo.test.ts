@@ -7,8 +7,6 @@ import { EVENTS } from '../event-document.ts'
 import { advanceLine } from './advance-line.ts'
 import { findLines } from './find-lines.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
-import { OPEN_LINE_INDEX } from './line-indexes.ts'
-import { createWithOpenLineIndex } from './with-open-line-index.ts'
 
 /** All tasks wait, as if processes had died before they looked at the lines. */
 async function letAllWait({ open }: OpenLines): Promise<void> {
@@ -64,7 +62,7 @@ describe('a sweep', () => {
   it('passes each line once, in order', async () => {
     await using system = await openLines(process.env)
     const lines = await storeForgotten(system, 1_200)
-    const found = await findLines({ db: system.open.db, handler: HANDLER }, createWithOpenLineIndex({}), '')
+    const found = await findLines({ db: system.open.db, handler: HANDLER }, '')
     expect(found).toEqual({ lines, last: null })
     const claims = system.claims('one')
     await using profile = await startProfile(system.open.db)
@@ -102,14 +100,6 @@ describe('a sweep', () => {
     const waiting = await waitingIn(system)
     expect(waiting).toContain(lines[0])
     expect(waiting).not.toContain(lines[1])
-  })
-
-  it('finds the lines without the newer index too', async () => {
-    await using system = await openLines(process.env)
-    await storeForgotten(system, 3)
-    await system.open.events.dropIndex(OPEN_LINE_INDEX)
-    await system.claims('one').takeOver(10)
-    expect(await waitingIn(system)).toEqual([])
   })
 })
 

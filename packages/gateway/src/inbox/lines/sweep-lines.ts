@@ -1,18 +1,11 @@
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
 import { SEARCH_MS } from '../claims/find-due.ts'
-import { EVENTS, TASK_DUE_INDEX } from '../event-document.ts'
+import { DUE_INDEX, EVENTS } from '../event-document.ts'
 import { findLines } from './find-lines.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
 import type { WakeLines } from './wake-lines.ts'
-import type { WithOpenLineIndex } from './with-open-line-index.ts'
 
 type SweepDeps = Pick<ClaimsDeps, 'db' | 'handler' | 'ordering' | 'monotonicMs'>
-
-/** What a sweep uses. */
-interface SweepTools {
-  readonly withIndex: WithOpenLineIndex
-  readonly advanceFree: WakeLines['advanceFree']
-}
 
 /** Looks through lines, and makes the first tasks due that wait although nothing is before them. */
 export interface SweepLines {
@@ -30,8 +23,8 @@ const REST_MS = 60_000
 const BEFORE_ALL = ''
 
 /** Creates the sweeps of one process: always with `orderBy`, and otherwise once a minute or if there were lines. */
-export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: SweepTools): SweepLines {
-  const { handler, ordering, monotonicMs = () => performance.now() } = deps
+export function createSweepLines(deps: SweepDeps, advanceFree: WakeLines['advanceFree']): SweepLines {
+  const { ordering, monotonicMs = () => performance.now() } = deps
   let nextAt = Number.NEGATIVE_INFINITY
   // The lines that were found and not looked at yet, and behind which line the next ones are.
   let ahead: readonly string[] = []
@@ -42,7 +35,7 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
   }
   const lookAhead = async (): Promise<void> => {
     if (after === BEFORE_ALL && !(await anyWaits(deps))) return
-    const { lines, last } = await findLines(deps, withIndex, after)
+    const { lines, last } = await findLines(deps, after)
     ahead = lines
     after = last ?? BEFORE_ALL
   }
@@ -64,7 +57,7 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
   return {
     hasLines,
     async sweep() {
-      if (typeof handler !== 'string' || (ordering === undefined && monotonicMs() < nextAt)) return
+      if (ordering === undefined && monotonicMs() < nextAt) return
       nextAt = monotonicMs() + REST_MS
       const endsAt = monotonicMs() + SWEEP_MS
       do await sweepSlice()
@@ -76,6 +69,6 @@ export function createSweepLines(deps: SweepDeps, { withIndex, advanceFree }: Sw
 /** Whether any task waits in a line. If none does, a look at the lines would read the record of each first task for nothing. */
 async function anyWaits({ db, handler }: SweepDeps): Promise<boolean> {
   const filter = { state: 'pending', handler, dueAt: IN_LINE_DUE_AT }
-  const options = { hint: TASK_DUE_INDEX, maxTimeMS: SEARCH_MS, projection: { _id: 1 } }
+  const options = { hint: DUE_INDEX, maxTimeMS: SEARCH_MS, projection: { _id: 1 } }
   return (await db.collection(EVENTS).findOne(filter, options)) !== null
 }

@@ -30,7 +30,7 @@ function countWith(onRequeued: (revivals: readonly Requeued[]) => Promise<void>)
     },
   })
   const add = (id: string, bodyHash: string): void =>
-    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
   return { counts, add, outcomes, dropped: () => dropped, lines }
 }
 
@@ -106,7 +106,12 @@ describe('redeliveries beyond the room for them', () => {
   it('are not answered from memory, so that they come again and revive their events', async () => {
     const [[id] = ['']] = await storeDead(1)
     for (let index = 0; index < MOST; index += 1) {
-      open.counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
+      open.counts.add({
+        provider: 'nobody',
+        handler: 'fulfilment',
+        event: sampleArrival(`absent_${index}`).event,
+        bodyHash: 'x',
+      })
     }
     {
       const how = { closeConnection: true }

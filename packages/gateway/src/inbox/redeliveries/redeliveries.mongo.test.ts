@@ -67,7 +67,7 @@ describe('add', () => {
     await open.inbox.record(sampleArrival(id))
     const { bodyHash } = await open.record(id)
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, flushMs: 10 })
-    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
     await expect.poll(async () => (await open.record(id)).deliveries).toBe(2)
     await counts.stop()
   })
@@ -77,7 +77,7 @@ describe('add', () => {
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
-    const delivery = { provider: 'acme', event: sampleArrival(id).event, bodyHash }
+    const delivery = { provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash }
     {
       const how = { closeConnection: true }
       await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
@@ -99,7 +99,8 @@ describe('add', () => {
     const { logger, lines } = memoryLogger()
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     const { bodyHash } = await open.record(dead)
-    for (const id of [odd, dead]) counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    for (const id of [odd, dead])
+      counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
     await counts.stop()
     expect(lines.map(({ msg }) => msg)).not.toContain('inbox.counts-deferred')
     expect(await open.record(odd)).toMatchObject({ deliveries: 2 })
@@ -115,8 +116,8 @@ describe('add', () => {
     const { bodyHash } = await open.record(dead)
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, onBodyConflict })
     await database.db.command({ collMod: 'events', validator: { $nor: [{ eventId: refused, deliveries: 2 }] } })
-    counts.add({ provider: 'acme', event: sampleArrival(refused).event, bodyHash: 'another' })
-    counts.add({ provider: 'acme', event: sampleArrival(dead).event, bodyHash })
+    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(refused).event, bodyHash: 'another' })
+    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(dead).event, bodyHash })
     await counts.flush()
     await database.db.command({ collMod: 'events', validator: {} })
     expect(mismatched).toEqual([])
@@ -133,7 +134,12 @@ describe('add', () => {
     const { logger } = memoryLogger()
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     for (let index = 0; index < 10_100; index += 1) {
-      counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
+      counts.add({
+        provider: 'nobody',
+        handler: 'fulfilment',
+        event: sampleArrival(`absent_${index}`).event,
+        bodyHash: 'x',
+      })
     }
     open.commands.length = 0
     await counts.stop()
@@ -172,7 +178,7 @@ describe('a delivery of a dead event', () => {
       if (away) throw new Error('The audit log is unavailable')
     }
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger: memoryLogger().logger, onRequeued })
-    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
     await counts.flush()
     expect(await open.record(id)).toMatchObject({ state: 'dead', deliveries: 1 })
     away = false
@@ -192,7 +198,7 @@ describe('a delivery of a dead event', () => {
     await open.events.updateOne({ eventId: timely }, { $set: { receivedAt: new Date(Date.now() - HOUR_MS + 60_000) } })
     for (const id of [late, timely]) {
       const { bodyHash } = await open.record(id)
-      counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+      counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
     }
     await counts.stop()
     expect(await open.record(late)).toMatchObject({ state: 'dead', reason: 'amount_mismatch', deliveries: 2 })
@@ -208,7 +214,7 @@ describe('a delivery of a dead event', () => {
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
     for (let times = 0; times < 5; times += 1) {
-      counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+      counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
       await counts.flush()
       await open.events.updateOne({ eventId: id }, { $set: { state: 'dead', reason: 'amount_mismatch' } })
     }
@@ -221,12 +227,12 @@ describe('a delivery of a dead event', () => {
 
   it('gives it exactly the fields that the current settings read', async () => {
     const id = await storeDead()
-    const event = { id, type: '$type', objectId: '$$NOW', facts: { orderId: '$orderId', currency: 'EUR' } }
+    const event = { id, type: 'payment.$type', objectId: '$$NOW', facts: { orderId: '$orderId', currency: 'EUR' } }
     await open.inbox.record(sampleArrival(id, { event }))
     await open.counts.flush()
     const { type, objectId, orderId, facts } = await open.record(id)
     expect({ type, objectId, orderId, facts }).toEqual({
-      ...{ type: '$type', objectId: '$$NOW', orderId: '$orderId', facts: { currency: 'EUR' } },
+      ...{ type: 'payment.$type', objectId: '$$NOW', orderId: '$orderId', facts: { currency: 'EUR' } },
     })
   })
 

@@ -8,8 +8,8 @@ export interface RepeatedDelivery {
   readonly bodyHash: string
   /** The event, read with the current settings. */
   readonly event: WebhookEvent
-  /** The handler of the task that is meant, if it is the task of one. */
-  readonly handler?: string | undefined
+  /** The handler of the task that is meant. */
+  readonly handler: string
   /** Whether the same delivery is counted on another task, which reports another body. */
   readonly isFurther?: boolean | undefined
 }

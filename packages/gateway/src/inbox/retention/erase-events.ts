@@ -43,7 +43,6 @@ export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<
   return parts.flat().slice(0, MOST_EVENTS)
 }
 
-/** Without a hint, the search uses the unique index, which has another name and key if there are handlers. */
 async function findByKey(db: Db, key: Pick<EventDocument, 'provider' | 'eventId'>): Promise<ErasableEvent[]> {
   const named = { provider: { $eq: key.provider }, eventId: { $eq: key.eventId } }
   const [complete, keys] = await Promise.all([

@@ -74,7 +74,7 @@ describe('a record whose scheme signs no time', () => {
 
     const { _id, provider, bodyHash, receivedAt } = done
     expect(await strip(id)).toEqual({
-      ...{ _id, provider, eventId: id, bodyHash, receivedAt, state: 'done', reason: 'expired' },
+      ...{ _id, provider, eventId: id, handler: 'fulfilment', bodyHash, receivedAt, state: 'done', reason: 'expired' },
       ...{ deliveries: 1, mismatches: 0 },
     })
     const [size] = await system.events

@@ -36,7 +36,7 @@ describe('stripOldBodies', () => {
     const before = await open.record('old')
     await stripOldBodies(open.db, RETENTION, going)
     const { _id, provider, eventId, bodyHash, receivedAt, deliveries, mismatches } = before
-    const key = { _id, provider, eventId, bodyHash, receivedAt, deliveries, mismatches }
+    const key = { _id, provider, eventId, handler: '', bodyHash, receivedAt, deliveries, mismatches }
     expect(await open.record('old')).toEqual({ ...key, state: 'done', reason: 'expired' })
     for (const id of ['young', 'timed']) expect((await open.record(id)).raw.toString()).toBe(`the body of ${id}`)
     expect(await open.inbox.record(sampleArrival('old', unhandled('old')))).toBe('duplicate')

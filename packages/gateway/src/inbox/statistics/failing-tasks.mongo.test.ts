@@ -3,9 +3,8 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { EVENTS, type EventDocument } from '../event-document.ts'
+import { DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
 import { IN_LINE_DUE_AT } from '../lines/line.ts'
-import { ensureTaskIndexes } from '../tasks/ensure-task-indexes.ts'
 import { readFailingTasks } from './failing-tasks.ts'
 
 const NOW = Date.UTC(2026, 10, 27)
@@ -20,7 +19,6 @@ function failing(failures: number, status: number, members: Partial<EventDocumen
 describe('readFailingTasks', () => {
   it('counts the tasks that have failed several times, and has their newest error', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     await open.events.insertMany([
       ...[failing(3, 500), failing(7, 401), failing(4, 404)],
@@ -36,7 +34,6 @@ describe('readFailingTasks', () => {
 
   it('reads a limited number of tasks, however many wait', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     await open.events.insertMany(Array.from({ length: 200 }, () => failing(5, 401)))
     await using profile = await startProfile(database.db)
@@ -49,7 +46,6 @@ describe('readFailingTasks', () => {
 
   it('leaves the other connections free: it reads for one handler after the other', async () => {
     await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
     await using open = await openInbox(database)
     const steps: string[] = []
     for (const step of ['commandStarted', 'commandSucceeded'] as const) open.db.client.on(step, () => steps.push(step))
@@ -62,6 +58,7 @@ describe('readFailingTasks', () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)
     await open.events.insertOne(failing(5, 401))
+    await open.events.dropIndex(DUE_INDEX)
     expect(await readFailingTasks(open.db, ['billing', 'search'])).toEqual(new Map())
   })
 })

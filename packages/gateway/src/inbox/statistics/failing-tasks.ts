@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { EVENTS, type EventDocument, TASK_DUE_INDEX } from '../event-document.ts'
+import { DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
 import { IN_LINE_DUE_AT } from '../lines/line.ts'
 
 /** Pending tasks of a handler that have failed at least three times in a row. */
@@ -43,7 +43,7 @@ async function readOne(db: Db, handler: string, maxTimeMS: number): Promise<Fail
   const filter = { state: 'pending', handler, dueAt: { $gt: EPOCH, $lt: IN_LINE_DUE_AT } } as const
   const waiting = await db
     .collection<EventDocument>(EVENTS)
-    .find(filter, { hint: TASK_DUE_INDEX, maxTimeMS })
+    .find(filter, { hint: DUE_INDEX, maxTimeMS })
     .sort({ dueAt: -1 })
     .limit(MOST_EXAMINED)
     .project<Pick<EventDocument, 'failures' | 'lastError'>>({ _id: 0, failures: 1, lastError: 1 })

@@ -1,5 +1,5 @@
 import { type Db, ObjectId } from 'mongodb'
-import { EVENTS, TASK_DEAD_INDEX, TASK_DUE_INDEX } from '../event-document.ts'
+import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS } from '../event-document.ts'
 
 /** The tasks of a handler at this moment. A number is null if the database did not answer in time. */
 export interface HandlerDepth {
@@ -9,11 +9,11 @@ export interface HandlerDepth {
   readonly oldestStoredAt: Date | null
 }
 
-/** The depths of all handlers, also of those that are not configured. Null means fulfilment. */
+/** The depths of all handlers, also of those that are not configured. */
 export interface HandlerDepths {
-  of(handler: string | null): HandlerDepth
+  of(handler: string): HandlerDepth
   /** The handlers that have pending or dead tasks. */
-  readonly names: readonly (string | null)[]
+  readonly names: readonly string[]
 }
 
 const COUNT_MS = 3_000
@@ -23,8 +23,7 @@ const COUNT_MS = 3_000
  */
 export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
   const [pending, dead] = await Promise.all([count(db, 'pending'), count(db, 'dead')])
-  const of = (counts: Counts | null, handler: string | null) =>
-    counts === null ? null : (counts.get(handler)?.tasks ?? 0)
+  const of = (counts: Counts | null, handler: string) => (counts === null ? null : (counts.get(handler)?.tasks ?? 0))
   return {
     of: (handler) => ({
       ...{ pending: of(pending, handler), dead: of(dead, handler) },
@@ -36,14 +35,14 @@ export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
 
 interface Counted {
   /** The handler. */
-  readonly _id: string | null
+  readonly _id: string
   readonly tasks: number
   /** The least id of the pending ones. */
   readonly oldest?: unknown
 }
 
 /** Handler -> its tasks. */
-type Counts = ReadonlyMap<string | null, Counted>
+type Counts = ReadonlyMap<string, Counted>
 
 /** An id of ours contains the time at which its record was stored. */
 function timeOf(id: unknown): Date | null {
@@ -51,7 +50,7 @@ function timeOf(id: unknown): Date | null {
 }
 
 // The keys of these indexes are enough: no record is read.
-const INDEX_OF = { pending: TASK_DUE_INDEX, dead: TASK_DEAD_INDEX } as const
+const INDEX_OF = { pending: DUE_INDEX, dead: DEAD_BY_HANDLER_INDEX } as const
 const TASKS = { _id: '$handler', tasks: { $sum: 1 } } as const
 const GROUP_OF = { pending: { ...TASKS, oldest: { $min: '$_id' } }, dead: TASKS } as const
 

@@ -4,9 +4,9 @@ import {
   DUE_INDEX,
   EVENTS,
   type EventState,
+  FULFILMENT,
   PENDING_INDEX,
   PROCESSING_INDEX,
-  TASK_DUE_INDEX,
 } from '../event-document.ts'
 import { msSince, timeOf } from '../record-expressions.ts'
 
@@ -23,14 +23,14 @@ export interface InboxDepth {
   readonly oldest: ReadonlyMap<string, number> | null
 }
 
-/** The handlers whose tasks are sent: configured, and not paused. Null is fulfilment. */
-export type SentHandlers = readonly (string | null)[]
+/** The handlers whose tasks are sent: fulfilment and the configured ones, except for those that are paused. */
+export type SentHandlers = readonly string[]
 
 /**
  * Counts pending, processing, dead and closed events, and reads the ages of the oldest unsettled events. Tasks that are
  * not sent, because their handler is not one of `sent`, wait on purpose and have no age here. Never throws.
  */
-export async function readInboxDepth(db: Db, sent: SentHandlers = [null]): Promise<InboxDepth> {
+export async function readInboxDepth(db: Db, sent: SentHandlers = [FULFILMENT]): Promise<InboxDepth> {
   const [pending, processing, dead, closed, oldest] = await Promise.all([
     orNull(countState(db, 'pending')),
     orNull(countState(db, 'processing')),
@@ -84,10 +84,10 @@ async function readOldest(db: Db, sent: SentHandlers): Promise<Map<string, numbe
     .filter(({ isAgain }) => isAgain)
     .map(({ _id }) => ofProviders(db, pendingSinceReceipt(_id), PENDING_INDEX))
   const waiting = [...first.filter(({ isAgain }) => !isAgain), ...again, ...(await Promise.all(behind)).flat()]
-  const isSent = ({ handler = null }: Waiting): boolean => sent.includes(handler)
+  const isSent = ({ handler }: Waiting): boolean => sent.includes(handler)
   const unsent = waiting.filter((one) => !isSent(one)).map(({ _id }) => _id)
   // Only if tasks that wait on purpose hide the others.
-  const hidden = unsent.length === 0 ? [] : await ofProviders(db, oldestOf(unsent, sent), TASK_DUE_INDEX)
+  const hidden = unsent.length === 0 ? [] : await ofProviders(db, oldestOf(unsent, sent), DUE_INDEX)
   const oldest = new Map<string, number>()
   for (const { _id, seconds } of [...waiting.filter(isSent), ...processing, ...hidden]) {
     oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
@@ -144,8 +144,8 @@ interface Waiting {
   /** The provider. */
   readonly _id: string
   readonly seconds: number
-  /** The handler of its oldest task. Absent: fulfilment. */
-  readonly handler?: string | null
+  /** The handler of its oldest task. */
+  readonly handler: string
   /** Whether a record was found that was made due again, so that its age does not count from its receipt. */
   readonly isAgain: boolean
 }

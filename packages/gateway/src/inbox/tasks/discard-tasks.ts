@@ -1,14 +1,6 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Filter, ObjectId } from 'mongodb'
-import { isIndexMissing } from '../claims/index-missing.ts'
-import {
-  DUE_INDEX,
-  EVENTS,
-  type EventDocument,
-  PROCESSING_INDEX,
-  TASK_DEAD_INDEX,
-  TASK_DUE_INDEX,
-} from '../event-document.ts'
+import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
 import type { Retention } from '../retention/retention.ts'
 import { discard } from '../transitions.ts'
 
@@ -71,28 +63,13 @@ interface Wanted {
   readonly handler: string
 }
 
-/** For each state, the index that distinguishes handlers, and the one that serves without it. */
-const INDEXES = {
-  pending: { byHandler: TASK_DUE_INDEX, ofAll: DUE_INDEX },
-  dead: { byHandler: TASK_DEAD_INDEX, ofAll: 'dead' },
-} as const
+const INDEX_OF = { pending: DUE_INDEX, dead: DEAD_BY_HANDLER_INDEX } as const
 
 /** Some tasks of the handler. Those that were discarded have left the index. */
-async function findSlice(db: Db, wanted: Wanted): Promise<ObjectId[]> {
-  const { byHandler, ofAll } = INDEXES[wanted.state]
-  try {
-    return await find(db, wanted, byHandler)
-  } catch (error) {
-    // No gateway had handlers yet.
-    if (!isIndexMissing(error)) throw error
-    return find(db, wanted, ofAll)
-  }
-}
-
-async function find(db: Db, { state, handler }: Wanted, hint: string): Promise<ObjectId[]> {
+async function findSlice(db: Db, { state, handler }: Wanted): Promise<ObjectId[]> {
   const ids = await db
     .collection<EventDocument>(EVENTS)
-    .find({ state, handler }, { hint, maxTimeMS: SEARCH_MS })
+    .find({ state, handler }, { hint: INDEX_OF[state], maxTimeMS: SEARCH_MS })
     .project<Pick<EventDocument, '_id'>>({ _id: 1 })
     .limit(SLICE)
     .toArray()

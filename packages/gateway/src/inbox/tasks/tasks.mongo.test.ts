@@ -1,20 +1,9 @@
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { failed, idsOf } from '../../testing/open-fresh-inbox.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim, ClaimTaker } from '../claims/claim.ts'
-import {
-  DUE_INDEX,
-  EVENT_INDEXES,
-  EVENTS,
-  FIRST_EVENT_INDEXES,
-  FIRST_TASK_INDEXES,
-  TASK_DUE_INDEX,
-  TASK_KEY_INDEX,
-} from '../event-document.ts'
-import { LINE_HELD_INDEX, LINE_INDEX, OPEN_LINE_INDEX } from '../lines/line-indexes.ts'
-import { ensureTaskIndexes } from './ensure-task-indexes.ts'
+import { DUE_INDEX, EVENTS } from '../event-document.ts'
 
 /** Claims that were made on insert, by handler. */
 type Taken = Record<string, Claim[]>
@@ -40,7 +29,7 @@ const wantedOnly = (id: string, ...wantedBy: readonly string[]) => sampleArrival
 
 async function tasksOf({ events }: OpenInbox, eventId: string) {
   const found = await events.find({ eventId }).sort({ handler: 1 }).toArray()
-  return found.map(({ handler = 'fulfilment', state }) => [handler, state])
+  return found.map(({ handler, state }) => [handler, state])
 }
 
 function inserts({ commands }: OpenInbox): number {
@@ -53,9 +42,9 @@ describe('an event with tasks', () => {
     await using open = await openTasks(database)
     expect(await open.inbox.record(wanted('e1', 'a', 'b'))).toBe('recorded')
     expect(await tasksOf(open, 'e1')).toEqual([
-      ['fulfilment', 'processing'],
       ['a', 'processing'],
       ['b', 'processing'],
+      ['fulfilment', 'processing'],
     ])
     expect(inserts(open)).toBe(1)
     const records = await open.events.find({ eventId: 'e1' }).toArray()
@@ -76,14 +65,13 @@ describe('an event with tasks', () => {
     expect(record).not.toHaveProperty('bodyId')
   })
 
-  it('has no handler if nobody wants it, or fulfilment alone', async () => {
+  it('is for nobody, or for fulfilment alone', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database)
     await open.inbox.record(wantedOnly('nobody'))
     await open.inbox.record(wanted('payment'))
-    expect(await open.record('nobody')).toMatchObject({ state: 'unhandled', reason: 'type_unhandled' })
-    expect(await open.record('payment')).toMatchObject({ state: 'processing' })
-    for (const id of ['nobody', 'payment']) expect(await open.record(id)).not.toHaveProperty('handler')
+    expect(await open.record('nobody')).toMatchObject({ handler: '', state: 'unhandled', reason: 'type_unhandled' })
+    expect(await open.record('payment')).toMatchObject({ handler: 'fulfilment', state: 'processing' })
   })
 
   it('waits for a handler that is busy or no longer configured, without holding up the others', async () => {
@@ -121,10 +109,22 @@ describe('an event with tasks', () => {
     })
     expect(outcomes).toEqual(['recorded', 'recorded'])
     expect(await tasksOf(open, 'one')).toHaveLength(2)
-    expect(await tasksOf(open, 'two')).toEqual([['fulfilment', 'unhandled']])
+    expect(await tasksOf(open, 'two')).toEqual([['', 'unhandled']])
   })
 
-  it('is not stored if an index without handlers refuses a task', async () => {
+  it('that nobody wanted gets a task if a later delivery finds that somebody wants it', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wantedOnly('e1'))
+    expect(await open.inbox.record(wanted('e1', 'a'))).toBe('recorded')
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['', 'unhandled'],
+      ['a', 'processing'],
+      ['fulfilment', 'processing'],
+    ])
+  })
+
+  it('is not stored if another unique index refuses a task', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database)
     await database.db.collection(EVENTS).createIndex({ provider: 1, eventId: 1 }, { name: 'accident', unique: true })
@@ -145,9 +145,9 @@ describe('a redelivery of an event with tasks', () => {
     expect(await open.inbox.record(wanted('e1', 'a', 'b'))).toBe('duplicate')
     await open.counts.flush()
     expect(await tasksOf(open, 'e1')).toEqual([
-      ['fulfilment', 'processing'],
       ['a', 'processing'],
       ['b', 'pending'],
+      ['fulfilment', 'processing'],
     ])
     const records = await open.events.find({ eventId: 'e1' }).toArray()
     expect(records.map(({ deliveries }) => deliveries)).toEqual([2, 2, 2])
@@ -176,7 +176,7 @@ describe('claims', () => {
     for (const id of ['e1', 'e2']) await open.inbox.record(wanted(id, 'a', 'b'))
     await open.inbox.record(wanted('e3'))
     expect(idsOf(await open.claims({ handler: 'a' }).claimDue(10))).toEqual(['e1', 'e2'])
-    expect(idsOf(await open.claims({ handler: null }).claimDue(10))).toEqual(['e1', 'e2', 'e3'])
+    expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1', 'e2', 'e3'])
     expect(idsOf(await open.claims({ handler: 'b' }).claimDue(1))).toEqual(['e1'])
     const left = await open.events.find({ state: 'pending' }).toArray()
     expect(left.map(({ eventId, handler }) => [eventId, handler])).toEqual([['e2', 'b']])
@@ -188,8 +188,8 @@ describe('claims', () => {
     await open.inbox.record(wanted('e1', 'a'))
     expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1'])
     expect(await tasksOf(open, 'e1')).toEqual([
-      ['fulfilment', 'processing'],
       ['a', 'pending'],
+      ['fulfilment', 'processing'],
     ])
   })
 
@@ -199,12 +199,12 @@ describe('claims', () => {
     for (let index = 0; index < 50; index += 1) await open.inbox.record(wantedOnly(`a${index}`, 'a'))
     await open.inbox.record(wantedOnly('b', 'b'))
     await open.inbox.record(wanted('payment'))
-    for (const handler of ['b', null]) {
+    for (const handler of ['b', 'fulfilment']) {
       const search = open.commands.length
       expect(await open.claims({ handler }).claimDue(10)).toHaveLength(1)
       const found = open.commands.slice(search).find(({ commandName }) => commandName === 'find')
       const { find, filter, hint, sort, limit } = found?.command ?? {}
-      expect([find, hint]).toEqual([EVENTS, TASK_DUE_INDEX])
+      expect([find, hint]).toEqual([EVENTS, DUE_INDEX])
       await open.events.updateMany({ state: 'processing' }, { $set: { state: 'pending' } })
       const command = { explain: { find, filter, hint, sort, limit }, verbosity: 'executionStats' }
       const { executionStats, queryPlanner } = await open.db.command(command)
@@ -212,33 +212,6 @@ describe('claims', () => {
       expect(executionStats.totalKeysExamined).toBeLessThan(10)
       expect(JSON.stringify(queryPlanner.winningPlan)).not.toContain('"SORT"')
     }
-  })
-
-  it('of a process without handlers examine no task either, as soon as there is an index that distinguishes them', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openInbox(database, { admits: () => false })
-    let now = 0
-    const claims = open.claims({ monotonicMs: () => now })
-    const hints = async (): Promise<unknown[]> => {
-      const sent = open.commands.length
-      await claims.claimDue(10)
-      return open.commands.slice(sent).flatMap(({ command }) => (command.find === EVENTS ? [command.hint] : []))
-    }
-    expect(await hints()).toEqual([DUE_INDEX])
-    await ensureTaskIndexes(database.db)
-    await using tasks = await openTasks(database, ['fulfilment', 'a'])
-    await tasks.inbox.record(wanted('e1', 'a'))
-    await tasks.inbox.record(wantedOnly('e2', 'a'))
-    const looks = open.commands.filter(({ commandName }) => commandName === 'listIndexes').length
-    now += 59_000
-    expect(await hints()).not.toContain(TASK_DUE_INDEX)
-    expect(open.commands.filter(({ commandName }) => commandName === 'listIndexes')).toHaveLength(looks)
-    await open.events.updateMany({ state: 'processing' }, { $set: { state: 'pending' } })
-    now += 1_000
-    expect(new Set(await hints())).toEqual(new Set([TASK_DUE_INDEX]))
-    expect(await tasksOf(open, 'e1')).toContainEqual(['fulfilment', 'processing'])
-    await database.db.collection(EVENTS).dropIndex(TASK_DUE_INDEX)
-    expect((await hints()).at(-1)).toBe(DUE_INDEX)
   })
 
   it('of a handler take over its own tasks of a dead process', async () => {
@@ -257,7 +230,7 @@ describe('claims', () => {
     for (const id of ['e1', 'e2', 'e3']) await open.inbox.record(wantedOnly(id, 'a', 'removed'))
     const dead = { $set: { leaseOwner: 'a dead process' } }
     await open.events.updateMany({ eventId: { $ne: 'e3' } }, [dead])
-    const claims = open.claims({ handler: null, configured: () => ['a'] })
+    const claims = open.claims({ configured: () => ['a'] })
     expect(await claims.takeOver(1)).toMatchObject({ taken: [], againInMs: 0 })
     expect((await claims.takeOver(10)).taken).toEqual([])
     for (const id of ['e1', 'e2']) {
@@ -274,63 +247,5 @@ describe('claims', () => {
     await open.claims().takeOver(10)
     await open.events.deleteMany({ eventId: 'e3' })
     expect(await open.claims().takeOver(10)).toMatchObject({ taken: [], againInMs: Number.POSITIVE_INFINITY })
-  })
-})
-
-describe('ensureTaskIndexes', () => {
-  const names = async ({ db }: TestDatabase) => (await db.collection(EVENTS).indexes()).map(({ name }) => name)
-
-  it('replaces the unique index, and keeps what it has deduplicated', async () => {
-    await using database = await testDatabase(process.env)
-    await using before = await openInbox(database)
-    await before.inbox.record(sampleArrival('e1'))
-    await ensureTaskIndexes(database.db)
-    await ensureTaskIndexes(database.db)
-    expect(await names(database)).toEqual(expect.arrayContaining([TASK_KEY_INDEX.name, TASK_DUE_INDEX]))
-    const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
-    await using after = await openTasks(database)
-    expect(await after.inbox.record(sampleArrival('e1'))).toBe('duplicate')
-    expect(await after.inbox.record(wanted('e1', 'a'))).toBe('recorded')
-  })
-
-  it('lets a process without handlers start', async () => {
-    await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db)
-    await ensureIndexes(database.db, [EVENT_INDEXES])
-    const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
-  })
-
-  it('lets a process without handlers start if it was ended, or the setting taken back, before the old index was dropped', async () => {
-    await using database = await testDatabase(process.env)
-    await ensureIndexes(database.db, [EVENT_INDEXES])
-    await ensureIndexes(database.db, [{ collection: EVENTS, indexes: [TASK_KEY_INDEX] }])
-    for (const needed of [FIRST_EVENT_INDEXES, EVENT_INDEXES]) await ensureIndexes(database.db, [needed])
-    await using open = await openInbox(database)
-    expect([await open.inbox.record(sampleArrival('e1')), await open.inbox.record(sampleArrival('e1'))]).toEqual([
-      'recorded',
-      'duplicate',
-    ])
-    await ensureTaskIndexes(database.db)
-    const unique = (await database.db.collection(EVENTS).indexes()).filter((index) => index.unique)
-    expect(unique.map(({ name }) => name)).toEqual([TASK_KEY_INDEX.name, 'line_held'])
-    await ensureIndexes(database.db, [EVENT_INDEXES])
-  })
-
-  it('leaves an index that searches can do without to later, so that deliveries do not wait for it', async () => {
-    await using database = await testDatabase(process.env)
-    await ensureTaskIndexes(database.db, FIRST_TASK_INDEXES)
-    expect(await names(database)).toEqual(expect.arrayContaining([TASK_KEY_INDEX.name, LINE_INDEX, LINE_HELD_INDEX]))
-    expect(await names(database)).not.toContain(OPEN_LINE_INDEX)
-    await ensureIndexes(database.db, [EVENT_INDEXES])
-    expect(await names(database)).toContain(OPEN_LINE_INDEX)
-  })
-
-  it('can run in several processes at a time', async () => {
-    await using database = await testDatabase(process.env)
-    await ensureIndexes(database.db, [EVENT_INDEXES])
-    await Promise.all([1, 2, 3].map(() => ensureTaskIndexes(database.db)))
-    await ensureIndexes(database.db, [EVENT_INDEXES])
   })
 })

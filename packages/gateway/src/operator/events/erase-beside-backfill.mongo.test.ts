@@ -6,7 +6,6 @@ import { Binary, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { eraseEvents } from '../../inbox/retention/erase-events.ts'
-import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { startOperatedSystem } from '../../testing/start-operated-system.ts'
 import { keepOutErased } from '../replays/keep-out-erased.ts'
@@ -21,7 +20,6 @@ const database = stack.use(await testDatabase(process.env))
 const { db } = database
 const system = stack.use(await startOperatedSystem(database))
 const operator = system.operator()
-await ensureTaskIndexes(db)
 const events = db.collection<EventDocument>(EVENTS)
 const jobs = db.collection<ReplayDocument>(REPLAYS)
 const replays = createReplays(db)

@@ -127,7 +127,14 @@ describe('events.release', () => {
 
   it('ignores later writes of the process that held it', async () => {
     const claims = createClaims({
-      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxCrashes: 8, maxDelayMs: 1_000 },
+      ...{
+        db: database.db,
+        owner: 'stuck',
+        handler: 'fulfilment',
+        leaseMs: 3_600_000,
+        maxCrashes: 8,
+        maxDelayMs: 1_000,
+      },
       ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS, paused: () => NO_PAUSES.current },
     })
     const { _id, eventId, fence } = await heldEvent()
@@ -138,7 +145,7 @@ describe('events.release', () => {
     const event = { id: eventId, type: 'x', objectId: 'x', facts: { orderId: 'x' } }
     const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
     const settled: SettledClaim = {
-      claim: { ...claim, provider: 'acme', requestId: 'r', event },
+      claim: { ...claim, provider: 'acme', handler: 'fulfilment', requestId: 'r', event },
       ...{ settlement: { state: 'done', outcome: { kind: 'applied', version: 1 } }, attempt },
     }
     expect(await claims.settle([settled])).toEqual([settled])

@@ -23,7 +23,7 @@ export const closeEventProcedure = changingProcedure.input(changeSchema).mutatio
     closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
   const kind = { action: 'events.close', from: 'dead', change: close, refusal: eventNotDead } as const
   const { handler, line } = await changeEvent(ctx, input, kind)
-  if (handler !== undefined && line !== undefined) await advance(ctx, handler, line)
+  if (line !== undefined) await advance(ctx, handler, line)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.closed')
   return { id: input.id, state: 'closed' as const }
 })

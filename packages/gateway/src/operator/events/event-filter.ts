@@ -1,6 +1,5 @@
 import { type Db, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
 import { EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 
 const text = z.string().min(1).max(255)
@@ -13,8 +12,8 @@ export const eventFilterSchema = z.strictObject({
   type: text.optional(),
   state: z.enum(EVENT_STATES).optional(),
   reason: text.optional(),
-  /** `fulfilment` also selects events that nobody wants. */
-  handler: text.optional(),
+  /** Empty: events that nobody wants. */
+  handler: z.string().max(255).optional(),
   orderId: text.optional(),
   /** The id of the object that the event is about. For an event about a payment, this is the payment. */
   paymentId: text.optional(),
@@ -64,11 +63,10 @@ export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter
 }
 
 function toPlainFilter(filter: EventFilter): Filter<EventDocument> {
-  const { from, to, paymentId, duplicates, test, handler, ...equal } = filter
+  const { from, to, paymentId, duplicates, test, ...equal } = filter
   const wanted = Object.entries({ ...equal, objectId: paymentId }).filter(([, value]) => value !== undefined)
   return {
     ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])),
-    ...(handler === undefined ? {} : { handler: handler === FULFILMENT ? { $exists: false } : { $eq: handler } }),
     ...(duplicates === undefined ? {} : DUPLICATES[duplicates]),
     ...(test === undefined ? {} : { test: test ? { $eq: true } : { $ne: true } }),
     ...receivedWithin(from, to),

@@ -55,8 +55,15 @@ describe('events.list', () => {
     const { items } = await operator.events.list.query({ provider, state: 'dead', reason: 'amount_mismatch' })
     expect(items).toEqual([
       {
-        ...{ id: String(records[1]?._id), provider, eventId: records[1]?.eventId, type: 'payment.succeeded' },
-        ...{ objectId: 'pay_1', orderId: 'ord_b', state: 'dead', reason: 'amount_mismatch', starts: 1 },
+        ...{ id: String(records[1]?._id), provider, eventId: records[1]?.eventId, handler: 'fulfilment' },
+        ...{
+          type: 'payment.succeeded',
+          objectId: 'pay_1',
+          orderId: 'ord_b',
+          state: 'dead',
+          reason: 'amount_mismatch',
+          starts: 1,
+        },
         ...{ deliveries: 1, mismatches: 0, test: false, receivedAt: '2026-01-01T02:00:00.000Z', dueAt: null },
         settledAt: '2026-01-01T02:00:00.000Z',
       },

@@ -1,5 +1,5 @@
-import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { FULFILMENT } from '../../inbox/event-document.ts'
 import { findAwaited } from '../../inbox/lines/find-awaited.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 
@@ -17,14 +17,14 @@ type WaitingContext = Pick<OperatorContext, 'db' | 'handlers' | 'handlerPauses' 
 /** Finds out why an event waits, by what this process knows of pauses. Costs a look at an index if it is in a line. */
 export async function explainWaiting(ctx: WaitingContext, event: Waiting): Promise<ShownWaiting> {
   if (event.state !== 'pending') return { waitsFor: null, notSent: null }
-  const blockOnDead = ctx.handlers?.().get(event.handler ?? FULFILMENT)?.blockOnDead === true
+  const blockOnDead = ctx.handlers?.().get(event.handler)?.blockOnDead === true
   const awaited = await findAwaited(ctx.db, event, blockOnDead).catch(() => null)
   return { waitsFor: awaited === null ? null : String(awaited), notSent: whyNotSent(ctx, event) }
 }
 
 function whyNotSent(
   { handlers, handlerPauses, pauses }: WaitingContext,
-  { provider, handler = FULFILMENT }: Waiting,
+  { provider, handler }: Waiting,
 ): ShownWaiting['notSent'] {
   const settings = handlers?.().get(handler)
   if (handler !== FULFILMENT && settings === undefined) return 'handler_removed'

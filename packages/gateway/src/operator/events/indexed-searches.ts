@@ -1,9 +1,9 @@
 import type { Db, Filter } from 'mongodb'
-import { isIndexMissing } from '../../inbox/claims/index-missing.ts'
 import {
   EVENTS,
   type EventDocument,
   type EventState,
+  KEY_INDEX,
   ORDER_INDEX,
   PENDING_INDEX,
   PROCESSING_INDEX,
@@ -19,22 +19,12 @@ import type { IdOrder } from './walk-slices.ts'
  */
 export interface PartialSearch {
   readonly states: Filter<EventDocument>
-  readonly hint?: string | ProviderIndex
+  readonly hint?: string
 }
 
 /** Milliseconds for a part. If it takes longer, it finds more than expected, and slices are faster. */
 export const INDEXED_MS = 1_000
 
-/** An index of event ids. It begins with the provider. */
-type ProviderIndex =
-  | Readonly<Record<'provider' | 'eventId' | 'handler', 1>>
-  | Readonly<Record<'provider' | 'eventId', 1>>
-
-// There is the second one instead of the first if handlers are configured, or were.
-const BY_PROVIDER: readonly ProviderIndex[] = [
-  { provider: 1, eventId: 1 },
-  { provider: 1, eventId: 1, handler: 1 },
-]
 const FEW = 2_000
 const COUNT_MS = 500
 
@@ -46,25 +36,12 @@ export async function indexedSearches(db: Db, filter: EventFilter): Promise<read
   const searches = searchesByIds(filter)
   const { provider } = filter
   if (searches.length > 0 || provider === undefined) return searches
-  const hint = await indexOfFew(db, provider)
-  return hint === null ? [] : [{ states: {}, hint }]
-}
-
-/** The index that finds the records of a provider if these are few. Null if they are many. */
-async function indexOfFew(db: Db, provider: string): Promise<ProviderIndex | null> {
-  const [first, other] = BY_PROVIDER
-  if (first === undefined || other === undefined) return null
-  try {
-    return (await hasFew(db, provider, first)) ? first : null
-  } catch (error) {
-    if (!isIndexMissing(error)) throw error
-    return (await hasFew(db, provider, other)) ? other : null
-  }
+  return (await hasFew(db, provider)) ? [{ states: {}, hint: KEY_INDEX.name }] : []
 }
 
 /** Whether a provider has few records. This reads only the index, and only as much of it as few records have. */
-async function hasFew(db: Db, provider: string, hint: ProviderIndex): Promise<boolean> {
-  const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint }
+async function hasFew(db: Db, provider: string): Promise<boolean> {
+  const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint: KEY_INDEX.name }
   const counted = db.collection<EventDocument>(EVENTS).countDocuments({ provider: { $eq: provider } }, options)
   return counted.then(
     (count) => count <= FEW,

@@ -8,8 +8,8 @@ export interface ShownEvent {
   readonly id: string
   readonly provider: string
   readonly eventId: string
-  /** The handler whose task it is. Absent: fulfilment's, or nobody wants the event. */
-  readonly handler?: string
+  /** The handler whose task it is. Empty: nobody wants the event. */
+  readonly handler: string
   readonly type: string
   readonly objectId: string
   readonly orderId: string
@@ -36,7 +36,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
     id: String(_id),
     provider,
     eventId,
-    ...(handler === undefined ? {} : { handler }),
+    handler: typeof handler === 'string' ? handler : '',
     type,
     objectId,
     orderId,

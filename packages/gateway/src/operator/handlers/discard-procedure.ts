@@ -1,5 +1,5 @@
 import { handlerConfigured } from '../../errors.ts'
-import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
+import { FULFILMENT } from '../../inbox/event-document.ts'
 import { discardTasks } from '../../inbox/tasks/discard-tasks.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { handlerChangeSchema } from './handler-pause-procedures.ts'

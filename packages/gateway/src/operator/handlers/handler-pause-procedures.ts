@@ -1,7 +1,7 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
 import { z } from 'zod'
 import { handlerNotPaused, handlerPaused } from '../../errors.ts'
-import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
+import { FULFILMENT } from '../../inbox/event-document.ts'
 import { changePause } from '../change-pause.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'

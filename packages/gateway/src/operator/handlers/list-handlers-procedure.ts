@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { FULFILMENT, type HandlerSettings, type WantedEvents } from '../../handlers/settings/read-handlers.ts'
+import type { HandlerSettings, WantedEvents } from '../../handlers/settings/read-handlers.ts'
+import { FULFILMENT } from '../../inbox/event-document.ts'
 import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
 import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
@@ -58,21 +59,17 @@ export const listHandlersProcedure = procedure.input(z.strictObject({}).optional
   const [listed, depths] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
   const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
   const configured = handlers()
-  const removed = depths.names.filter((name) => name !== null && !configured.has(name)).toSorted()
+  const removed = depths.names.filter((name) => name !== FULFILMENT && !configured.has(name)).toSorted()
   // While the database does not even count the tasks in time, nothing more is asked.
   const waiting = [...configured.keys()].filter((name) => (depths.of(name).pending ?? 0) > 0)
   const failing = await readFailingTasks(db, waiting)
-  const show = (name: string | null): ShownHandler => {
-    const shownName = name ?? FULFILMENT
-    const [handler, depth] = [configured.get(shownName), depths.of(name)]
-    return {
-      ...{ name: shownName, ...showSettings(ctx, name, handler) },
-      ...showPause(pauses.get(shownName)),
-      ...showDepth(depth),
-      failing: showFailing(failing.get(shownName)),
-    }
-  }
-  return [null, ...configured.keys(), ...removed].map(show)
+  const show = (name: string): ShownHandler => ({
+    ...{ name, ...showSettings(ctx, name, configured.get(name)) },
+    ...showPause(pauses.get(name)),
+    ...showDepth(depths.of(name)),
+    failing: showFailing(failing.get(name)),
+  })
+  return [FULFILMENT, ...configured.keys(), ...removed].map(show)
 })
 
 type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | 'failing' | keyof HandlerDepth>
@@ -84,10 +81,10 @@ const NO_SETTINGS = {
 
 function showSettings(
   { isHandlerUp }: OperatorContext,
-  name: string | null,
+  name: string,
   handler: HandlerSettings | undefined,
 ): ShownSettings {
-  if (handler === undefined) return { by: name === null ? 'built in' : 'removed', ...NO_SETTINGS }
+  if (handler === undefined) return { by: name === FULFILMENT ? 'built in' : 'removed', ...NO_SETTINGS }
   const { place, events, concurrency, ratePerSecond, orderBy, blockOnDead, paused } = handler
   const keys = place.by === 'https' ? place.keys : []
   return {

@@ -9,7 +9,6 @@ import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
-import { ensureTaskIndexes } from '../../inbox/tasks/ensure-task-indexes.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { readSlice } from './read-slice.ts'
 import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
@@ -26,7 +25,6 @@ const options = { appName, monitorCommands: true }
 const client = stack.use(await new MongoClient(database.uri.reveal(), options).connect())
 const db = client.db(database.name)
 await ensureIndexes(db, [EVENT_INDEXES, ...REPLAY_INDEXES])
-await ensureTaskIndexes(db)
 const events = db.collection<EventDocument>(EVENTS)
 const jobs = db.collection<ReplayDocument>(REPLAYS)
 const replays = createReplays(db)

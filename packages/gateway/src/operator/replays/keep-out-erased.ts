@@ -35,7 +35,7 @@ export async function keepOutErased(db: Db, ids: readonly ObjectId[]): Promise<v
   )
   if (updates.length === 0) return
   const { refused } = await sendUpdates(db, { update: EVENTS, updates })
-  // A task of that moment, which the caller then finds. Or an index without handlers is back, which keeps all tasks out.
+  // A task of that moment, which the caller then finds.
   const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
   if (failed !== undefined) throw new MongoServerError({ message: 'The key of a task was refused', code: failed.code })
 }

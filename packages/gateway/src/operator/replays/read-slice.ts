@@ -1,9 +1,11 @@
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
+import { unhandledReason } from '@oncehook/webhooks/providers'
 import { BSON, type Db, type Document, type ObjectId } from 'mongodb'
+import { isHandled } from '../../dispatch/handlers.ts'
 import type { FindWanting } from '../../handlers/events/find-wanting.ts'
-import type { EventDocument } from '../../inbox/event-document.ts'
+import { type EventDocument, FULFILMENT, NOBODY } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
-import { makeDueAgain } from '../../inbox/transitions.ts'
+import { leaveUnhandled, makeDueAgain } from '../../inbox/transitions.ts'
 import type { ReverifyDeps } from '../events/reverify-event.ts'
 import { isLeftOut, planBackfill } from './plan-backfill.ts'
 import type { RemapResult } from './remap.ts'
@@ -102,7 +104,7 @@ async function plan(
   { record, read }: { readonly record: EventDocument; readonly read: RemapResult },
 ): Promise<EventUpdate['statement'] | null> {
   const { handler } = replay
-  if (handler === undefined) return { q: unchanged(record, replay), u: dueAgain(replay, read) }
+  if (handler === undefined) return { q: unchanged(record, replay), u: dueAgain(replay, record, read) }
   if (findWanting === undefined) return null
   return planBackfill({ db, encryption, findWanting }, replay, { record, read, handler })
 }
@@ -115,7 +117,14 @@ function unchanged({ _id, state }: EventDocument, replay: ReplayDocument): Docum
   return { _id, state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
 }
 
-function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {
+/** An event that nobody wanted becomes the task of fulfilment if that wants it now. Other handlers get a backfill. */
+function dueAgain({ _id, by, reason }: ReplayDocument, record: EventDocument, read: RemapResult): Document[] {
   const notRead = 'failure' in read ? { notRead: read.failure } : {}
-  return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
+  const entry = { id: _id, by, reason, ...notRead }
+  const members = 'members' in read ? read.members : {}
+  if (record.handler !== NOBODY) return makeDueAgain(entry, members)
+  const { type, facts, orderId } = { ...record, ...members }
+  const unwanted = unhandledReason({ type, facts: { ...facts, orderId } }, isHandled)
+  if (unwanted === null) return makeDueAgain(entry, { ...members, handler: FULFILMENT })
+  return leaveUnhandled(entry, { ...members, reason: unwanted })
 }

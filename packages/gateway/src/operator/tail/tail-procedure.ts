@@ -1,7 +1,6 @@
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
-import { FULFILMENT } from '../../handlers/settings/read-handlers.ts'
 import { eventFilterSchema } from '../events/event-filter.ts'
 import type { ShownEvent } from '../events/show-event.ts'
 import { type OperatorContext, procedure } from '../operator-trpc.ts'
@@ -91,9 +90,9 @@ function toMessage({ events, skipped }: TailBatch, { lastEventId: _, ...filter }
 
 function matches(event: ShownEvent, filter: Omit<TailInput, 'lastEventId'>): boolean {
   const { provider = event.provider, type = event.type, state = event.state } = filter
-  const { reason = event.reason, orderId = event.orderId, handler = event.handler ?? FULFILMENT } = filter
+  const { reason = event.reason, orderId = event.orderId, handler = event.handler } = filter
   return [
     ...[event.provider === provider, event.type === type, event.state === state],
-    ...[event.reason === reason, event.orderId === orderId, (event.handler ?? FULFILMENT) === handler],
+    ...[event.reason === reason, event.orderId === orderId, event.handler === handler],
   ].every(Boolean)
 }

@@ -148,20 +148,13 @@ describe('the tail of events', () => {
     expect(idsOf(all).length).toBeLessThan(records.length)
   })
 
-  it.each([
-    ['billing', 'billing'],
-    ['fulfilment', undefined],
-  ])('shows only tasks of the handler of its filter: %s', async (handler, stored) => {
+  it.each(['billing', 'fulfilment'])('shows only tasks of the handler of its filter: %s', async (handler) => {
     const provider = `of-${handler}`
     await using tail = await openTail({ input: { provider, handler } })
     await tail.begin()
-    await system.events.insertMany([
-      sampleRecord({ provider, handler: 'search' }),
-      sampleRecord({ provider, ...(stored === undefined ? { handler: 'billing' } : {}) }),
-      sampleRecord({ provider, ...(stored === undefined ? {} : { handler: stored }) }),
-    ])
+    await system.events.insertMany([sampleRecord({ provider, handler: 'search' }), sampleRecord({ provider, handler })])
     const { items } = await tail.message()
-    expect(items.map((item) => item.handler)).toEqual([stored])
+    expect(items.map((item) => item.handler)).toEqual([handler])
   })
 
   it('shows only what its filter allows', async () => {

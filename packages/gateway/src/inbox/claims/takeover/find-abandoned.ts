@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
-import { EVENTS, PROCESSING_INDEX } from '../../event-document.ts'
-import { type ClaimsDeps, ofHandler } from '../claims-deps.ts'
+import { EVENTS, FULFILMENT, PROCESSING_INDEX } from '../../event-document.ts'
+import type { ClaimsDeps } from '../claims-deps.ts'
 import { SEARCH_MS } from '../find-due.ts'
 import type { Owners } from './owners.ts'
 
@@ -29,16 +29,19 @@ export function findAbandoned(deps: ClaimsDeps, holders: Holders, ageMs: number)
   const againInMs = endsInMs - ageMs
   if (dead.length === 0) return { filter: null, unclaimed: null, againInMs }
   const filter = { state: 'processing', leaseOwner: { $in: [...dead] } }
-  return { filter: { ...filter, ...ofHandler(deps) }, unclaimed: ofNobody(deps, filter), againInMs }
+  return { filter: { ...filter, handler: deps.handler }, unclaimed: ofNobody(deps, filter), againInMs }
 }
 
 /** Only fulfilment, which every gateway has, looks after the tasks of handlers that were removed. */
-function ofNobody({ handler = null, configured }: ClaimsDeps, all: Document): Document | null {
-  return handler === null ? { ...all, handler: { $nin: [null, ...(configured?.() ?? [])] } } : null
+function ofNobody({ handler, configured }: ClaimsDeps, all: Document): Document | null {
+  return handler === FULFILMENT ? { ...all, handler: { $nin: [FULFILMENT, ...(configured?.() ?? [])] } } : null
 }
 
 /** Finds the other processes that hold records, and which of them may have died. */
-export async function readHolders({ db, owner }: ClaimsDeps, owners: Pick<Owners, 'findDead'>): Promise<Holders> {
+export async function readHolders(
+  { db, owner }: Pick<ClaimsDeps, 'db' | 'owner'>,
+  owners: Pick<Owners, 'findDead'>,
+): Promise<Holders> {
   const others = (await findHolders(db)).filter((holder) => holder !== owner)
   if (others.length === 0) return { dead: [], endsInMs: Number.POSITIVE_INFINITY }
   return owners.findDead(others)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type FreshInbox, fromNow, idsOf, openFreshInbox } from '../../../testing/open-fresh-inbox.ts'
 import { sampleArrival } from '../../../testing/open-inbox.ts'
-import { EVENTS } from '../../event-document.ts'
+import { EVENTS, FULFILMENT } from '../../event-document.ts'
 
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
@@ -15,7 +15,7 @@ interface Look {
   readonly keysExamined?: number
 }
 
-/** What the server did for each command on events and owners, by its own profiler. */
+/** What the server did for each command on events and owners, by its own profiler, except for the look at lines, once a minute. */
 async function profiled(open: FreshInbox, act: () => Promise<unknown>): Promise<Look[]> {
   const { db } = open.database
   await db.command({ profile: 2 })
@@ -23,7 +23,8 @@ async function profiled(open: FreshInbox, act: () => Promise<unknown>): Promise<
   await db.command({ profile: 0 })
   const ns = { $in: [`${db.databaseName}.events`, `${db.databaseName}.owners`] }
   const fields = { _id: 0, ns: 1, planSummary: 1, docsExamined: 1, keysExamined: 1 } as const
-  return db.collection('system.profile').find<Look>({ ns }).project<Look>(fields).sort({ ts: 1 }).toArray()
+  const looks = { ns, 'command.filter.dueAt': { $exists: false } }
+  return db.collection('system.profile').find<Look>(looks).project<Look>(fields).sort({ ts: 1 }).toArray()
 }
 
 /** Stores records in process, without most of their fields, as if some owners had claimed them in turns. */
@@ -32,6 +33,7 @@ async function storeInFlight(open: FreshInbox, count: number, owners: readonly s
   const from = await events.countDocuments()
   const records = Array.from({ length: count }, (_, nth) => ({
     ...{ provider: 'acme', eventId: `in flight ${from + nth}`, state: 'processing', fence: 1 },
+    handler: FULFILMENT,
     leaseOwner: owners[nth % owners.length],
   }))
   await events.insertMany(records, { ordered: false })

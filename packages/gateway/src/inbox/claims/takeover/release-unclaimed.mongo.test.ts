@@ -18,7 +18,7 @@ async function openTask(database: TestDatabase): Promise<OpenInbox> {
 async function bothClaims(open: OpenInbox): Promise<readonly [knowing: Claims, unaware: Claims]> {
   return [
     await steadyClaims(open, { maxCrashes: MOST_DEATHS, handler: 'a', owner: 'knowing' }),
-    await steadyClaims(open, { maxCrashes: MOST_DEATHS, handler: null, configured: () => [], owner: 'unaware' }),
+    await steadyClaims(open, { maxCrashes: MOST_DEATHS, configured: () => [], owner: 'unaware' }),
   ]
 }
 
@@ -63,7 +63,7 @@ describe('a task of a dead process, taken by a gateway that does not know its ha
     const [knowing, unaware] = await bothClaims(open)
     await die(open, knowing, 'begun')
     await changeRecord(open, 'e1', { $set: { lost: MOST_DEATHS } })
-    const fresh = open.claims({ maxCrashes: MOST_DEATHS, handler: null, configured: () => [], owner: 'fresh' })
+    const fresh = open.claims({ maxCrashes: MOST_DEATHS, configured: () => [], owner: 'fresh' })
     expect(await fresh.takeOver(10)).toMatchObject({ taken: [], poisoned: 0 })
     expect(await open.record('e1')).toMatchObject({ state: 'processing', begun: true })
     expect(await unaware.takeOver(10)).toMatchObject({ poisoned: 1 })

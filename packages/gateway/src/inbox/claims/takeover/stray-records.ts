@@ -29,10 +29,11 @@ export interface StrayRecords {
 export const STRAY_AFTER_MS = 20_000
 const MOST_RELEASED = 1_000
 
+type StrayDeps = Pick<ClaimsDeps, 'db' | 'owner' | 'leaseMs' | 'monotonicMs'>
 type Unheld = Pick<EventDocument, '_id' | 'fence'>
 
 /** Creates the search of one process for its stray records. */
-export function createStrayRecords(deps: ClaimsDeps): StrayRecords {
+export function createStrayRecords(deps: StrayDeps): StrayRecords {
   const { leaseMs, monotonicMs = () => performance.now() } = deps
   let isDoubted = false
   let nextAt = monotonicMs() + leaseMs
@@ -69,7 +70,7 @@ export function createStrayRecords(deps: ClaimsDeps): StrayRecords {
   }
 }
 
-function releaseThese({ db, owner }: ClaimsDeps, stray: readonly Unheld[]): Promise<number> {
+function releaseThese({ db, owner }: StrayDeps, stray: readonly Unheld[]): Promise<number> {
   const updates = [...Map.groupBy(stray, ({ fence }) => fence)].map(([fence, records]) => {
     const q = { ...withIds(records), state: 'processing', leaseOwner: owner, fence }
     return { q, u: releaseFromHolder(), multi: true, hint: BY_ID }
@@ -82,7 +83,7 @@ function nameOf({ _id, fence }: Unheld): string {
 }
 
 /** All records in process under the name of this process. The index alone answers this. */
-async function findOwn({ db, owner }: ClaimsDeps): Promise<ObjectId[]> {
+async function findOwn({ db, owner }: StrayDeps): Promise<ObjectId[]> {
   const filter = { state: 'processing', leaseOwner: owner } as const
   const found = await db
     .collection<EventDocument>(EVENTS)
@@ -92,7 +93,7 @@ async function findOwn({ db, owner }: ClaimsDeps): Promise<ObjectId[]> {
   return found.map(({ _id }) => _id)
 }
 
-async function readFences({ db, owner }: ClaimsDeps, ids: readonly ObjectId[]): Promise<Unheld[]> {
+async function readFences({ db, owner }: StrayDeps, ids: readonly ObjectId[]): Promise<Unheld[]> {
   if (ids.length === 0) return []
   const events = db.collection<EventDocument>(EVENTS)
   const filter = { _id: { $in: [...ids] }, state: 'processing', leaseOwner: owner } as const
