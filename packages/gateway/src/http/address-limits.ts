@@ -36,9 +36,11 @@ const OVERFLOW = '\u0000overflow'
 
 /**
  * One bucket per client address, of its rejected requests and of the processor time that these took. Both leak evenly, so that a
- * flood is paced. A full bucket refuses what costs most and is worth least first: with too many failures what has no signature;
- * with 20 ms of processor time what is large, signed or not; with 100 ms everything. So an authentic small delivery gets its 200
- * beside a flood from its own address, unless that flood is of thousands per second.
+ * flood is paced.
+ *
+ * A bucket with too many failures refuses requests without a signature. With 20 ms of processor time it refuses large requests,
+ * signed or not. With 100 ms it refuses everything. So an authentic small delivery gets its 200 beside a flood from its own
+ * address, unless that flood is of thousands per second.
  *
  * Addresses do not share a bucket, so a flood from one address costs others one check at a time. Floods from thousands of
  * addresses are the work of a proxy.
