@@ -4,8 +4,8 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { Binary, type Collection, type CommandSucceededEvent, type Document, MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SentEvent } from './support/load/webhook-source.ts'
+import { ClaimWatch } from './support/stack/claim-watch.ts'
 import { closingCheck, NO_FAULT, type RowEvidence } from './support/stack/closing-check.ts'
-import { LeaseWatch } from './support/stack/lease-watch.ts'
 import type { EventRecord, OrderRecord, ReceiptLine } from './support/stack/records.ts'
 import { until } from './support/until.ts'
 
@@ -79,7 +79,7 @@ async function report(plant: (run: Run) => unknown): Promise<string[]> {
   await plant(run)
   const { events, orderRecords, log, lines, problems, overdue, evidence } = run
   const stack = {
-    ...{ events, orderRecords, problems: () => problems, overdueLeases: () => overdue },
+    ...{ events, orderRecords, problems: () => problems, overdueClaims: () => overdue },
     async receipts() {
       await run.meanwhile()
       return lines
@@ -158,9 +158,9 @@ describe('the closing check', () => {
     ],
     ['a forged delivery is answered 200', (run) => run.log[1]?.answers.push(200), 'I7 evt_forged is spoiled'],
     [
-      'a lease that ended',
-      (run) => one(run, { $set: { state: 'processing', leaseOwner: 'a dead process' } }),
-      'I8 evt_1 is in process, and its lease ended',
+      'a claim that ended',
+      (run) => one(run, { $set: { state: 'processing', claim: 'of a dead process', dueAt: longAgo() } }),
+      'I8 evt_1 is in process, and its claim has ended',
     ],
     ['an event was left alone', (run) => run.overdue.push('evt_1'), 'I8 evt_1 was left alone for long'],
     [
@@ -245,25 +245,27 @@ describe('the closing check', () => {
   })
 })
 
-describe('the watch of leases', () => {
-  it('reports an event that no process claims after its lease, and none that is renewed, settled or held by the living', async () => {
+describe('the watch of claims', () => {
+  it('reports what nobody takes over after its claim or its wait, and nothing that is claimed again, settled or not yet due', async () => {
     await using database = await testDatabase(process.env)
-    const events = database.db.collection<EventRecord & { fence: number }>('events')
-    const claim = { ...recordOf(sent('evt_1')), state: 'processing', fence: 1 } as const
-    await events.insertMany(['left', 'settled'].map((eventId) => ({ ...claim, eventId, leaseOwner: 'nobody' })))
-    await events.insertMany(
-      ['alive', 'dead', 'late'].map((leaseOwner) => ({ ...claim, eventId: `of ${leaseOwner}`, leaseOwner })),
-    )
-    const owners = database.db.collection<{ _id: string; aliveUntil: Date }>('owners')
+    const events = database.db.collection<EventRecord>('events')
+    const ended = {
+      ...recordOf(sent('evt_1')),
+      state: 'processing',
+      claim: 'of a dead process',
+      dueAt: longAgo(),
+    } as const
+    const { claim: _, ...suspect } = ended
     const inAnHour = new Date(Date.now() + 3_600_000)
-    await owners.insertMany([
-      { _id: 'alive', aliveUntil: inAnHour },
-      { _id: 'dead', aliveUntil: longAgo() },
-      { _id: 'late', aliveUntil: longAgo() },
+    await events.insertMany([
+      ...['left', 'settled', 'taken over'].map((eventId) => ({ ...ended, eventId })),
+      { ...suspect, eventId: 'left suspect' },
+      { ...ended, eventId: 'held', dueAt: inAnHour },
+      { ...suspect, eventId: 'waiting suspect', dueAt: inAnHour },
     ])
-    const watch = new LeaseWatch(events as never, 50)
+    const watch = new ClaimWatch(events, 50)
     await watch.look()
-    await owners.updateOne({ _id: 'late' }, { $set: { aliveUntil: inAnHour } })
+    await events.updateOne({ eventId: 'taken over' }, { $set: { dueAt: inAnHour }, $inc: { starts: 1 } })
     await events.updateOne({ eventId: 'settled' }, { $set: { state: 'done' } })
     await until(
       async () => {
@@ -272,9 +274,9 @@ describe('the watch of leases', () => {
       },
       (overdue) => overdue.length > 0,
     )
-    expect(watch.overdue.toSorted()).toEqual(['left', 'of dead'])
+    expect(watch.overdue.toSorted()).toEqual(['left', 'left suspect'])
     await events.updateMany({}, { $set: { state: 'done' } })
     await watch.look()
-    expect(watch.overdue.toSorted()).toEqual(['left', 'of dead'])
+    expect(watch.overdue.toSorted()).toEqual(['left', 'left suspect'])
   })
 })

@@ -6,8 +6,13 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { startHandlerServer } from '@oncehook/gateway/testing/handlers/handler-server'
-import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import {
+  DEAD_SOON,
+  PROVIDERS,
+  paymentEvent,
+  startOperatedSystem,
+} from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
@@ -30,7 +35,7 @@ const keys = stack.use(await createTestKeysFile('first'))
 const system = stack.use(
   await startOperatedSystem(database, {
     settings: {
-      ...{ RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000', ENCRYPTION_KEYS_FILE: keys.path },
+      ...{ ...DEAD_SOON, LEASE_MS: '3600000', ENCRYPTION_KEYS_FILE: keys.path },
       HANDLERS: JSON.stringify({ billing: handler, search: handler }),
     },
     encryptionKeysFile: keys.path,
@@ -86,8 +91,7 @@ async function failedEvent(): Promise<string> {
 
 /** An event that is claimed by a process that never finishes it. */
 async function heldEvent(): Promise<string> {
-  await keepOwnerAlive(database.db, 'stuck')
-  const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck' })
+  const held = sampleRecord({ state: 'processing', claim: 'stuck', dueAt: new Date(Date.now() + 50_000) })
   await system.events.insertOne(held)
   return String(held._id)
 }

@@ -77,7 +77,7 @@ async function storeBacklog(db: Db, count: number): Promise<void> {
   await db.dropDatabase()
   await ensureIndexes(db, [EVENT_INDEXES])
   const raw = new Binary(Buffer.alloc(BODY_BYTES, 'x'))
-  const { settledAt: _, ...template } = sampleRecord({ state: 'pending', type: 'payment.succeeded', fence: 0, raw })
+  const { settledAt: _, ...template } = sampleRecord({ state: 'pending', type: 'payment.succeeded', raw })
   await fillStored(db, template, count)
 }
 

@@ -26,7 +26,7 @@ Alike == Permutations(Gateways) \cup AlikeCalls
 
 Has(step) == step \notin Missing
 
-Steps == {"majority", "concern first", "verdict first", "takeover", "sweep", "fence",
+Steps == {"majority", "concern first", "verdict first", "takeover", "claim name",
           "marker", "join", "condition", "order majority", "majority read", "index"}
 
 ASSUME Missing \subseteq Steps
@@ -40,7 +40,7 @@ VARIABLES
     insert,       \* gateway -> its insert command; one is in progress at a time
     known,        \* gateway -> the events that it remembers as durable
     held,         \* gateway -> event -> the claim in its memory
-    alive,        \* gateway -> whether the database says that its process lease runs
+    late,         \* the events whose claim has ended although a gateway still works on it
     call,         \* place -> the call in it
     acked,        \* the events that were answered with 200
     trespass,     \* whether a process has changed a record that another one held
@@ -50,15 +50,15 @@ VARIABLES
 inboxes == <<inbox, inboxM>>
 books == <<orders, ordersM>>
 accepting == <<insert, known>>
-dispatching == <<held, alive, call>>
+dispatching == <<held, late, call>>
 budget == <<faults, asked>>
 vars == <<inboxes, books, lag, accepting, dispatching, acked, trespass, budget>>
 
 -----------------------------------------------------------------------------
 (* What the parts look like. *)
 
-Absent == [state |-> "absent", owner |-> "nobody", fence |-> 0, outcome |-> "none"]
-NoClaim == [step |-> "none", fence |-> 0, result |-> "none"]
+Absent == [state |-> "absent", claim |-> "none", starts |-> 0, outcome |-> "none"]
+NoClaim == [step |-> "none", claim |-> "none", result |-> "none"]
 NoInsert == [phase |-> "none", group |-> {}, new |-> {}, claimed |-> {}]
 NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, result |-> "none"]
 (* `effects` and `by` are for the invariants only: how often, and by which events, the order was paid. *)
@@ -71,7 +71,7 @@ Init ==
     /\ insert = [g \in Gateways |-> NoInsert]
     /\ known = [g \in Gateways |-> {}]
     /\ held = [g \in Gateways |-> [e \in Events |-> NoClaim]]
-    /\ alive = [g \in Gateways |-> TRUE]
+    /\ late = {}
     /\ call = [c \in Calls |-> NoCall]
     /\ acked = {} /\ trespass = FALSE
     /\ faults = 0 /\ asked = 0
@@ -93,10 +93,13 @@ NoFault == UNCHANGED budget
 (* answer and a repetition need no action here: a provider may send any event *)
 (* to any gateway at any time, whatever was answered before.                   *)
 
+(* The name of a claim is random in the code. Here it is the gateway with the number of the claim. *)
+Name(g, starts) == <<g, starts>>
+
 Record(g, claims) ==
     [state |-> IF claims THEN "processing" ELSE "pending",
-     owner |-> IF claims THEN g ELSE "nobody",
-     fence |-> IF claims THEN 1 ELSE 0,
+     claim |-> IF claims THEN Name(g, 1) ELSE "none",
+     starts |-> IF claims THEN 1 ELSE 0,
      outcome |-> "none"]
 
 (* Deliveries that arrive together share one insert. The unique index skips what is there. *)
@@ -121,9 +124,9 @@ AnswerStored(g) ==
     /\ known' = [known EXCEPT ![g] = @ \cup i.group]
     /\ held' = [held EXCEPT ![g] = [e \in Events |->
          IF e \in i.claimed /\ held[g][e].step = "none"
-         THEN [step |-> "ready", fence |-> 1, result |-> "none"] ELSE held[g][e]]]
+         THEN [step |-> "ready", claim |-> Name(g, 1), result |-> "none"] ELSE held[g][e]]]
     /\ insert' = [insert EXCEPT ![g] = NoInsert]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, alive, call, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, late, call, trespass>>
 
 (* 500 for the whole group: nobody knows whether a majority has it. A duplicate proves nothing then. *)
 AnswerNotStored(g) ==
@@ -140,43 +143,31 @@ AnswerFromMemory(g, e) ==
     /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, dispatching, trespass>>
 
 -----------------------------------------------------------------------------
-(* Claims: inbox/claims. The writes of claims and settlements wait for a       *)
-(* majority in the code. Here they do not: the invariants hold even so.        *)
+(* Claims. A record in progress has the end of its claim. Whoever finds one  *)
+(* that has ended claims it again, and nobody asks who held it. The writes    *)
+(* of claims and settlements wait for a majority in the code. Here they do    *)
+(* not: the invariants hold even so.                                          *)
 
 Claim(g, e) ==
     /\ held[g][e].step = "none"
     /\ WriteInbox([inbox EXCEPT ![e] =
-         [state |-> "processing", owner |-> g, fence |-> @.fence + 1, outcome |-> "none"]])
-    /\ held' = [held EXCEPT ![g][e] = [step |-> "ready", fence |-> inbox[e].fence + 1, result |-> "none"]]
-    /\ UNCHANGED <<books, lag, accepting, alive, call, acked, trespass>>
+         [state |-> "processing", claim |-> Name(g, @.starts + 1), starts |-> @.starts + 1, outcome |-> "none"]])
+    /\ held' = [held EXCEPT ![g][e] = [step |-> "ready", claim |-> Name(g, inbox[e].starts + 1), result |-> "none"]]
+    /\ late' = late \ {e}
+    /\ UNCHANGED <<books, lag, accepting, call, acked, trespass>>
 
 ClaimDue(g, e) == inbox[e].state = "pending" /\ Claim(g, e) /\ NoFault
 
-Holds(g, e) == held[g][e].step # "none" /\ held[g][e].fence = inbox[e].fence
+Holds(g, e) == held[g][e].step # "none" /\ held[g][e].claim = inbox[e].claim
 
-(* Whether time alone lets `g` take over a record. "gone" was a process that has died. The lease of a process covers all *)
-(* that the process ever wrote its name on, held or not.                                                                 *)
-LeaseHasEnded(g, e) ==
-    LET owner == inbox[e].owner IN
-    IF owner = "gone" THEN TRUE ELSE owner # g /\ ~alive[owner]
+(* Time passes until a claim has ended, unless a gateway still works on it: its process has died, or does not know of    *)
+(* the claim, because the answer to its insert or to its claim was lost. That answer may still come. A gateway ends its  *)
+(* work before its claim ends, but for faults.                                                                           *)
+ClaimHasEnded(e) == e \in late \/ ~\E g \in Gateways : Holds(g, e)
 
 TakeOver(g, e) ==
-    /\ Has("takeover") /\ inbox[e].state = "processing" /\ LeaseHasEnded(g, e)
+    /\ Has("takeover") /\ inbox[e].state = "processing" /\ ClaimHasEnded(e)
     /\ Claim(g, e) /\ NoFault
-
-(* Records that have the name of `g`, and that it does not hold: the answer to an insert or to a claim was lost, or a    *)
-(* result was not written. Nobody else would take them, because `g` lives. The code waits 20 s before. Here, the answer  *)
-(* may still come later: the raised fence makes it harmless.                                                             *)
-ReleaseStray(g, e) ==
-    /\ Has("sweep")
-    /\ inbox[e].state = "processing" /\ inbox[e].owner = g /\ ~Holds(g, e)
-    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
-    /\ NoFault /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
-
-HeartBeat(g) ==
-    /\ ~alive[g]
-    /\ alive' = [alive EXCEPT ![g] = TRUE]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
 
 -----------------------------------------------------------------------------
 (* Dispatching and settling: dispatch, inbox/transitions.ts. *)
@@ -187,36 +178,36 @@ Send(g, e) ==
          /\ call[c].step = "idle"
          /\ call' = [call EXCEPT ![c] = [NoCall EXCEPT !.step = "sent", !.event = e, !.from = g]]
     /\ held' = [held EXCEPT ![g][e].step = "calling"]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 (* A call that failed for all its events: the holder sends them again without a write in between, in smaller groups. *)
 SendAgain(g, e) ==
     /\ held[g][e].step = "settle" /\ held[g][e].result = "later"
     /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "ready", !.result = "none"]]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, late, call, acked, trespass>>
 
 Settled(result) ==
     CASE result = "later" -> [state |-> "pending", outcome |-> "none"]
       [] result = "never" -> [state |-> "dead", outcome |-> "none"]
       [] OTHER -> [state |-> "done", outcome |-> result]
 
-(* The write names the owner and the fence. It does nothing if another process has the record by now, or if the same one *)
-(* has claimed it again since: then only the fence differs. If it is rolled back, the record is taken over like that of  *)
-(* a dead process.                                                                                                       *)
+(* The write names the claim. It does nothing if the record has been claimed again since, by whomever. If it is rolled   *)
+(* back, the record is taken over like that of a dead process.                                                           *)
 Settle(g, e) ==
     LET claim == held[g][e]
         record == inbox[e]
-        isHolder == record.owner = g /\ record.fence = claim.fence
-        matches == record.state = "processing" /\ record.owner = g /\ (isHolder \/ ~Has("fence"))
+        isHolder == record.claim = claim.claim
+        matches == record.state = "processing" /\ (isHolder \/ ~Has("claim name"))
         end == Settled(claim.result) IN
     /\ claim.step = "settle"
     /\ held' = [held EXCEPT ![g][e] = NoClaim]
     /\ IF matches
        THEN WriteInbox([inbox EXCEPT ![e] =
-              [state |-> end.state, owner |-> "nobody", fence |-> @.fence, outcome |-> end.outcome]])
-       ELSE UNCHANGED inboxes
+              [state |-> end.state, claim |-> "none", starts |-> @.starts, outcome |-> end.outcome]])
+            /\ late' = late \ {e}
+       ELSE UNCHANGED <<inboxes, late>>
     /\ trespass' = (trespass \/ (matches /\ ~isHolder))
-    /\ NoFault /\ UNCHANGED <<books, lag, accepting, alive, call, acked>>
+    /\ NoFault /\ UNCHANGED <<books, lag, accepting, call, acked>>
 
 -----------------------------------------------------------------------------
 (* Applying: fulfilment, payments. A call carries one event. *)
@@ -236,7 +227,7 @@ Read(c) ==
          ELSE IF Has("join") /\ order.paid # "none"
          THEN [@ EXCEPT !.step = "write", !.result = "already_paid", !.seen = order.version]
          ELSE [@ EXCEPT !.step = "write", !.result = "applied", !.seen = order.version]]
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, late, acked, trespass>>
 
 PaidBy(e, order) ==
     [order EXCEPT !.version = @ + 1, !.applied = @ \cup {e}, !.paid = PaymentOf[e], !.effects = @ + 1, !.by = @ \cup {e}]
@@ -262,7 +253,7 @@ Write(c) ==
                  IF "orders" \in lag /\ Has("order majority") THEN "writing" ELSE "answer"]
             /\ WriteOrders([orders EXCEPT ![Order(c)] =
                  IF result = "applied" THEN PaidBy(e, order) ELSE [order EXCEPT !.applied = @ \cup {e}]])
-    /\ NoFault /\ UNCHANGED <<inboxes, lag, accepting, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, lag, accepting, held, late, acked, trespass>>
 
 (* The calls of `ended` end. Each gateway that still waits for one gets its result. *)
 EndCalls(ended, result(_)) ==
@@ -275,7 +266,7 @@ EndCalls(ended, result(_)) ==
 Reply(c) ==
     /\ call[c].step = "answer"
     /\ EndCalls({c}, LAMBDA one : call[one].result)
-    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 -----------------------------------------------------------------------------
 (* The operator, and a redelivery that revives a dead event: inbox/transitions.ts. *)
@@ -287,8 +278,9 @@ Replay(e) ==
 
 Release(e) ==
     /\ Ask /\ inbox[e].state = "processing"
-    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].owner = "nobody", ![e].fence = @ + 1])
-    /\ UNCHANGED <<books, lag, accepting, dispatching, acked, trespass>>
+    /\ WriteInbox([inbox EXCEPT ![e].state = "pending", ![e].claim = "none"])
+    /\ late' = late \ {e}
+    /\ UNCHANGED <<books, lag, accepting, held, call, acked, trespass>>
 
 (* A customer changes or deletes an order, or creates it again under its id. Its payments stay recorded forever. *)
 ChangeOrder(o) ==
@@ -301,23 +293,20 @@ ChangeOrder(o) ==
 -----------------------------------------------------------------------------
 (* What goes wrong. Each costs one of MaxFaults. *)
 
-(* A gateway dies and starts again, with an empty memory and another name. Its calls continue without it. *)
+(* A gateway dies and starts again, with an empty memory. Its calls continue without it. *)
 Crash(g) ==
-    LET orphaned(records) == [e \in Events |-> IF records[e].owner = g THEN [records[e] EXCEPT !.owner = "gone"] ELSE records[e]] IN
     /\ Fault
-    /\ inbox' = orphaned(inbox) /\ inboxM' = orphaned(inboxM)
     /\ insert' = [insert EXCEPT ![g] = NoInsert]
     /\ known' = [known EXCEPT ![g] = {}]
     /\ held' = [held EXCEPT ![g] = [e \in Events |-> NoClaim]]
-    /\ alive' = [alive EXCEPT ![g] = TRUE]
     /\ call' = [c \in Calls |-> IF call[c].from = g THEN [call[c] EXCEPT !.from = "nobody"] ELSE call[c]]
-    /\ UNCHANGED <<books, lag, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, late, acked, trespass>>
 
 (* Fulfilment dies with all its calls, at whatever step each is. *)
 FulfilmentCrash ==
     /\ Fault /\ \E c \in Calls : call[c].step # "idle"
     /\ EndCalls({c \in Calls : call[c].step # "idle"}, LAMBDA one : "later")
-    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 (* The network breaks during an insert: any part of it is stored, and its deliveries are answered with 500. *)
 CutInsert(g) ==
@@ -336,12 +325,12 @@ InsertTimesOut(g) ==
 LoseCall(c) ==
     /\ Fault /\ call[c].step = "sent"
     /\ EndCalls({c}, LAMBDA one : "later")
-    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 RepeatCall(c) ==
     /\ Fault /\ call[c].step = "sent"
     /\ \E d \in Calls : call[d].step = "idle" /\ call' = [call EXCEPT ![d] = [call[c] EXCEPT !.from = "nobody"]]
-    /\ UNCHANGED <<inboxes, books, lag, accepting, held, alive, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, held, late, acked, trespass>>
 
 (* The gateway stops waiting for a call, or its answer is lost. The call continues. *)
 CallTimesOut(c) ==
@@ -349,25 +338,24 @@ CallTimesOut(c) ==
     /\ Fault /\ from # "nobody"
     /\ call' = [call EXCEPT ![c].from = "nobody"]
     /\ held' = [held EXCEPT ![from][call[c].event] = [@ EXCEPT !.step = "settle", !.result = "later"]]
-    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 (* A gateway stops, or fulfilment is unavailable: the gateway releases its events without an attempt. *)
 GiveBack(g, e) ==
     /\ Fault /\ held[g][e].step = "ready"
     /\ held' = [held EXCEPT ![g][e] = [@ EXCEPT !.step = "settle", !.result = "later"]]
-    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, late, call, acked, trespass>>
 
 (* The answer to a claim is lost, or a result never reaches the database: the gateway does not hold the record any more. *)
 LoseClaim(g, e) ==
     /\ Fault /\ held[g][e].step \in {"ready", "settle"}
     /\ held' = [held EXCEPT ![g][e] = NoClaim]
-    /\ UNCHANGED <<inboxes, books, lag, accepting, alive, call, acked, trespass>>
+    /\ UNCHANGED <<inboxes, books, lag, accepting, late, call, acked, trespass>>
 
-(* The clock of the database jumps, or a process sleeps: its lease ends, and it does not know. A process that stops      *)
-(* ends its lease itself, whatever it still holds.                                                                       *)
-EndLease(g) ==
-    /\ Fault /\ alive[g]
-    /\ alive' = [alive EXCEPT ![g] = FALSE]
+(* A clock jumps, a process sleeps, or a call lasts too long: a claim ends while a gateway still works on it. *)
+EndClaim(e) ==
+    /\ Fault /\ inbox[e].state = "processing" /\ e \notin late
+    /\ late' = late \cup {e}
     /\ UNCHANGED <<inboxes, books, lag, accepting, held, call, acked, trespass>>
 
 Collections == {"inbox", "orders"}
@@ -388,7 +376,7 @@ Replicate(x) ==
          IF x = "inbox" /\ insert[g].phase = "waits" THEN [insert[g] EXCEPT !.phase = "durable"] ELSE insert[g]]
     /\ call' = [c \in Calls |->
          IF x = "orders" /\ call[c].step = "writing" THEN [call[c] EXCEPT !.step = "answer"] ELSE call[c]]
-    /\ NoFault /\ UNCHANGED <<inbox, orders, known, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inbox, orders, known, held, late, acked, trespass>>
 
 RollBack(x) ==
     /\ x \in lag /\ lag' = lag \ {x}
@@ -399,33 +387,32 @@ RollBack(x) ==
     /\ call' = [c \in Calls |->
          IF x = "orders" /\ call[c].step = "writing"
          THEN [call[c] EXCEPT !.step = "answer", !.result = "later"] ELSE call[c]]
-    /\ NoFault /\ UNCHANGED <<inboxM, ordersM, known, held, alive, acked, trespass>>
+    /\ NoFault /\ UNCHANGED <<inboxM, ordersM, known, held, late, acked, trespass>>
 
 -----------------------------------------------------------------------------
 
 Next ==
     \/ \E g \in Gateways :
-         \/ InsertGroup(g) \/ AnswerStored(g) \/ AnswerNotStored(g) \/ HeartBeat(g)
-         \/ Crash(g) \/ CutInsert(g) \/ InsertTimesOut(g) \/ EndLease(g)
+         \/ InsertGroup(g) \/ AnswerStored(g) \/ AnswerNotStored(g)
+         \/ Crash(g) \/ CutInsert(g) \/ InsertTimesOut(g)
     \/ \E g \in Gateways, e \in Events :
-         \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ ReleaseStray(g, e) \/ Send(g, e) \/ Settle(g, e)
+         \/ AnswerFromMemory(g, e) \/ ClaimDue(g, e) \/ TakeOver(g, e) \/ Send(g, e) \/ Settle(g, e)
          \/ SendAgain(g, e) \/ GiveBack(g, e) \/ LoseClaim(g, e)
     \/ \E c \in Calls :
          \/ Read(c) \/ Write(c) \/ Reply(c)
          \/ LoseCall(c) \/ RepeatCall(c) \/ CallTimesOut(c)
-    \/ \E e \in Events : Replay(e) \/ Release(e)
+    \/ \E e \in Events : Replay(e) \/ Release(e) \/ EndClaim(e)
     \/ \E o \in Orders : ChangeOrder(o)
     \/ \E x \in Collections : Lag(x) \/ Replicate(x) \/ RollBack(x)
     \/ FulfilmentCrash
 
 (* Each step that is no fault happens in the end, if it stays possible. *)
 Fairness ==
-    /\ \A g \in Gateways : WF_vars(AnswerStored(g)) /\ WF_vars(AnswerNotStored(g)) /\ WF_vars(HeartBeat(g))
+    /\ \A g \in Gateways : WF_vars(AnswerStored(g)) /\ WF_vars(AnswerNotStored(g))
     /\ \A g \in Gateways, e \in Events : WF_vars(Send(g, e)) /\ WF_vars(Settle(g, e))
     /\ \A e \in Events :
          /\ WF_vars(\E g \in Gateways : ClaimDue(g, e))
          /\ WF_vars(\E g \in Gateways : TakeOver(g, e))
-         /\ WF_vars(\E g \in Gateways : ReleaseStray(g, e))
     /\ \A c \in Calls : WF_vars(Read(c) \/ Write(c)) /\ WF_vars(Reply(c))
     /\ \A x \in Collections : WF_vars(Replicate(x) \/ RollBack(x))
 
@@ -453,7 +440,7 @@ DoneIsPaid == \A e \in Events : inbox[e].state = "done" => ordersM[OrderOf[e]].p
 OutcomeIsTrue == \A e \in Events : inbox[e].outcome = "already_paid" => e \notin orders[OrderOf[e]].by
 
 (* Only to bound a search: while a payment of another order has no majority, an event may be claimed any number of times. *)
-FewClaims == \A e \in Events : inbox[e].fence <= 4
+FewClaims == \A e \in Events : inbox[e].starts <= 4
 
 (* Once nothing more goes wrong, every event that was answered with 200 is settled, permanently. *)
 EveryAcceptedEventEnds == \A e \in Events : <>[](e \in acked => inboxM[e].state \in {"done", "dead"})

@@ -13,13 +13,9 @@ function written(objectId: string, facts: PaymentFacts, body: string): unknown {
       _id: new ObjectId(),
       provider: 'stripe',
       handler: 'billing',
-      fence: 1,
-      lost: 0,
-      failedCalls: 0,
-      internalErrors: 0,
-      failures: 0,
+      ...{ claim: 'c', endsAt: 0, starts: 1, lost: 0, failures: 0 },
     },
-    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    ...{ waited: 0, waitedFor: null, requestId: 'r' },
     event: { id: 'evt_1', type: 'invoice.paid', objectId, facts },
   }
   const { json } = writeTaskEvent(claim, 'billing', { receivedAt, attempt: 1, raw: Buffer.from(body) })

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
@@ -206,8 +206,8 @@ describe('an event', () => {
   })
 
   it('that is processed for too long is released with two clicks and a reason', async () => {
-    await keepOwnerAlive(console.system.db, 'stuck')
-    const record = sampleRecord({ eventId: 'evt_held', state: 'processing', begun: true, leaseOwner: 'stuck' })
+    const dueAt = new Date(Date.now() + 50_000)
+    const record = sampleRecord({ eventId: 'evt_held', state: 'processing', claim: 'stuck', dueAt })
     await console.system.events.insertOne(record)
     await using visit = await console.open()
     const { page } = visit

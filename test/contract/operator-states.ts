@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
-import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { type Db, ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'
@@ -51,6 +51,7 @@ async function store({ system }: Operated, members: Partial<EventDocument>): Pro
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const LEASE_MS = 30_000
 const DEAD = { state: 'dead', reason: 'order_unknown' } as const
 
 /** The states of a gateway without handlers and encryption. */
@@ -113,8 +114,7 @@ export function eventStates(operated: Operated): States {
     },
     async 'an event is being processed'({ id, orderId }: Identified & { orderId: string }) {
       await clear(operated)
-      await keepOwnerAlive(db, 'stuck')
-      const held = { state: 'processing', leaseOwner: 'stuck', begun: true } as const
+      const held = { state: 'processing', claim: 'stuck', dueAt: new Date(Date.now() + LEASE_MS) } as const
       await store(operated, { _id: new ObjectId(id), orderId, ...held })
     },
     async 'a replay is finished'({ replayId }: { replayId: string }) {

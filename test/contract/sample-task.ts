@@ -1,4 +1,4 @@
-import { ObjectId } from 'mongodb'
+import { sampleClaim } from '@oncehook/gateway/testing/sample-claim'
 import { type TaskEvent, writeTaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
 
 /** The handler of the contracts. */
@@ -24,20 +24,8 @@ interface SampleTask {
 export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, pointer, added }: SampleTask): TaskEvent {
   const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
   const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z', ...(pointer === undefined ? {} : { pointer }) }
-  const claim = {
-    ...{
-      _id: new ObjectId(),
-      provider: 'stripe',
-      handler: 'billing',
-      fence: 1,
-      lost: 0,
-      failedCalls: 0,
-      internalErrors: 0,
-      failures: 0,
-    },
-    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
-    event: { id: eventId, type, objectId: `sub_of_${eventId}`, facts },
-  }
+  const event = { id: eventId, type, objectId: `sub_of_${eventId}`, facts }
+  const claim = sampleClaim(eventId, { provider: 'stripe', handler: HANDLER, event })
   const receivedAt = new Date('2026-11-26T10:00:01.000Z')
   const task = writeTaskEvent(claim, HANDLER, { receivedAt, attempt, raw: raw ?? Buffer.from(JSON.stringify(body)) })
   if (added === undefined) return task

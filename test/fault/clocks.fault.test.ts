@@ -15,7 +15,7 @@ const LATE_ORDERS = 5
 const PACE = { perSecond: 40, parallel: 10 }
 const MODEST = { perSecond: 20, parallel: 5, repetitionsPerSecond: 5 }
 const CONTENT = { customerId: 'cus_late', currency: 'EUR', items: [{ sku: 's', quantity: 1, unitAmount: 2_000 }] }
-// Leases and retries of these stacks last seconds; an hour means that something waited for the wrong clock.
+// Claims and retries of these stacks last seconds; an hour means that something waited for the wrong clock.
 const SETTLED_WITHIN_MS = 60_000
 
 /** The clock of a service, as its answers show it. */
@@ -78,7 +78,7 @@ async function settleInTime(stack: Stack, late: readonly ApiOrder[]): Promise<vo
   )
 }
 
-/** The owner of a clock that jumps, and how to read the clock. */
+/** What has a clock that jumps, and how to read the clock. */
 interface Jumping {
   readonly stack: Stack
   readonly source: WebhookSource
@@ -189,7 +189,7 @@ describe('a clock that is an hour ahead, and one that is an hour behind', () => 
       for (const order of orders) source.add(paymentOf(order))
       await source.run()
       struck[`an event in hand at ${seconds} s`] = await stack.events.countDocuments({ state: 'processing' })
-      // A gateway that dies leaves leases that end in an hour; one that lives has leases that ended long ago.
+      // A gateway that dies leaves claims that end in an hour; one that lives has claims that ended long ago.
       if (seconds > 0) await stack.gateway.kill('SIGKILL')
       await clock.set(0, read)
       stack.fulfilment.resume()

@@ -82,7 +82,7 @@ describe('writes that only the old primary had', () => {
     await stack.untilSettled()
     const again = await stack.events.findOne({ eventId: settled.id })
     expect(again).toMatchObject({ state: 'done', outcome: { kind: 'duplicate' } })
-    const row = { struck: { 'a rollback': rolledBack.length }, volume: 500, leaseMs: LEASE_MS }
+    const row = { struck: { 'a rollback': rolledBack.length }, volume: 500 }
     expect(await closingCheck(stack, source.log, row)).toEqual([])
   })
 })

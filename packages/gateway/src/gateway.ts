@@ -33,9 +33,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   const adminPort = await startAdmin(context, () => background?.operators ?? null)
   await openInbox(context)
   const dispatching = createDispatching(context)
-  const { dispatcher, handlers } = dispatching
-  // Nothing waits for it: until it is done, deliveries are stored for any process.
-  void dispatcher.announce()
+  const { handlers } = dispatching
   const { inbox, testInboxes } = startInbox(context, dispatching)
   const orderAudit = createOrderAudit(context.audit, { logger, wait: sleep })
   // Added before the public listener, so that the listener is closed first.
@@ -47,8 +45,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   const started = { publicPort: listener.port, adminPort }
 
   if (lifecycle.isStopping) return started
-  dispatcher.start()
-  handlers?.start()
+  dispatching.start()
   for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
   background = await startBackground(context, { listener, testInboxes, handlers })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { startGateway } from './testing/start-gateway.ts'
 
 const SETTLING_MS = 2_000
-// As long as a heartbeat, a poll for pauses and a search for replays take turns.
+// As long as a look for due tasks, a poll for pauses and a search for replays take turns.
 const WINDOW_MS = 6_000
 
 // They only wait, and each has its own database.

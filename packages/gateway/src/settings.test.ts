@@ -28,7 +28,7 @@ describe('readGatewaySettings', () => {
       MAX_BODY_BYTES: 262_144,
       SIGNATURE_TOLERANCE_SECONDS: 300,
       EVENT_RETENTION_DAYS: 90,
-      LEASE_MS: 30_000,
+      LEASE_MS: 20_000,
       RETRY_BASE_MS: 2_000,
       RETRY_CAP_MS: 900_000,
       RETRY_MAX_AGE_MS: 259_200_000,

@@ -93,7 +93,7 @@ export const gatewaySchema = z.object({
   EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
   BODY_RETENTION_DAYS: optionalIntegerSetting({ min: 1, max: 36_500 }),
   DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),
-  LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 30_000 }),
+  LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 20_000 }),
   RETRY_BASE_MS: integerSetting({ min: 1, max: 3_600_000, fallback: 2_000 }),
   RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
   RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),

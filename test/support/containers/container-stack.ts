@@ -8,7 +8,7 @@ import type { TestContext } from 'vitest'
 import { createOrdersApi, type OrdersApi } from '../load/orders-api.ts'
 import { shareOut } from '../load/share-out.ts'
 import { findLeaks, makeSecrets, type StackSecrets } from '../stack/canaries.ts'
-import { LeaseWatch } from '../stack/lease-watch.ts'
+import { ClaimWatch } from '../stack/claim-watch.ts'
 import type { EventRecord, OrderRecord, ReceiptLine } from '../stack/records.ts'
 import type { Settings } from '../stack/service-under-test.ts'
 import { readReceipts, untilSettled } from '../stack/stack.ts'
@@ -77,8 +77,8 @@ export interface ContainerStack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
-  /** The events that nobody handled for long after their lease had ended, while `untilSettled` waited. */
-  overdueLeases(): string[]
+  /** The events that nobody handled for long after their claim had ended, while `untilSettled` waited. */
+  overdueClaims(): string[]
   /** The problems of the services so far, one sentence each: a crash, a leak. */
   problems(): Promise<string[]>
   /** Troubles an edge until the result is disposed of. */
@@ -131,7 +131,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const client = resources.use(await mongo.connect())
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
-  const leases = new LeaseWatch(events)
+  const claims = new ClaimWatch(events)
   const urls = numbers(options.gateways).map(
     (n) => `http://127.0.0.1:${edges.gatewaySide.publishedPort(GATEWAY_LINES_FROM + n)}`,
   )
@@ -151,8 +151,8 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
     provider: (habits = {}) =>
       shareOut(urls.map((url, at) => counting({ ...acmeAt(url), ...habits }, `gateway${at + 1}`, answers))),
     receipts: () => readReceipts(join(receiptsFolder, RECEIPTS_FILE)),
-    untilSettled: () => untilSettled(leases, events, orderRecords),
-    overdueLeases: () => leases.overdue,
+    untilSettled: () => untilSettled(claims, events, orderRecords),
+    overdueClaims: () => claims.overdue,
     problems: () => findProblems(services, leaksIn),
     trouble: (edge, trouble) =>
       edges[edge === 'fulfilment-mongo' ? 'fulfilmentSide' : 'gatewaySide'].trouble(edge, trouble),

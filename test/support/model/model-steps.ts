@@ -32,7 +32,7 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
       ...{ kind: 'insert', g: pair.g, concern: pair.begin.begun?.concern ?? '', isMet },
       group: idsOf(known),
       new: idsOf(fresh),
-      claimed: idsOf(fresh.filter(({ fence }) => fence === 1)),
+      claimed: idsOf(fresh.filter(({ starts }) => starts === 1)),
     }
     return [timed(step, pair, isMet)]
   },
@@ -42,32 +42,29 @@ const STEPS: Readonly<Record<NonNullable<RecordedLine['step']>, (pair: Pair) => 
       .map(({ id }) => timed({ kind: 'answer', g: pair.g, e: id }, pair, false)),
   claim: (pair) => claimed(pair, 'claim'),
   takeover: (pair) => claimed(pair, 'takeover'),
-  stray(pair) {
-    // The gateway learns how many were released, and not which: any of them, or none of this payment.
-    if (pair.end?.ended?.strays === 0) return []
-    return [...pair.names.values()].map((id) => timed({ kind: 'stray', g: pair.g, e: id }, pair))
-  },
   call: (pair) =>
-    named(pair, pair.begin.begun).map(({ id, fence = 0 }) => {
+    named(pair, pair.begin.begun).map(({ id, starts = 0 }) => {
       const { result = '' } = named(pair, pair.end?.ended).find((one) => one.id === id) ?? {}
-      return timed({ kind: 'call', g: pair.g, e: id, fence, result }, pair, result !== '')
+      return timed({ kind: 'call', g: pair.g, e: id, starts, result }, pair, result !== '')
     }),
   settle: (pair) =>
-    named(pair, pair.begin.begun).map(({ id, fence = 0, result = '' }) => {
+    named(pair, pair.begin.begun).map(({ id, starts = 0, result = '' }) => {
       const { verdict = 'unknown' } = named(pair, pair.end?.ended).find((one) => one.id === id) ?? {}
-      const step = { kind: 'settle', g: pair.g, e: id, fence, result, verdict }
-      return { ...timed(step, pair), key: `${pair.g} ${id} ${fence}` }
+      const step = { kind: 'settle', g: pair.g, e: id, starts, result, verdict }
+      return { ...timed(step, pair), key: `${pair.g} ${id} ${starts}` }
     }),
   release: (pair) =>
-    named(pair, pair.begin.begun).map(({ id, fence = 0 }) => timed({ kind: 'release', g: pair.g, e: id, fence }, pair)),
+    named(pair, pair.begin.begun).map(({ id, starts = 0 }) =>
+      timed({ kind: 'release', g: pair.g, e: id, starts }, pair),
+    ),
   crash: (pair) => [timed({ kind: 'crash', g: pair.g }, pair)],
   replay: (pair) => named(pair, pair.begin.begun).map(({ id }) => timed({ kind: 'replay', e: id }, pair)),
 }
 
 function claimed(pair: Pair, kind: string): TimedStep[] {
   // Without an end, it may have claimed any of the events.
-  const taken = pair.end ? named(pair, pair.end.ended) : [...pair.names.values()].map((id) => ({ id, fence: 0 }))
-  return taken.map(({ id, fence = 0 }) => timed({ kind, g: pair.g, e: id, fence }, pair))
+  const taken = pair.end ? named(pair, pair.end.ended) : [...pair.names.values()].map((id) => ({ id, starts: 0 }))
+  return taken.map(({ id, starts = 0 }) => timed({ kind, g: pair.g, e: id, starts }, pair))
 }
 
 function idsOf(events: readonly RecordedEvent[]): string[] {

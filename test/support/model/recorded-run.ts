@@ -14,8 +14,8 @@ import { until } from '../until.ts'
 import { type RecordedLine, readRecording, toLine } from './recorded-line.ts'
 import { type EventName, type RecordedPayment, writeTrace } from './write-trace.ts'
 
-// Long enough that no process of a busy machine sleeps through it by chance.
-const LEASE_MS = 8_000
+// A claim lasts 10 s longer, for the call. No process of a busy machine sleeps through that by chance.
+const LEASE_MS = 2_000
 
 /** A gateway of a recorded run, and a provider that delivers to it. */
 interface RecordedGateway {
@@ -126,11 +126,11 @@ async function readPayments(
   { events }: Stack,
   payments: readonly (readonly NamedEvent[])[],
 ): Promise<RecordedPayment[]> {
-  const fields = { _id: 0, eventId: 1, state: 1, fence: 1 } as const
-  const found = await events.find().project<{ eventId: string; state: string; fence: number }>(fields).toArray()
-  const records = new Map(found.map(({ eventId, state, fence }) => [eventId, { id: eventId, state, fence }]))
+  const fields = { _id: 0, eventId: 1, state: 1, starts: 1 } as const
+  const found = await events.find().project<{ eventId: string; state: string; starts: number }>(fields).toArray()
+  const records = new Map(found.map(({ eventId, state, starts }) => [eventId, { id: eventId, state, starts }]))
   return payments.map((own) => ({
-    events: own.map(({ id, name }) => ({ name, ...(records.get(id) ?? { id, state: 'absent', fence: 0 }) })),
+    events: own.map(({ id, name }) => ({ name, ...(records.get(id) ?? { id, state: 'absent', starts: 0 }) })),
   }))
 }
 

@@ -13,7 +13,7 @@ export interface RecordedPayment {
     readonly id: string
     readonly name: EventName
     readonly state: string
-    readonly fence: number
+    readonly starts: number
   }[]
 }
 
@@ -25,7 +25,7 @@ export function writeTrace(lines: readonly RecordedLine[], payments: readonly Re
   const written = payments.map(({ events }) => {
     const names = new Map(events.map(({ id, name }) => [id, name]))
     const steps = modelSteps(lines, { gateways, events: names })
-    const stored = events.map(({ name, state, fence }) => ({ kind: 'stored', e: name, state, fence }))
+    const stored = events.map(({ name, state, starts }) => ({ kind: 'stored', e: name, state, starts }))
     return writePayment(steps, stored)
   })
   const records = written.map(({ steps, lines: own }) => `[steps |-> ${tuple(steps)},\n  lines |-> ${tuple(own)}]`)

@@ -1,9 +1,8 @@
 import type { WithId } from 'mongodb'
 import type { SentEvent } from '../load/webhook-source.ts'
-import { findEndedLeases } from './lease-watch.ts'
+import { findEndedClaims } from './claim-watch.ts'
 import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
-import { STACK_LEASE_MS } from './stack-settings.ts'
 
 /** The requirements for a run: its fault struck, and there was enough load for it to strike. */
 export interface RowEvidence {
@@ -13,14 +12,12 @@ export interface RowEvidence {
   readonly volume: number
   /** No fault came between sending a receipt and noting that: none was sent again under its key. Default: it may have been. */
   readonly receiptsOnce?: true
-  /** `LEASE_MS` of the gateways. Default: that of the stacks. */
-  readonly leaseMs?: number
 }
 
 /** For a run in which nothing is meant to go wrong. */
 export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
 
-interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueLeases'> {
+interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims'> {
   problems(): string[] | Promise<string[]>
 }
 
@@ -30,9 +27,9 @@ interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts
  * I1 every event answered 200 has one record, byte for byte, settled; I2 no record twice; I3 an event is applied once and
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
  * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused; I8 no record is in
- * process under a lease that ended more than a lease ago, and none was left alone for long while all was being settled; I9 a settled record changes only by a replay, a revival or a
- * closing that the audit log names; I10 no service ended unasked, crashed or let out what it must not; I11 the fault struck and
- * the volume was reached.
+ * process after the end of its claim, and none was left alone for long while all was being settled; I9 a settled record changes
+ * only by a replay, a revival or a closing that the audit log names; I10 no service ended unasked, crashed or let out what it
+ * must not; I11 the fault struck and the volume was reached.
  */
 export async function closingCheck(
   stack: CheckedStack,
@@ -51,7 +48,7 @@ export async function closingCheck(
     ...records.filter(({ eventId }) => !sent.has(eventId)).map(({ eventId }) => `I6 ${eventId} was never sent`),
     ...orders.flatMap((order) => checkOrder(order, { log, recorded })),
     ...checkReceipts(orders, evidence.receiptsOnce ? receipts : firstOfEachKey(receipts)),
-    ...(await checkLeases(stack, evidence.leaseMs ?? STACK_LEASE_MS)),
+    ...(await checkClaims(stack)),
     ...(await checkReplays(stack, records)),
     ...(await checkUnchanged(stack, records)),
     ...(await stack.problems()).map((problem) => `I10 ${problem}`),
@@ -125,11 +122,11 @@ function checkReceipts(orders: readonly OrderRecord[], lines: readonly ReceiptLi
   ]
 }
 
-async function checkLeases(stack: CheckedStack, leaseMs: number): Promise<string[]> {
-  const forgotten = await findEndedLeases(stack.events, leaseMs)
+async function checkClaims(stack: CheckedStack): Promise<string[]> {
+  const forgotten = await findEndedClaims(stack.events)
   return [
-    ...forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`),
-    ...stack.overdueLeases().map((eventId) => `I8 ${eventId} was left alone for long after its lease had ended`),
+    ...forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its claim has ended`),
+    ...stack.overdueClaims().map((eventId) => `I8 ${eventId} was left alone for long after its claim had ended`),
   ]
 }
 

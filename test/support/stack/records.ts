@@ -32,7 +32,9 @@ export interface EventRecord {
   readonly deliveries: number
   readonly mismatches: number
   readonly attempts: readonly { readonly outcome: string; readonly code: string | null }[]
-  readonly leaseOwner?: string
+  readonly dueAt?: Date
+  /** The name of the claim under which it is processed. */
+  readonly claim?: string
   readonly replays?: readonly Replay[]
   /** How often a repeated delivery has revived it. Absent means never. */
   readonly revivals?: number

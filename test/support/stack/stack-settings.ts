@@ -14,9 +14,6 @@ export interface StackPlace {
   readonly receiptsFile: string
 }
 
-/** `LEASE_MS` of every stack that asks for no other. */
-export const STACK_LEASE_MS = 3_000
-
 const HOUR_MS = 3_600_000
 
 /** The file that runs as a gateway with the limits in `TEST_LIMITS`, as JSON. */
@@ -44,7 +41,7 @@ export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string
   }
 }
 
-/** The gateway's settings. Leases and calls have short times, so that no test waits for a lease of half a minute. */
+/** The gateway's settings. A claim lasts for `LEASE_MS` and the time of a call, which `TEST_LIMITS` can shorten. */
 export function gatewaySettings(place: StackPlace): Settings {
   const { secrets } = place
   return {
@@ -59,7 +56,7 @@ export function gatewaySettings(place: StackPlace): Settings {
     OPERATOR_TOKENS: JSON.stringify({ operator: secrets.operatorToken }),
     RATE_LIMIT_FAILED: '0',
     RATE_LIMIT_API: '0',
-    LEASE_MS: String(STACK_LEASE_MS),
+    LEASE_MS: '3000',
     RETRY_BASE_MS: '50',
     RETRY_CAP_MS: '500',
     LOG_LEVEL: 'trace',

@@ -10,7 +10,7 @@ import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { createOrdersApi, type OrdersApi } from '../load/orders-api.ts'
 import { until } from '../until.ts'
 import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
-import { LeaseWatch } from './lease-watch.ts'
+import { ClaimWatch } from './claim-watch.ts'
 import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import { createStackProvider, type ProviderName } from './stack-provider.ts'
@@ -53,8 +53,8 @@ export interface Stack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
-  /** The events that nobody handled for long after their lease had ended, while `untilSettled` waited. */
-  overdueLeases(): string[]
+  /** The events that nobody handled for long after their claim had ended, while `untilSettled` waited. */
+  overdueClaims(): string[]
   /** Waits until the gateway reaches all that it needs. */
   untilReady(): Promise<void>
   /** The problems of the services so far, one sentence each: an unexpected end, a crash, a leak. */
@@ -89,7 +89,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const url = `http://127.0.0.1:${place.gatewayPort}`
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
-  const leases = new LeaseWatch(events)
+  const claims = new ClaimWatch(events)
   const provider = (name: ProviderName, at = url): PaymentProvider =>
     createStackProvider({ name, url: at, secrets: place.secrets, signatures })
   const acme = provider('acme')
@@ -108,12 +108,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     receipts: () => readReceipts(place.receiptsFile),
     untilSettled: async () => {
       try {
-        await untilSettled(leases, events, orderRecords)
+        await untilSettled(claims, events, orderRecords)
       } catch (error) {
         throw new Error([(error as Error).message, ...[fulfilment, gateway].flatMap(lastWarnings)].join('\n'))
       }
     },
-    overdueLeases: () => leases.overdue,
+    overdueClaims: () => claims.overdue,
     untilReady: () => untilReady(place.adminPort),
     problems,
     leaksIn,
@@ -180,14 +180,14 @@ export async function readReceipts(file: string): Promise<ReceiptLine[]> {
 
 /** Waits until no event is pending or being processed and no receipt is owed. */
 export async function untilSettled(
-  leases: LeaseWatch,
+  claims: ClaimWatch,
   events: Collection<EventRecord>,
   orders: Collection<OrderRecord>,
 ): Promise<void> {
   const grouped = { _id: { state: '$state', code: '$lastError.code' }, count: { $sum: 1 } }
   const isOpen = { $match: { state: { $in: ['pending', 'processing'] } } }
   const unsettled = async () => {
-    await leases.look()
+    await claims.look()
     return events.aggregate([isOpen, { $group: grouped }]).toArray()
   }
   const owing = () => orders.find({ 'receipts.state': { $in: ['owed', 'sending'] } }).toArray()

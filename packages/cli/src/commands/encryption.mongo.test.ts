@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { BODIES, type BodyDocument } from '@oncehook/gateway/inbox/bodies'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { type OperatedSystem, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import {
+  DEAD_SOON,
+  type OperatedSystem,
+  paymentEvent,
+  startOperatedSystem,
+} from '@oncehook/gateway/testing/start-operated-system'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile, endLeaving, type TestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON, type Db } from 'mongodb'
@@ -104,7 +109,7 @@ describe('encryption at rest', () => {
     stack = new AsyncDisposableStack()
     database = stack.use(await testDatabase(process.env))
     file = stack.use(await createTestKeysFile('old'))
-    const settings = { ENCRYPTION_KEYS_FILE: file.path, RETRY_MAX_AGE_MS: '1000' }
+    const settings = { ENCRYPTION_KEYS_FILE: file.path, ...DEAD_SOON }
     system = stack.use(await startOperatedSystem(database, { settings, encryptionKeysFile: file.path }))
     fulfilmentDb = system.fulfilment.db
     const { url, adminUrl } = system.gateway

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keepOwnerAlive, sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -72,8 +72,7 @@ describe('events close and events release', () => {
   })
 
   it('releases an event that a process holds', async () => {
-    await keepOwnerAlive(database.db, 'stuck')
-    const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck' })
+    const held = sampleRecord({ state: 'processing', claim: 'stuck', dueAt: new Date(Date.now() + 50_000) })
     await system.events.insertOne(held)
     const { exitCode, document } = await runJson(['events', 'release', String(held._id), '--reason', 'it hangs'])
     expect({ exitCode, document }).toEqual({ exitCode: 0, document: { id: String(held._id), state: 'pending' } })

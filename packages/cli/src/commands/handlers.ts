@@ -102,6 +102,6 @@ export const addHandlersDiscardCommand = reasonedCommand(['handlers', 'discard']
   },
   describe: ({ handler, discarded, held }) => [
     `Discarded ${discarded} tasks of ${handler}`,
-    ...(held === 0 ? [] : [`${held} are held by a process. Discard again when they are pending`]),
+    ...(held === 0 ? [] : [`${held} are held by a process. Discard again when their claims have ended`]),
   ],
 })

@@ -46,10 +46,10 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   // Together, so that an unavailable database delays the stop once.
   const stopWriting = async () => void (await Promise.all([stopInTime(stats), stopInTime(refusals)]))
   lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
+  const limits = { ...LIMITS, ...deps.limits }
   return {
     ...deps,
-    limits: { ...LIMITS, ...deps.limits },
-    ...{ lifecycle, summaries },
+    ...{ limits, lifecycle, summaries },
     providers,
     owner: randomUUID(),
     mongo,
@@ -59,7 +59,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
     fulfilmentTls,
-    ...createFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
+    ...createFulfilment({ ...deps, limits, serviceKeys, fulfilmentTls }),
     registry,
     shownMetrics: deps.showMetrics?.(registry) ?? registry,
     ...{ metrics, refusals },

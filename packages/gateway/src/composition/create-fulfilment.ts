@@ -5,21 +5,20 @@ import { createFulfilmentClient, createPaymentProcedures } from '../fulfilment/f
 import { createTlsFetch } from '../fulfilment/tls-fetch.ts'
 import type { GatewayContext, GatewayDeps } from './gateway-context.ts'
 
-const CALL_MS = 10_000
-
 /** The dependencies of calls: those of the gateway, and the current keys and certificates. */
-type CallDeps = GatewayDeps & Pick<GatewayContext, 'serviceKeys' | 'fulfilmentTls'>
+type CallDeps = GatewayDeps & Pick<GatewayContext, 'serviceKeys' | 'fulfilmentTls' | 'limits'>
 
 /** Creates the fulfilment client and the payment procedures. */
 export function createFulfilment(deps: CallDeps): Pick<GatewayContext, 'fulfilment' | 'payments'> {
-  const { settings, serviceKeys, fulfilmentTls, clock } = deps
+  const { settings, serviceKeys, fulfilmentTls, clock, limits } = deps
   const tokens = createServiceTokens({
     ...{ issuer: 'gateway', audience: 'fulfilment', clock, newId: randomUUID },
     key: () => signingKey(serviceKeys.current()),
   })
   // Node's own fetch supports neither custom authorities nor client certificates.
   const fetch = fulfilmentTls.current() === null ? deps.fetch : createTlsFetch(fulfilmentTls.current)
-  const fulfilment = createFulfilmentClient({ url: settings.FULFILMENT_URL, tokens, fetch, timeoutMs: CALL_MS })
+  const call = { url: settings.FULFILMENT_URL, timeoutMs: limits.fulfilmentCallMs }
+  const fulfilment = createFulfilmentClient({ ...call, tokens, fetch })
   return { fulfilment, payments: createPaymentProcedures(fulfilment) }
 }
 

@@ -33,6 +33,8 @@ export interface Limits {
   readonly answerWithinMs: number
   /** The events of a call to fulfilment. */
   readonly dispatchBatch: number
+  /** How long a call to fulfilment may take. */
+  readonly fulfilmentCallMs: number
   /** The length of a span in the history of answers. */
   readonly answerSpanMs: number
 }
@@ -44,6 +46,7 @@ export const LIMITS: Limits = {
   // Half a second of 10 s is left for the answer itself.
   answerWithinMs: 9_500,
   dispatchBatch: 500,
+  fulfilmentCallMs: 10_000,
   answerSpanMs: 10_000,
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import type { DispatcherDeps } from '../dispatch/dispatcher-deps.ts'
+import type { Send } from '../dispatch/sent.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 
@@ -15,5 +15,5 @@ export interface Recording {
   /** Claims, takeovers, settlements and releases. */
   claims(claims: Claims): Claims
   /** The calls to fulfilment and their results. */
-  calls(process: DispatcherDeps['process']): DispatcherDeps['process']
+  calls(send: Send): Send
 }

@@ -5,7 +5,6 @@ import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { collectDefaultMetrics } from 'prom-client'
 import { sentHandlers } from '../handlers/sent-handlers.ts'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
-import { OWNER_INDEXES } from '../inbox/claims/takeover/owners.ts'
 import { EVENT_INDEXES } from '../inbox/event-document.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
@@ -30,7 +29,7 @@ import type { PublicListener } from './start-public-listener.ts'
 // A delivery needs only the first indexes of events.
 const INDEXES = [
   EVENT_INDEXES,
-  ...[OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
+  ...[BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
   ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
 ]
 

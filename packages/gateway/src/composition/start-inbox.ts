@@ -30,7 +30,7 @@ export function startInbox(context: GatewayContext, { dispatcher, handlers }: Di
     onBodyConflict: metrics.mismatched,
     onRedelivered: metrics.redelivered,
     onDropped: metrics.redeliveryDropped,
-    maxRevivals: settings.MAX_CRASHES,
+    maxCrashes: settings.MAX_CRASHES,
     redeliveryMs: (provider) => providers.current().get(provider)?.redeliveryMs ?? 0,
     onRequeued: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
   })

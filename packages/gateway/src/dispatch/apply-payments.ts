@@ -17,8 +17,8 @@ export interface PaymentProcedures {
 const ROUNDS = 5
 
 /**
- * Applies a batch of payments. Reads the versions, sends the events with them, and repeats this for events that met a
- * newer version, in at most 5 rounds. The results are in the order of the commands.
+ * Applies a batch of payments. Fulfilment makes each change on the version of the order that it reads. An event that met a newer
+ * one is sent again with the current version, in at most 5 rounds. The results are in the order of the commands.
  * @throws AppError if fulfilment could not be called, or could read none of the events. Then nothing is known about any
  * of them.
  */
@@ -29,7 +29,8 @@ export async function applyPayments(
   const results = new Map<PaymentCommand, ApplyResult>()
   let open = commands
   for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-    const search: Search = { fulfilment, results, probes: 0, unreadable: 0, readable: round > 0 }
+    const isAgain = round > 0
+    const search: Search = { fulfilment, results, isAgain, probes: 0, unreadable: 0, readable: isAgain }
     await probe(search, open)
     if (!search.readable) throw contractMismatch({ events: open.length }, { cause: search.refusal })
     open = open.filter((command) => wantsAnotherRound(results.get(command)))
@@ -47,6 +48,8 @@ function wantsAnotherRound(answer: ApplyResult | undefined): boolean {
 interface Search {
   readonly fulfilment: PaymentProcedures
   readonly results: Map<PaymentCommand, ApplyResult>
+  /** Whether the events met a newer version before. */
+  readonly isAgain: boolean
   probes: number
   /** The number of single events that could not be read. */
   unreadable: number
@@ -68,7 +71,7 @@ const MANY_UNREADABLE = 12
 async function probe(search: Search, commands: readonly PaymentCommand[]): Promise<void> {
   search.probes += 1
   try {
-    const answers = await send(search.fulfilment, commands)
+    const answers = await send(search, commands)
     search.readable = true
     for (const [index, command] of commands.entries()) search.results.set(command, answers[index] ?? UNANSWERED)
   } catch (error) {
@@ -93,16 +96,19 @@ async function isolate(search: Search, commands: readonly PaymentCommand[], erro
 }
 
 async function send(
-  fulfilment: PaymentProcedures,
+  { fulfilment, isAgain }: Search,
   commands: readonly PaymentCommand[],
 ): Promise<readonly ApplyResult[]> {
-  const versions = await fulfilment.versions([...new Set(commands.map(({ orderId }) => orderId))])
+  const orderIds = isAgain ? [...new Set(commands.map(({ orderId }) => orderId))] : []
+  const versions = isAgain ? await fulfilment.versions(orderIds) : NONE_KNOWN
   const conditional = commands.map((command) => ({
     ...command,
     ifMatch: expectedVersion(versions.get(command.orderId)),
   }))
   return await fulfilment.applyEvents(conditional)
 }
+
+const NONE_KNOWN: ReadonlyMap<string, number | null> = new Map()
 
 // The input is invalid, or too large.
 const UNREADABLE = new Set([400, 413])

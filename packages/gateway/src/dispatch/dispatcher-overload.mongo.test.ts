@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
+import { endClaims } from '../testing/open-fresh-inbox.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, overload, preload, startDispatcher, until } from '../testing/start-dispatcher.ts'
 
@@ -12,7 +13,7 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       const fake = createFakeFulfilment()
       fake.onCall = () => sleep(100)
-      const options = { fake, batchSize: 5, leaseMs: 1_000 }
+      const options = { fake, batchSize: 5 }
       await using one = await startDispatcher(database, options)
       await using two = await startDispatcher(database, options)
       await using load = overload([one, two])
@@ -20,6 +21,7 @@ describe.concurrent('Dispatcher', () => {
       await using dead = await openInbox(database)
       for (const id of many(20)) fake.orders.set(`order of ${id}`, 1)
       await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
+      await endClaims(dead, { eventId: { $in: many(20) } })
       await dead.inbox.record(arrivalOf('early'))
       await dead.claims().release(dead.claimedOnInsert.filter(({ event }) => event.id === 'early'))
       await until(async () => expect((await dead.record('early')).failures).toBeGreaterThan(0))

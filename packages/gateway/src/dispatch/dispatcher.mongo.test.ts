@@ -1,8 +1,8 @@
-import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises'
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
+import { EVENTS } from '../inbox/event-document.ts'
 import { pausedDueAt } from '../inbox/pauses/paused-due-at.ts'
 import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
@@ -11,29 +11,15 @@ import { arrivalOf, many, preload, startDispatcher, until, untilState } from '..
 import { FreshPauses } from './pace/fresh-pauses.ts'
 
 const HOUR_MS = 3_600_000
-// Nothing should happen in this time, so there is no event to wait for.
-const TWO_POLLS_MS = 1_200
-const LONGER_THAN_A_SHORT_STOP_MS = 4_000
 
 describe.concurrent('Dispatcher', () => {
-  it('keeps events that are stored before its start, and dispatches them then', async () => {
+  it('claims nothing before its start, and dispatches what was stored until then', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database, { isIdle: true })
     await running.record('a', 'b')
-    await endOfTurn()
-    expect(running.fake.calls).toEqual([])
-    expect(await running.open.events.countDocuments({ state: 'processing' })).toBe(2)
+    expect(await running.open.events.countDocuments({ state: 'pending', starts: 0 })).toBe(2)
     running.dispatcher.start()
     await untilState(running, 'done', 2)
-  })
-
-  it('releases events that were stored before its start if it is stopped instead', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database, { isIdle: true })
-    await running.record('a', 'b')
-    await running.dispatcher.stop()
-    expect(await running.open.events.countDocuments({ state: 'pending' })).toBe(2)
-    expect(running.fake.calls).toEqual([])
   })
 
   it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
@@ -42,10 +28,12 @@ describe.concurrent('Dispatcher', () => {
     await running.record('a')
     await untilState(running, 'done', 1)
     expect(await running.open.record('a')).toMatchObject({
-      ...{ starts: 1, fence: 1, outcome: { kind: 'applied', version: 2 } },
+      ...{ starts: 1, outcome: { kind: 'applied', version: 2 } },
       attempts: [{ outcome: 'applied', code: null }],
     })
     expect(running.fake.applied).toEqual(['a'])
+    const writes = running.open.commands.filter(({ command }) => command.update === EVENTS)
+    expect(writes).toHaveLength(1)
   })
 
   it('sends the events of a burst together', async () => {
@@ -67,27 +55,8 @@ describe.concurrent('Dispatcher', () => {
     expect(new Set(fake.applied).size).toBe(25)
   })
 
-  it('processes a backlog on half of its lanes, so that accepts do not wait for it', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    const gate = Promise.withResolvers<void>()
-    fake.onCall = () => gate.promise
-    await preload(database, fake, many(2_800))
-    await using running = await startDispatcher(database, { fake, batchSize: 500, concurrency: 4 })
-    await until(() => expect(fake.calls).toHaveLength(2))
-    await sleep(TWO_POLLS_MS)
-    expect(fake.calls.map(({ length }) => length)).toEqual([125, 125])
-    gate.resolve()
-    await untilState(running, 'done', 2_800)
-    expect(new Set(fake.applied).size).toBe(2_800)
-    const calls = fake.calls.length
-    await running.record(...many(500).map((id) => `new ${id}`))
-    await untilState(running, 'done', 3_300)
-    expect(fake.calls.slice(calls).map(({ length }) => length)).toEqual([500])
-  })
-
   it.each([
-    ['a few at a time after the first death', 0, [25, 25, 10]],
+    ['a group at a time after the first death', 0, [25, 25, 10]],
     ['each alone after the second death', 1, Array(12).fill(1)],
   ])('takes over the events that a dead process held, %s', async (_, lost, sizes) => {
     await using database = await testDatabase(process.env)
@@ -96,30 +65,11 @@ describe.concurrent('Dispatcher', () => {
     await using dead = await openInbox(database)
     for (const id of ids) fake.orders.set(`order of ${id}`, 1)
     await Promise.all(ids.map((id) => dead.inbox.record(arrivalOf(id))))
-    await dead.events.updateMany({}, [{ $set: { lost, begun: lost > 0 } }])
-    let begun = 0
-    fake.onCall = async (commands) => {
-      const sent = commands.map(({ eventId }) => eventId)
-      const how = lost > 0 ? true : 'together'
-      const noted = await dead.events.countDocuments({ eventId: { $in: sent }, begun: how })
-      begun += noted
-    }
+    await dead.events.updateMany({}, [{ $set: { lost, dueAt: '$$NOW' } }])
     await using running = await startDispatcher(database, { fake })
     await untilState(running, 'done', ids.length)
     expect(fake.calls.map(({ length }) => length)).toEqual(sizes)
-    expect(begun, 'noted before they were sent').toBe(ids.length)
-    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(ids.length)
-  })
-
-  it('lets no suspect harm its neighbours, nor wait behind them', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    await preload(database, fake, many(9))
-    await using looking = await openInbox(database)
-    await looking.events.updateOne({ eventId: 'e4' }, { $set: { lost: 3 } })
-    await using running = await startDispatcher(database, { fake })
-    await untilState(running, 'done', 9)
-    expect(fake.calls.filter((call) => call.includes('e4'))).toEqual([['e4']])
+    expect(await dead.events.countDocuments({ starts: 2, lost: 0 })).toBe(ids.length)
   })
 
   it('handles a record without counters, and its neighbours', async () => {
@@ -127,19 +77,17 @@ describe.concurrent('Dispatcher', () => {
     const fake = createFakeFulfilment()
     await preload(database, fake, many(9))
     await using looking = await openInbox(database)
-    await looking.events.updateOne({ eventId: 'e4' }, { $unset: { lost: '', starts: '', fence: '', failures: '' } })
+    await looking.events.updateOne({ eventId: 'e4' }, { $unset: { lost: '', starts: '', failures: '' } })
     await using running = await startDispatcher(database, { fake })
     await untilState(running, 'done', 9)
     expect(fake.applied).toHaveLength(9)
   })
 
-  it('reads versions again when an order changes meanwhile', async () => {
+  it('sends an event again when its order changes meanwhile', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     const { fake } = running
-    fake.onCall = () => {
-      if (fake.calls.length < 4) fake.orders.set('order of a', fake.calls.length + 10)
-    }
+    fake.answer = () => (fake.calls.length < 4 ? { refused: 'precondition_failed', retry: 'now' } : null)
     await running.record('a')
     await untilState(running, 'done', 1)
     expect(fake.calls).toEqual([['a'], ['a'], ['a'], ['a']])
@@ -180,43 +128,18 @@ describe.concurrent('Dispatcher', () => {
     await untilState(running, 'done', 1)
   })
 
-  it('gives up on an order that has been unknown for an hour', async () => {
+  it('gives up on an order for which it has waited an hour', async () => {
     await using database = await testDatabase(process.env)
     const fake = createFakeFulfilment()
     await preload(database, fake, ['old', 'young'])
     fake.orders.clear()
     await using looking = await openInbox(database)
-    const before = { $add: ['$$NOW', -HOUR_MS] }
-    const lastError = { code: 'order_unknown', message: '', at: '$$NOW' }
-    await looking.events.updateOne({ eventId: 'old' }, [
-      { $set: { firstFailedAt: before, orderUnknownSince: before, failures: 9, lastError } },
-    ])
+    const waitedFor = { code: 'order_unknown', ms: HOUR_MS }
+    await looking.events.updateOne({ eventId: 'old' }, { $set: { waited: HOUR_MS, waitedFor, failures: 9 } })
     await using running = await startDispatcher(database, { fake })
     await untilState(running, 'dead', 1)
     expect(await looking.record('old')).toMatchObject({ reason: 'order_unknown', failures: 10 })
     expect(await looking.record('young')).not.toMatchObject({ state: 'dead' })
-  })
-
-  it('writes nothing to the events that it holds, for however many leases they wait behind a slow call', async () => {
-    await using database = await testDatabase(process.env)
-    const leaseMs = 1_000
-    const count = 1_000
-    await using running = await startDispatcher(database, { batchSize: 200, concurrency: 1, leaseMs })
-    const { open } = running
-    const { promise, resolve } = Promise.withResolvers<void>()
-    running.fake.onCall = () => promise
-    await running.record(...many(count))
-    await until(() => expect(running.fake.calls).toHaveLength(1))
-    const owners = database.db.collection<{ aliveAt: Date }>('owners')
-    const readBeat = async (): Promise<number> => (await owners.findOne())?.aliveAt.getTime() ?? 0
-    const [first, sent] = [await readBeat(), open.commands.length]
-    await until(async () => expect(await readBeat()).toBeGreaterThan(first + 4 * leaseMs))
-    const writes = open.commands.slice(sent).filter(({ commandName }) => /^(?:update|findAndModify)$/.test(commandName))
-    expect(new Set(writes.map(({ command }) => command.update))).toEqual(new Set(['owners']))
-    resolve()
-    await untilState(running, 'done', count)
-    expect(running.lost()).toBe(0)
-    expect(await open.events.countDocuments({ starts: 1, fence: 1 })).toBe(count)
   })
 
   it('releases waiting events when their provider is paused, and sends them when it is resumed', async () => {
@@ -276,13 +199,13 @@ describe.concurrent('Dispatcher', () => {
     running.fake.onCall = () => promise
     await running.record('a')
     await until(() => expect(running.fake.calls.length).toBe(1))
-    await other.events.updateOne({ eventId: 'a' }, { $inc: { fence: 1 }, $set: { leaseOwner: 'other' } })
+    await other.events.updateOne({ eventId: 'a' }, { $inc: { starts: 1 }, $set: { claim: 'of another' } })
     resolve()
     await until(() => expect(running.lost()).toBe(1))
-    expect(await other.record('a')).toMatchObject({ state: 'processing', leaseOwner: 'other' })
+    expect(await other.record('a')).toMatchObject({ state: 'processing', claim: 'of another' })
   })
 
-  it('settles again when that failed: no second attempt of the event, no wait for its lease', async () => {
+  it('settles again when that failed: no second attempt of the event, no wait for the end of its claim', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     const { fake, open } = running
@@ -313,11 +236,9 @@ describe.concurrent('Dispatcher', () => {
     await using one = await startDispatcher(database, options)
     await using two = await startDispatcher(database, options)
     one.dispatcher.start()
-    await untilState(one, 'processing', 40)
-    await sleep(TWO_POLLS_MS)
-    expect(await one.open.events.countDocuments({ state: 'processing' })).toBe(40)
+    await untilState(one, 'processing', 80)
     two.dispatcher.start()
-    await untilState(two, 'processing', 80)
+    await untilState(two, 'processing', 160)
     gate.resolve()
     await until(() => expect(one.settled() + two.settled()).toBe(400))
     expect(await one.open.events.countDocuments({ state: 'done' })).toBe(400)
@@ -343,36 +264,6 @@ describe.concurrent('Dispatcher', () => {
       expect(await open.events.countDocuments({ state: 'pending', lost: 0, failures: 0 })).toBe(4)
       expect(fake.calls).toHaveLength(1)
       expect(dispatcher.admits()).toBe(false)
-    })
-
-    it('does not wait for a call that hangs, and releases its events too', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await startDispatcher(database, { batchSize: 2 })
-      const { promise, resolve } = Promise.withResolvers<void>()
-      running.fake.onCall = () => promise
-      await running.record('a', 'b')
-      await until(() => expect(running.fake.calls.length).toBe(1))
-      await running.dispatcher.stop()
-      expect(await running.open.events.countDocuments({ state: 'pending', lost: 0 })).toBe(2)
-      resolve()
-    })
-
-    it('holds the events of an open call for the time that it was given, or until a second call shortens it', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await startDispatcher(database, { batchSize: 2, concurrency: 1 })
-      const { fake, dispatcher } = running
-      const { promise, resolve } = Promise.withResolvers<void>()
-      fake.onCall = () => promise
-      await running.record('a', 'b', 'c')
-      await until(() => expect(fake.calls.length).toBe(1))
-      void dispatcher.stop(HOUR_MS)
-      await untilState(running, 'pending', 1)
-      await sleep(LONGER_THAN_A_SHORT_STOP_MS)
-      await untilState(running, 'processing', 2)
-      expect(Array.from(dispatcher.held)).toHaveLength(2)
-      await dispatcher.stop()
-      await untilState(running, 'pending', 3)
-      resolve()
     })
   })
 })

@@ -8,12 +8,9 @@ it('raises the alarm for a batch of which fulfilment could read no event, and fo
   const { logger, lines } = memoryLogger()
   const counted: unknown[] = []
   const metrics = { contractMismatch: () => void counted.push(1) }
-  const failed = (error = unavailable()) => ({
-    settled: [],
-    asked: true,
-    failure: { error, reached: true, died: false, putOff: [] },
-  })
-  reportMismatch({ settled: [], asked: true, failure: null }, { logger, metrics })
+  const empty = { settled: [], hasVerdict: false, failure: null, late: [], unread: null }
+  const failed = (error = unavailable()) => ({ ...empty, failure: { error, putOff: [] } })
+  reportMismatch(empty, { logger, metrics })
   reportMismatch(failed(), { logger, metrics })
   expect(counted).toHaveLength(0)
   reportMismatch(failed(contractMismatch({ events: 7 })), { logger, metrics })

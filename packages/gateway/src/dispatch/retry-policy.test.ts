@@ -4,32 +4,20 @@ import { describe, expect, it } from 'vitest'
 import { decideRetry, type FailedTry } from './retry-policy.ts'
 
 const HOUR_MS = 3_600_000
-const limits = {
-  ...{ baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS },
-  ...{ maxInternalErrors: 8, internalMs: HOUR_MS },
-}
+const limits = { baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS }
 const zeroToOne = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const waiting = fc.constantFrom<RetryClass>('now', 'later')
 
-function tried(members: Partial<FailedTry>): FailedTry {
-  return {
-    code: 'unavailable',
-    retry: 'later',
-    failures: 0,
-    failedForMs: 0,
-    orderUnknownForMs: 0,
-    internalErrors: 0,
-    isFault: false,
-    othersWork: true,
-    ...members,
-  }
+function tried(claim: Partial<FailedTry['claim']> = {}, members: Partial<FailedTry> = {}): FailedTry {
+  const untried = { failures: 0, waited: 0, waitedFor: null }
+  return { code: 'unavailable', retry: 'later', claim: { ...untried, ...claim }, ...members }
 }
 
 describe('decideRetry', () => {
   it('gives up at once on an event that can never succeed, with the code as the reason', () => {
     fc.assert(
-      fc.property(fc.string(), fc.nat(), fc.nat(), (code, failures, failedForMs) => {
-        const never = tried({ code, retry: 'never', failures, failedForMs })
+      fc.property(fc.string(), fc.nat(), fc.nat(), (code, failures, waited) => {
+        const never = tried({ failures, waited }, { code, retry: 'never' })
         expect(decideRetry(never, limits, () => 0)).toEqual({ state: 'dead', reason: code })
       }),
     )
@@ -38,57 +26,85 @@ describe('decideRetry', () => {
   it('waits between nothing and a time that doubles up to the cap, whatever the number of attempts', () => {
     fc.assert(
       fc.property(waiting, fc.nat(100_000), zeroToOne, (retry, failures, random) => {
-        const settlement = decideRetry(tried({ retry, failures }), limits, () => random)
-        const whole = Math.min(900_000, 2_000 * 2 ** Math.min(failures, 40))
-        expect(settlement).toEqual({ state: 'pending', delayMs: Math.floor(random * whole) })
+        const settlement = decideRetry(tried({ failures }, { retry }), limits, () => random)
+        const delayMs = Math.floor(random * Math.min(900_000, 2_000 * 2 ** Math.min(failures, 40)))
+        const waitedFor = { code: 'unavailable', ms: delayMs }
+        expect(settlement).toEqual({ state: 'pending', delayMs, waited: delayMs, waitedFor })
       }),
     )
   })
 
-  it('is bounded by age alone', () => {
+  it('waits as long as the handler asks for, and counts that', () => {
+    const settlement = decideRetry(tried({ waited: 50 }, { waitMs: 700 }), limits, () => 0.5)
+    const waitedFor = { code: 'unavailable', ms: 700 }
+    expect(settlement).toEqual({ state: 'pending', delayMs: 700, waited: 750, waitedFor })
+  })
+
+  it('is bounded by the sum of its waits alone', () => {
     fc.assert(
-      fc.property(waiting, fc.nat(1_000), fc.nat(200 * HOUR_MS), (retry, failures, failedForMs) => {
-        const settlement = decideRetry(tried({ retry, failures, failedForMs }), limits, () => 0)
-        const tooOld = failedForMs >= 72 * HOUR_MS
-        expect(settlement).toEqual(
-          tooOld ? { state: 'dead', reason: 'retries_exhausted' } : { state: 'pending', delayMs: 0 },
+      fc.property(waiting, fc.nat(1_000), fc.nat(200 * HOUR_MS), (retry, failures, waited) => {
+        const settlement = decideRetry(tried({ failures, waited }, { retry }), limits, () => 0)
+        const isOver = waited >= 72 * HOUR_MS
+        expect(settlement).toMatchObject(
+          isOver ? { state: 'dead', reason: 'retries_exhausted' } : { state: 'pending', waited },
         )
       }),
     )
   })
 
-  it('waits an hour for an unknown order, counted from when it was first unknown', () => {
+  it('ends every event, and not before its waits have reached the limit', () => {
     fc.assert(
-      fc.property(fc.nat(2 * HOUR_MS), fc.nat(71 * HOUR_MS), (orderUnknownForMs, before) => {
-        const failedForMs = Math.min(orderUnknownForMs + before, 72 * HOUR_MS - 1)
-        const unknown = tried({ code: 'order_unknown', orderUnknownForMs, failedForMs })
-        expect(decideRetry(unknown, limits, () => 0)).toEqual(
-          orderUnknownForMs >= HOUR_MS ? { state: 'dead', reason: 'order_unknown' } : { state: 'pending', delayMs: 0 },
-        )
+      fc.property(fc.array(zeroToOne, { minLength: 1, maxLength: 20 }), (randoms) => {
+        const sometimes = [...randoms, 0.5]
+        let claim: FailedTry['claim'] = { failures: 0, waited: 0, waitedFor: null }
+        let sum = 0
+        for (let failures = 0; ; failures += 1) {
+          const random = (): number => sometimes[failures % sometimes.length] ?? 0
+          const settlement = decideRetry({ code: 'unavailable', retry: 'later', claim }, limits, random)
+          if (settlement.state !== 'pending') break
+          sum += settlement.delayMs
+          claim = { ...settlement, failures: failures + 1 }
+        }
+        expect(sum).toBeGreaterThanOrEqual(72 * HOUR_MS)
+        expect(sum).toBeLessThan(72 * HOUR_MS + 900_000)
       }),
     )
   })
 
-  it('waits for an unknown order no longer than for anything else', () => {
-    const unknown = tried({ code: 'order_unknown', orderUnknownForMs: 5_000, failedForMs: 5_000 })
-    expect(decideRetry(unknown, { ...limits, maxAgeMs: 5_000 }, () => 0)).toEqual({
-      state: 'dead',
-      reason: 'order_unknown',
+  describe('where the order is unknown', () => {
+    const unknownFor = (ms: number, waited = ms) => ({ waited, waitedFor: { code: 'order_unknown', ms } })
+
+    it('ends when the waits for it reach an hour', () => {
+      fc.assert(
+        fc.property(fc.nat(2 * HOUR_MS), fc.nat(70 * HOUR_MS), (ms, before) => {
+          const unknown = tried(unknownFor(ms, ms + before), { code: 'order_unknown', waitMs: 10 })
+          expect(decideRetry(unknown, limits, () => 0)).toEqual(
+            ms >= HOUR_MS
+              ? { state: 'dead', reason: 'order_unknown' }
+              : { state: 'pending', delayMs: 10, ...unknownFor(ms + 10, ms + before + 10) },
+          )
+        }),
+      )
+    })
+
+    it('ends with this reason at the limit of all waits, too', () => {
+      const unknown = tried(unknownFor(5_000), { code: 'order_unknown' })
+      const settlement = decideRetry(unknown, { ...limits, maxAgeMs: 5_000 }, () => 0)
+      expect(settlement).toEqual({ state: 'dead', reason: 'order_unknown' })
+    })
+
+    it('counts from the last attempt on that failed for another reason', () => {
+      const away = decideRetry(tried(unknownFor(2 * HOUR_MS), { waitMs: 10 }), limits, () => 0)
+      expect(away).toMatchObject({ waited: 2 * HOUR_MS + 10, waitedFor: { code: 'unavailable', ms: 10 } })
+      const waitedFor = { code: 'unavailable', ms: 2 * HOUR_MS }
+      const again = decideRetry(tried({ waitedFor }, { code: 'order_unknown', waitMs: 10 }), limits, () => 0)
+      expect(again).toMatchObject({ state: 'pending', waitedFor: { code: 'order_unknown', ms: 10 } })
     })
   })
 
-  it.each([
-    ['ends it', { internalErrors: 7, failedForMs: HOUR_MS }, { state: 'dead', reason: 'internal' }],
-    ['does not end it before an hour', { internalErrors: 7, failedForMs: HOUR_MS - 1 }, { internalErrors: 8 }],
-    ['does not count it while no other works', { internalErrors: 7, othersWork: false }, { internalErrors: 7 }],
-    ['is the reason after the longest time', { othersWork: false, failedForMs: 72 * HOUR_MS }, { reason: 'internal' }],
-  ])('%s: an event at a fault of fulfilment', (_, members, settlement) => {
-    const fault = tried({ code: 'internal', isFault: true, failedForMs: HOUR_MS, ...members })
-    expect(decideRetry(fault, limits, () => 0)).toMatchObject(settlement)
-  })
-
-  it('counts the hour for no other refusal', () => {
-    const settlement = decideRetry(tried({ orderUnknownForMs: 2 * HOUR_MS }), limits, () => 0)
-    expect(settlement).toEqual({ state: 'pending', delayMs: 0 })
+  it('ends an event at a fault of fulfilment with that reason, after the longest time only', () => {
+    const fault = (waited: number) => decideRetry(tried({ waited }, { code: 'internal' }), limits, () => 0)
+    expect(fault(72 * HOUR_MS - 1)).toMatchObject({ state: 'pending' })
+    expect(fault(72 * HOUR_MS)).toEqual({ state: 'dead', reason: 'internal' })
   })
 })

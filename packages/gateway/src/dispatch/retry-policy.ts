@@ -1,53 +1,45 @@
 import type { RetryClass } from '@oncehook/kernel/http/errors'
 import { type Backoff, backoffMs } from '@oncehook/kernel/time/waits'
-import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claim.ts'
+import { type Claim, ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claim.ts'
 
 /** Limits of the gateway's retries, in milliseconds. */
 export interface RetryLimits extends Backoff {
-  /** After this time, a failing dependency makes the event dead. */
+  /** After waits of this sum, a failing task is dead. */
   readonly maxAgeMs: number
-  /** After this time, an event is dead if its order does not exist. */
+  /** After waits of this sum for an order that does not exist, it is dead. */
   readonly orderUnknownMs: number
-  /** An event is dead after this many counted faults, but not before `internalMs`. */
-  readonly maxInternalErrors: number
-  /** How long an event must have failed before such a fault makes it dead. */
-  readonly internalMs: number
 }
 
-/** What went wrong in an attempt, and what happened before it. */
+/** What went wrong in an attempt. */
 export interface FailedTry {
+  readonly claim: Pick<Claim, 'failures' | 'waited' | 'waitedFor'>
   readonly code: string
   readonly retry: RetryClass
-  readonly failures: number
-  readonly failedForMs: number
-  /** How long the order has been unknown. An outage before that does not count. */
-  readonly orderUnknownForMs: number
-  /** Consecutive faults that were counted before. */
-  readonly internalErrors: number
-  /** Whether fulfilment had an internal error with the event, or could not read it. Then each attempt counts. */
-  readonly isFault: boolean
-  /** Whether fulfilment has just shown that other events work. Only then is the fault specific to this event. */
-  readonly othersWork: boolean
+  /** How long to wait, in milliseconds. Default: longer after each failure. */
+  readonly waitMs?: number
 }
+
+/** Fulfilment's refusal of an event because of an internal error with it. */
+export const INTERNAL = 'internal'
 
 /**
- * Decides what happens to an event after a failed attempt. `never` makes it dead at once, with the code as its reason.
- * The others wait with full jitter. Their limit is the age and not the number of attempts, so that an outage uses up
- * nothing.
+ * Decides what happens to a task after a failed attempt. `never` makes it dead at once, with the code as its reason. The others
+ * wait with full jitter. Their limit is the sum of the waits that were set after attempts: so a pause, a stop, an open breaker or a
+ * clock that jumps uses up nothing.
  */
-export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
-  if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
-  const internalErrors = tried.isFault ? tried.internalErrors + Number(tried.othersWork) : 0
-  const isOver = internalErrors >= limits.maxInternalErrors && tried.failedForMs >= limits.internalMs
-  if (tried.isFault && isOver) return { state: 'dead', reason: tried.code }
-  const orderUnknown = tried.code === ORDER_UNKNOWN
-  if (orderUnknown && tried.orderUnknownForMs >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
-  if (tried.failedForMs >= limits.maxAgeMs) {
-    return { state: 'dead', reason: orderUnknown || tried.isFault ? tried.code : 'retries_exhausted' }
+export function decideRetry(
+  { claim, code, retry, waitMs }: FailedTry,
+  limits: RetryLimits,
+  random: () => number,
+): Settlement {
+  if (retry === 'never') return { state: 'dead', reason: code }
+  const { failures, waited, waitedFor } = claim
+  const waitedForThis = waitedFor?.code === code ? waitedFor.ms : 0
+  const isUnknown = code === ORDER_UNKNOWN
+  if (isUnknown && waitedForThis >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
+  if (waited >= limits.maxAgeMs) {
+    return { state: 'dead', reason: isUnknown || code === INTERNAL ? code : 'retries_exhausted' }
   }
-  const delayMs = backoffMs(limits, tried.failures, random)
-  return internalErrors > 0 ? { state: 'pending', delayMs, internalErrors } : { state: 'pending', delayMs }
+  const delayMs = waitMs ?? backoffMs(limits, failures, random)
+  return { state: 'pending', delayMs, waited: waited + delayMs, waitedFor: { code, ms: waitedForThis + delayMs } }
 }
-
-/** Fulfilment's refusal of an event because of an internal error, with this order or with all of them. */
-export const INTERNAL = 'internal'

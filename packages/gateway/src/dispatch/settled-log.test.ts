@@ -1,19 +1,17 @@
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { ObjectId } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettledClaim, Settlement } from '../inbox/claims/claim.ts'
 import { createSummaryLines } from '../summary-lines.ts'
+import { sampleClaim } from '../testing/sample-claim.ts'
 import { createSettledLog } from './settled-log.ts'
 
-const deferral: Settlement = { state: 'pending', delayMs: 750 }
+const deferral: Settlement = {
+  ...{ state: 'pending', delayMs: 750, waited: 750, waitedFor: { code: 'handler_failed', ms: 750 } },
+}
 
 function settledOf(settlement: Settlement, code: string | null = 'handler_failed'): SettledClaim {
   return {
-    claim: {
-      ...{ _id: new ObjectId(), provider: 'acme', handler: 'mail', fence: 1, lost: 0, failedCalls: 0, failures: 0 },
-      ...{ internalErrors: 0, failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
-      event: { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts: { orderId: '' } },
-    },
+    claim: sampleClaim('evt_1', { handler: 'mail' }),
     settlement,
     attempt: { ms: 1, outcome: settlement.state === 'pending' ? 'deferred' : settlement.state, code, message: null },
   }

@@ -6,7 +6,7 @@ import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-tok
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { isBrokenConnection } from '../dispatch/health/broken-connection.ts'
+import { isBrokenCall } from '../dispatch/broken-call.ts'
 import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulfilment.ts'
 import { serveFake } from '../testing/serve-fake.ts'
 import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
@@ -152,7 +152,7 @@ describe('createPaymentProcedures', () => {
     await expect(open().applyEvents([event])).rejects.toMatchObject({ code: 'unavailable', retry: 'later' })
   })
 
-  it('knows the 502 of a proxy, which is no answer of fulfilment, for a broken connection', async () => {
+  it('knows the 502 of a proxy, which is no answer of fulfilment, for a broken call', async () => {
     const proxy = createServer((request, response) => {
       request.resume()
       response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>Bad gateway</html>')
@@ -165,7 +165,7 @@ describe('createPaymentProcedures', () => {
     proxy.closeAllConnections()
     proxy.close()
     expect(thrown).toMatchObject({ code: 'unavailable', details: { status: 502 } })
-    expect(isBrokenConnection(thrown)).toBe(true)
+    expect(isBrokenCall(thrown)).toBe(true)
   })
 
   it('says unavailable when nobody listens', async () => {

@@ -1,6 +1,4 @@
-import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../inbox/claims/claim.ts'
 import { type HandlerDispatcher, HandlerDispatchers } from './handler-dispatchers.ts'
 import type { HandlerSettings, Handlers } from './settings/read-handlers.ts'
 
@@ -22,9 +20,8 @@ function setUp() {
     made += 1
     const own = `${name}${made}`
     return {
-      ...{ admits: () => true, isUp: true },
-      ...{ take: () => undefined, doubt: () => undefined, expect: () => undefined },
-      held: [{ _id: new ObjectId(), requestId: own } as unknown as Claim],
+      ...{ handler: name, admits: () => true, lastsMs: 30_000, isUp: true, mayTrySuspects: () => true },
+      ...{ take: () => undefined, miss: () => undefined, expect: () => undefined, trySuspects: async () => false },
       start: () => void told.push(`start ${own}`),
       stop(graceMs) {
         told.push(graceMs === undefined ? `stop ${own}` : `stop ${own} within ${graceMs}`)
@@ -32,8 +29,7 @@ function setUp() {
       },
     }
   })
-  const held = () => Array.from(dispatchers.held(), ({ requestId }) => requestId)
-  return { dispatchers, told, stops, held }
+  return { dispatchers, told, stops }
 }
 
 describe('HandlerDispatchers', () => {
@@ -51,13 +47,13 @@ describe('HandlerDispatchers', () => {
     expect(dispatchers.takerOf('b')).toBeDefined()
   })
 
-  it('know what an ending dispatcher still holds, until it has ended', async () => {
-    const { dispatchers, stops, held } = setUp()
-    dispatchers.apply(settingsOf({ a: '1' }))
-    dispatchers.apply(settingsOf({ a: '2' }))
-    expect(held().toSorted()).toEqual(['a1', 'a2'])
-    stops.pop()?.()
-    await expect.poll(held).toEqual(['a2'])
+  it('are given no suspects once they end', () => {
+    const { dispatchers } = setUp()
+    dispatchers.apply(settingsOf({ a: '1', b: '1' }))
+    const [ending] = dispatchers.running()
+    dispatchers.apply(settingsOf({ a: '2', b: '1' }))
+    expect([...dispatchers.running()]).toHaveLength(2)
+    expect([...dispatchers.running()]).not.toContain(ending)
   })
 
   it('stop together', async () => {

@@ -1,22 +1,26 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
-import type { Claim } from '../inbox/claims/claim.ts'
 import type { HandlerSettings, Handlers } from './settings/read-handlers.ts'
 
 /** A dispatcher, as far as its life depends on the settings. */
 export type HandlerDispatcher = Pick<
   Dispatcher,
-  'admits' | 'take' | 'doubt' | 'expect' | 'held' | 'isUp' | 'start' | 'stop'
+  | 'handler'
+  | 'admits'
+  | 'lastsMs'
+  | 'take'
+  | 'miss'
+  | 'expect'
+  | 'isUp'
+  | 'mayTrySuspects'
+  | 'trySuspects'
+  | 'start'
+  | 'stop'
 >
 
 interface Running {
   readonly settings: HandlerSettings
   readonly dispatcher: HandlerDispatcher
 }
-
-// A trpc call that has to be halved takes this many times its limit.
-const LONGEST_CALL = 2
-// For reading the tasks of a call, and for writing its outcomes.
-const AROUND_CALL_MS = 10_000
 
 /** One dispatcher for each handler. They follow the settings, and none of them waits for another. */
 export class HandlerDispatchers {
@@ -39,9 +43,7 @@ export class HandlerDispatchers {
       if (handlers.get(name)?.fingerprint === settings.fingerprint) continue
       this.#running.delete(name)
       this.#ending.add(dispatcher)
-      // The calls of a batch come one after the other, at most one for each of its tasks. The first that fails is the last.
-      const graceMs = LONGEST_CALL * settings.timeoutMs * settings.batch + AROUND_CALL_MS
-      void dispatcher.stop(graceMs).finally(() => this.#ending.delete(dispatcher))
+      void dispatcher.stop(dispatcher.lastsMs).finally(() => this.#ending.delete(dispatcher))
     }
     for (const handler of handlers.values()) {
       if (this.#running.has(handler.name)) continue
@@ -56,10 +58,9 @@ export class HandlerDispatchers {
     return this.#running.get(handler)?.dispatcher
   }
 
-  /** The claims that all of them hold. */
-  *held(): Generator<Claim> {
-    for (const { dispatcher } of this.#running.values()) yield* dispatcher.held
-    for (const dispatcher of this.#ending) yield* dispatcher.held
+  /** The dispatchers of the current settings. */
+  *running(): Generator<HandlerDispatcher> {
+    for (const { dispatcher } of this.#running.values()) yield dispatcher
   }
 
   start(): void {

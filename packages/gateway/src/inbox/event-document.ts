@@ -31,7 +31,7 @@ interface Attempt {
   readonly message: string | null
 }
 
-/** A stored event: evidence (never changed) and the state of its processing (changed only under a fence). */
+/** A stored event: evidence (never changed) and the state of its processing (changed only by who names its claim). */
 export interface EventDocument {
   readonly _id: ObjectId
   readonly provider: string
@@ -61,38 +61,27 @@ export interface EventDocument {
   readonly requestId: string
   readonly state: EventState
   readonly reason: string | null
-  /**
-   * `starts` counts all claims so far. `lost` counts the consecutive claims that ended without any result, as they do
-   * when a process dies. The first lost claim always counts. Later ones count only if the attempt had `begun`:
-   * `together` with others, or alone (true).
-   */
+  /** All claims so far. */
   readonly starts: number
+  /** Consecutive losses: claims whose process died, and broken calls while the handler decided about other tasks. */
   readonly lost: number
-  readonly begun?: true | 'together'
-  /** The counted losses: the owner, and when each was noticed. */
-  readonly losses?: readonly { readonly owner: string; readonly at: Date }[]
-  /** Consecutive calls to fulfilment that failed as a whole with this event in them, except during outages. */
-  readonly failedCalls?: number
-  /** Consecutive `internal` refusals of this event by fulfilment. */
-  readonly internalErrors?: number
+  /** Consecutive attempts that failed. */
   readonly failures: number
-  readonly fence: number
-  /** The process that holds the record, for as long as its own lease in `owners` lasts. */
-  readonly leaseOwner?: string
-  /** When the process claimed the record. Absent if it did so on insert. */
-  readonly claimedAt?: Date
+  /** The sum of the waits that were set after failed attempts, in milliseconds. Nothing else counts towards the end of retries. */
+  readonly waited?: number
+  /** The part of `waited` since the last attempts that failed all had this code. */
+  readonly waitedFor?: { readonly code: string; readonly ms: number }
+  /** When a call with it last broke, while nobody knows whose fault it was. */
+  readonly brokeAt?: Date
+  /** The name of the claim under which it is processed, and which every later write names. */
+  readonly claim?: string
   /**
-   * Set while it is pending: from when it may be claimed. From the year 7000 on: its provider is paused, or was. The year
-   * 6999: it waits for an earlier task of its line.
+   * Pending: from when it may be claimed. Processing: the end of its claim. From the year 7000 on: its provider is paused, or
+   * was. The year 6999: it waits for an earlier task of its line.
    */
   readonly dueAt?: Date
-  /** Moved by time that does not count, such as a jump of the clock. */
-  readonly firstFailedAt?: Date
-  readonly orderUnknownSince?: Date
   /** When a replay or a redelivery last made it due again. It has waited since then, and not since its receipt. */
   readonly dueAgainAt?: Date
-  /** From when the time counts as failing again after a pause or an outage. The time since its last attempt until then does not count. */
-  readonly resumedAt?: Date
   readonly attempts: readonly Attempt[]
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date } | null
   readonly outcome: { readonly kind: string; readonly version: number | null } | null
@@ -138,7 +127,7 @@ export const BODY_INDEX = 'body'
 // little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index that finds the due tasks of a handler. */
+/** The index of work: it finds the due tasks of a handler, and those whose claims have ended. */
 export const DUE_INDEX = 'due'
 /** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
@@ -148,8 +137,6 @@ export const AGAIN_INDEX = 'pending_again'
 export const REPLAYS_INDEX = 'replays'
 /** The index that finds the settled records of an order. */
 export const ORDER_INDEX = 'order'
-/** The index that finds who holds records, and the records of a holder. */
-export const PROCESSING_INDEX = 'processing_by_owner'
 /** The index that counts the dead tasks of each handler. */
 export const DEAD_BY_HANDLER_INDEX = 'dead_by_handler'
 
@@ -167,12 +154,7 @@ export const BY_DUE = { state: 1, handler: 1, dueAt: 1, _id: 1 } as const
 // What deliveries and the dispatchers need.
 const FIRST: readonly NeededIndex[] = [
   KEY_INDEX,
-  { name: DUE_INDEX, key: BY_DUE, partialFilterExpression: { state: 'pending' } },
-  {
-    name: PROCESSING_INDEX,
-    key: { state: 1, leaseOwner: 1, _id: 1 },
-    partialFilterExpression: { state: 'processing' },
-  },
+  { name: DUE_INDEX, key: BY_DUE, partialFilterExpression: { state: { $in: ['pending', 'processing'] } } },
   ...[LINE_HELD, BY_LINE, BY_OPEN_LINE],
 ]
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { again } from '../testing/open-fresh-inbox.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import type { Claim } from './claims/claim.ts'
 
@@ -20,8 +21,9 @@ function failNextInsert(appName: string, how: object): Promise<AsyncDisposable> 
 }
 
 describe('record', () => {
-  it('stores an event byte for byte, claimed on insert with a lease by the clock of the server', async () => {
-    await using open = await openInbox(database)
+  it('stores an event byte for byte, claimed on insert until an end by the clock of the database', async () => {
+    const now = Date.now()
+    await using open = await openInbox(database, { owner: 'this process', databaseNow: () => now })
     const id = uniqueId()
     const rawBody = Buffer.from([0x7b, 0xff, 0x00, 0x80, 0x7d])
     const event = {
@@ -36,28 +38,32 @@ describe('record', () => {
       ...{ provider: 'acme', eventId: id, type: 'payment.succeeded', objectId: 'pay_7', orderId: 'ord_7', headers },
       facts: { amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' },
       ...{ secretId: 's1', requestId: 'request-1', state: 'processing', reason: null },
-      ...{ starts: 1, fence: 1, deliveries: 1, mismatches: 0, attempts: [], lastError: null, outcome: null },
+      ...{ starts: 1, deliveries: 1, mismatches: 0, attempts: [], lastError: null, outcome: null },
+      ...{ claim: 'this process', dueAt: new Date(now + 30_000) },
     })
     expect(record.receivedAt).toBeInstanceOf(Date)
     expect(open.claimedOnInsert).toEqual([
       {
-        _id: record._id,
-        provider: 'acme',
-        handler: 'fulfilment',
-        fence: 1,
-        lost: 0,
-        failedCalls: 0,
-        internalErrors: 0,
-        failures: 0,
-        requestId: 'request-1',
-        event,
-        ...ages,
+        ...{ _id: record._id, provider: 'acme', handler: 'fulfilment', requestId: 'request-1', event },
+        ...{ claim: 'this process', endsAt: now + 30_000, starts: 1, lost: 0, failures: 0, waited: 0, waitedFor: null },
       },
     ])
   })
 
-  // It has not been failing at all.
-  const ages = { failedForMs: 0, orderUnknownForMs: 0 }
+  it('claims an event on insert until that end, also if the answer of the database was lost, and no longer', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    {
+      await using _ = await failNextInsert(open.appName, { writeConcernError: { code: 64, errmsg: 'timed out' } })
+      expect(await open.inbox.record(sampleArrival(id))).toBe('not_stored')
+    }
+    const { _id } = await open.record(id)
+    const suspects = async (): Promise<string[]> =>
+      (await open.claims().claimSuspects(null, 100)).claims.map(({ event }) => event.id)
+    expect(await suspects()).not.toContain(id)
+    await open.events.updateOne({ _id }, { $set: { dueAt: new Date(Date.now() - 60_000) } })
+    expect(await suspects()).toContain(id)
+  })
 
   it('stores an event as pending and due now, by the clock of the database, if this process cannot take it', async () => {
     const dueAt = new Date('2026-01-01')
@@ -65,8 +71,8 @@ describe('record', () => {
     const id = uniqueId()
     expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
     const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'pending', starts: 0, fence: 0, dueAt })
-    expect(record).not.toHaveProperty('leaseOwner')
+    expect(record).toMatchObject({ state: 'pending', starts: 0, dueAt })
+    expect(record).not.toHaveProperty('claim')
     expect(open.claimedOnInsert).toEqual([])
   })
 
@@ -76,7 +82,7 @@ describe('record', () => {
     const event = { ...sampleArrival(id).event, type: 'customer.created' }
     expect(await open.inbox.record(sampleArrival(id, { event }))).toBe('recorded')
     const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0 })
+    expect(record).toMatchObject({ state: 'unhandled', reason: 'type_unhandled', starts: 0 })
     expect(record.expireAt?.getTime()).toBe(record.receivedAt.getTime() + 3_600_000)
     expect(open.claimedOnInsert).toEqual([])
   })
@@ -145,11 +151,9 @@ describe('record', () => {
     if (claim === undefined) throw new Error('No claim was made on insert')
     const attempt = { ms: 1, outcome: 'x'.repeat(255), code: 'x'.repeat(255), message: 'x'.repeat(1_000) }
     for (let tries = 0; tries < 3; tries += 1) {
-      const [again] = tries === 0 ? [claim] : await claims.claimDue(1)
-      if (again === undefined) throw new Error('It is not due again')
-      expect(
-        await claims.settle([{ claim: again, settlement: { state: 'pending', delayMs: 0 }, attempt }]),
-      ).toHaveLength(0)
+      const [held] = tries === 0 ? [claim] : await claims.claimDue(1)
+      if (held === undefined) throw new Error('It is not due again')
+      expect(await claims.settle([{ claim: held, settlement: again(), attempt }])).toHaveLength(0)
     }
     expect((await open.record(id)).raw.length()).toBe(16_000_000)
   })
@@ -312,20 +316,19 @@ describe('every write', () => {
   it('FP-24: asks for a journaled majority', async () => {
     await using open = await openInbox(database)
     const ids = Array.from({ length: 4 }, uniqueId)
-    const claims = open.claims({ leaseMs: 0 })
+    const claims = open.claims()
     const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
     const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
     let due: Claim[] = []
+    // Over another connection.
+    const endAll = () => open.events.updateMany({ eventId: { $in: ids } }, { $set: { dueAt: new Date(0) } })
     const kinds: [kind: string, write: () => Promise<unknown>][] = [
       ['insert', () => Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))],
       ['delivery counts', () => open.inbox.record(sampleArrival(ids[0] ?? '')).then(() => open.counts.flush())],
-      ['begin', () => claims.begin(open.claimedOnInsert, 'alone')],
-      ['beat', () => claims.beat()],
       ['release', () => claims.release(open.claimedOnInsert.slice(0, 2))],
       ['claimDue', () => claims.claimDue(10).then((claimed) => (due = claimed))],
       ['settle', () => claims.settle(due.map((claim) => ({ claim, settlement, attempt })))],
-      ['leave', () => claims.leave()],
-      ['takeOver', () => open.claims({ owner: uniqueId() }).takeOver(10)],
+      ['claimSuspects', () => endAll().then(() => claims.claimSuspects(null, 10))],
     ]
     for (const [kind, write] of kinds) {
       const before = open.commands.length

@@ -6,7 +6,7 @@ import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
-import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
+import { type ClaimTaker, toClaim } from './claims/claim.ts'
 import { EVENTS, type EventDocument, KEY_INDEX } from './event-document.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
@@ -53,7 +53,7 @@ export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 /** Dependencies of the inbox. */
 export interface InboxDeps extends Retention {
   readonly db: Db
-  /** The name of this process as the holder of the records that it inserts. */
+  /** The name of the claims that this process makes on insert. */
   readonly owner: string
   readonly now: () => number
   /** The time of the database's clock, in milliseconds. It may be a little behind. */
@@ -95,13 +95,12 @@ export function createInbox(deps: InboxDeps): Inbox {
   const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
   const settle = (written: Written): Recorded => {
     const { task, body, key, document, verdict } = written
-    if (verdict === undefined || verdict === 'unknown') {
-      deps.dispatcher.doubt()
-      return 'not_stored'
-    }
+    if (document?.state === 'processing' && verdict !== 'stored') takerOf(deps, document)?.miss()
+    // Perhaps it is stored, and even claimed. Then it is due when its claim ends.
+    if (verdict === undefined || verdict === 'unknown') return 'not_stored'
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, task, body)
-    if (document?.state === 'processing') takerOf(deps, document)?.take(initialClaimOf(document))
+    if (document?.state === 'processing') takerOf(deps, document)?.take(toClaim(document))
     else if (document?.line !== undefined) takerOf(deps, document)?.expect()
     return 'recorded'
   }

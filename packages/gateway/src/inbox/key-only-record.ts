@@ -12,7 +12,7 @@ export const IS_COMPLETE: Document = { type: { $exists: true } }
 
 const GONE = {
   ...{ type: '', objectId: '', orderId: '', facts: {}, raw: new Binary(Buffer.alloc(0)), headers: {}, secretId: '' },
-  ...{ requestId: '', starts: 0, lost: 0, failures: 0, fence: 0, attempts: [], lastError: null, outcome: null },
+  ...{ requestId: '', starts: 0, lost: 0, failures: 0, attempts: [], lastError: null, outcome: null },
 }
 
 /** Completes a record with empty values for the fields that have expired. */

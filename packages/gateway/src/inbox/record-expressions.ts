@@ -28,12 +28,6 @@ export function timeOf(property: string): Document {
   return { $cond: [{ $eq: [{ $type: path }, 'date'] }, path, null] }
 }
 
-/** A positive integer of the record: `otherwise` if there is none. */
-export function positiveOr(property: string, otherwise: number): Document {
-  const number = counterOf(property)
-  return { $cond: [{ $gt: [number, 0] }, number, otherwise] }
-}
-
 /** Milliseconds from a time of the record until now: 0 if there is no time. */
 export function msSince(property: string): Document {
   return { $ifNull: [{ $subtract: ['$$NOW', timeOf(property)] }, 0] }

@@ -1,48 +1,42 @@
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Document, ObjectId } from 'mongodb'
-import { attempted, failed } from './claims/attempt-fields.ts'
 import type { AttemptResult, NoEffectReason, Settlement } from './claims/claim.ts'
-import { resumedAt } from './claims/failing-time.ts'
-import { countLoss } from './claims/takeover/count-loss.ts'
-import type { EventDocument } from './event-document.ts'
-import { counterOf, raised } from './record-expressions.ts'
+import { type EventDocument, FULFILMENT } from './event-document.ts'
+import { counterOf, listOf, raised } from './record-expressions.ts'
 import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
 
 /*
  * All changes of an event's state. Nothing else writes a state: `test/architecture.test.ts` enforces it.
  *
  *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertClaimed
- *   pending    -> processing                          claimRecord
- *   processing -> processing                          claimRecord, after its holder has died
+ *   pending    -> processing                          claimDue; suspect, if it was lost before
+ *   processing -> processing                          takeOver, when its claim has ended; releaseSuspect; settle, as a suspect
  *   pending    -> pending                             postpone, while it waits for a provider or in line; wake, after it
  *   processing -> done | unhandled | dead | pending   settle
- *   processing -> pending                             release, releaseFromHolder, releaseFromDead
- *   processing -> dead                                failPoisoned
+ *   processing -> pending                             release, postponeSuspect
+ *   processing -> dead                                bury, after too many losses
  *   dead       -> pending                             requeueDead, after a redelivery
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
- *   unhandled  -> unhandled                           leaveUnhandled, by a replay if still nobody wants it
  *   dead       -> closed                              close
- *   pending    -> unhandled                           discard, if its handler was removed; also of a dead one
+ *   pending    -> unhandled                           discard, if its handler was removed; also a dead one, or one whose claim has ended
  *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
  *   (insert)   -> done, with its key only             insertErased, before such a copy
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
- * the state, and for a claim the fence, that the record must still have. All times are those of the database.
+ * the state, and of a processing record the claim or that its time has ended. Every transition but a claim removes the name
+ * of the claim, so that a later write of its holder changes nothing. All times are those of the database.
+ *
+ * A suspect stays in the state `processing` without a claim: its holder has died, or its call broke. It stays one while its next
+ * calls get no answer. Searches for due records do not see it, and suspects are taken over a few at a time.
  */
 
-/** The fields with which a process holds a record. */
-const HOLD = ['leaseOwner', 'claimedAt', 'claim', 'begun']
-/**
- * The fields that count towards marking an event as dead because it causes failures and deaths. They last until it gets
- * a result or is replayed.
- */
-const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
+const NEWEST_ATTEMPTS = 50
 const NEWEST_REPLAYS = 50
 
 /** The fields of a new record that depend on its state. */
-export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts' | 'fence'> &
-  Partial<Pick<EventDocument, 'leaseOwner' | 'dueAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
+export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts'> &
+  Partial<Pick<EventDocument, 'claim' | 'dueAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
 
 /** When an event was received, and how long it is kept. */
 interface Receipt {
@@ -58,7 +52,7 @@ export function insertUnhandled(reason: NoEffectReason, { receivedAt, signsTime,
   const stripAt = new Date(receivedAt.getTime() + bodyMs)
   const expireAt = new Date(receivedAt.getTime() + retention.retentionMs)
   const dates = signsTime ? { expireAt, ...(bodyMs < retention.retentionMs ? { stripAt } : {}) } : { stripAt }
-  return { state: 'unhandled', reason, starts: 0, fence: 0, settledAt: receivedAt, ...dates }
+  return { state: 'unhandled', reason, starts: 0, settledAt: receivedAt, ...dates }
 }
 
 /** Inserts an event for any process. `dueAt`: now, or the due time of the pause of its provider. */
@@ -66,39 +60,53 @@ export function insertPending(dueAt: Date): NewState {
   return { ...UNTRIED, dueAt }
 }
 
-const UNTRIED = { state: 'pending', reason: null, starts: 0, fence: 0 } as const
+const UNTRIED = { state: 'pending', reason: null, starts: 0 } as const
 
-/** Inserts an event that is claimed on insert. */
-export function insertClaimed(owner: string): NewState {
-  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner: owner }
+/** Inserts an event that is claimed on insert, until `dueAt`. */
+export function insertClaimed(claim: string, dueAt: Date): NewState {
+  return { state: 'processing', reason: null, starts: 1, claim, dueAt }
 }
 
-/** A new claim of one process. `claimId` names it, so that the process can read what it claimed. */
-interface NewClaim {
-  readonly owner: string
-  readonly claimId: string
-  /** For how long this process can have sent the record. */
-  readonly activeForMs: number
+/** A new claim: its random name, and how long it lasts, in milliseconds. */
+export interface NewClaim {
+  readonly claim: string
+  readonly lastsMs: number
 }
 
-/** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
-export function claimRecord({ owner, claimId, activeForMs }: NewClaim): Document[] {
-  return [
-    {
-      $set: {
-        ...countLoss(owner),
-        resumedAt: resumedAt(activeForMs),
-        starts: raised('starts'),
-        fence: raised('fence'),
-        state: 'processing',
-        leaseOwner: owner,
-        claimedAt: '$$NOW',
-        claim: claimId,
-      },
-    },
-    { $unset: ['dueAt', 'begun'] },
-  ]
+/** Claims a pending record. */
+export function claimDue({ claim, lastsMs }: NewClaim): Document[] {
+  return [{ $set: { starts: raised('starts'), state: 'processing', claim, dueAt: fromNow(lastsMs) } }]
 }
+
+/** Makes a due record that was lost before a suspect again. */
+export function suspect(): Document[] {
+  return [{ $set: { state: 'processing', dueAt: '$$NOW' } }]
+}
+
+/**
+ * Claims a record whose claim has ended, or whose call broke, and counts its loss. What does not count yet may count later.
+ * `verdictAt`: see `lossesThen`.
+ */
+export function takeOver(claim: NewClaim, verdictAt: Date | null): Document[] {
+  const brokeAt = { $cond: [isLoss(verdictAt), '$$REMOVE', '$brokeAt'] }
+  return [{ $set: { lost: lossesThen(verdictAt), brokeAt } }, ...claimDue(claim)]
+}
+
+/**
+ * The losses of a record that is taken over. A claim that nobody gave back is a loss: its process died, or slept. A broken
+ * call is one only if the handler has given a verdict on another task since, at `verdictAt`: otherwise that was an outage, which
+ * is nobody's fault.
+ */
+export function lossesThen(verdictAt: Date | null): Document {
+  return { $cond: [isLoss(verdictAt), raised('lost'), counterOf('lost')] }
+}
+
+function isLoss(verdictAt: Date | null): Document {
+  const wasHeld = { $eq: [{ $type: '$claim' }, 'string'] }
+  return verdictAt === null ? wasHeld : { $or: [wasHeld, { $and: [BROKE, { $lt: ['$brokeAt', verdictAt] }] }] }
+}
+
+const BROKE = { $eq: [{ $type: '$brokeAt' }, 'date'] }
 
 /**
  * Leaves a due record out of all searches while its provider is paused, or while it waits in line. `dueAt` is the due time of
@@ -114,83 +122,97 @@ export function wake(): Document[] {
 }
 
 /** Releases a record without an attempt. It is due at once, and nothing counts for or against it. */
-export function release(failedCalls: number): Document[] {
-  const suspicion = failedCalls > 0 ? { failedCalls } : {}
-  return [{ $set: { state: 'pending', dueAt: '$$NOW', ...suspicion } }, { $unset: HOLD }]
+export function release(): Document[] {
+  return [{ $set: { state: 'pending', dueAt: '$$NOW' } }, { $unset: ['claim', 'brokeAt'] }]
 }
 
-/** Takes a record from its holder, which lives or may live: no loss. The raised fence drops later writes of the holder. */
-export function releaseFromHolder(): Document[] {
-  return [{ $set: FREED }, { $unset: HOLD }]
+/** Releases a suspect without an attempt. It stays one. */
+export function releaseSuspect(): Document[] {
+  return [{ $set: { dueAt: '$$NOW' } }, { $unset: 'claim' }]
 }
 
-/** Takes a record from a holder that has died, on behalf of `owner`. That counts as it does when the record is claimed. */
-export function releaseFromDead(owner: string): Document[] {
-  return [{ $set: { ...countLoss(owner), ...FREED } }, { $unset: HOLD }]
+/** Lets a suspect wait for its provider as pending. Its losses stay. */
+export function postponeSuspect(dueAt: Date): Document[] {
+  return [{ $set: { lost: lossesThen(null) } }, { $set: { state: 'pending', dueAt } }, { $unset: ['claim', 'brokeAt'] }]
 }
 
-const FREED = { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' }
-
-/** How long settled events are kept, and the longest delay that is ever set for a record, in milliseconds. */
-interface SettleRules extends Retention {
-  readonly maxDelayMs: number
-}
-
-/** Writes the result of an attempt: the record is done, without an effect, dead, or due again. */
-export function settle(settlement: Settlement, attempt: AttemptResult, rules: SettleRules): Document[] {
+/** Writes the result of an attempt: the record is done, without an effect, dead, or due again, perhaps as a suspect. */
+export function settle(settlement: Settlement, attempt: AttemptResult, retention: Retention): Document[] {
+  const ended = { ...attempted(attempt), reason: null, settledAt: '$$NOW' }
+  const unset = { $unset: ['claim', 'dueAt', 'brokeAt', 'waitedFor'] }
   switch (settlement.state) {
     case 'done': {
       const outcome = { $literal: settlement.outcome }
-      const end = { state: 'done', reason: null, outcome, settledAt: '$$NOW', ...datesOfEnding(rules) }
-      return [{ $set: { ...attempted(attempt), ...end } }, { $unset: [...HOLD, ...SUSPICION] }]
+      return [{ $set: { ...ended, state: 'done', lost: 0, outcome, ...datesOfEnding(retention) } }, unset]
     }
     case 'unhandled': {
       const { reason } = settlement
-      const end = { state: 'unhandled', reason, settledAt: '$$NOW', ...datesOfEnding(rules) }
-      return [{ $set: { ...attempted(attempt), ...end } }, { $unset: [...HOLD, ...SUSPICION] }]
+      return [{ $set: { ...ended, state: 'unhandled', lost: 0, reason, ...datesOfEnding(retention) } }, unset]
     }
     case 'dead': {
       const reason = { $literal: settlement.reason }
-      const end = { state: 'dead', reason, settledAt: '$$NOW', ...datesOfDead(rules) }
-      return [
-        { $set: { ...attempted(attempt), ...failed(attempt, rules.maxDelayMs), ...end } },
-        { $unset: [...HOLD, 'losses'] },
-      ]
+      const end = { state: 'dead', reason, ...datesOfDead(retention) }
+      return [{ $set: { ...ended, ...failed(attempt), lost: 0, ...end } }, { $unset: ['claim', 'dueAt', 'brokeAt'] }]
     }
     case 'pending': {
-      const { delayMs, failedCalls = 0, internalErrors = 0 } = settlement
-      const suspicion = {
-        ...(failedCalls > 0 ? { failedCalls } : {}),
-        ...(internalErrors > 0 ? { internalErrors } : {}),
-      }
-      const due = { ...suspicion, state: 'pending', dueAt: fromNow(delayMs) }
-      return [
-        { $unset: [...HOLD, ...SUSPICION] },
-        { $set: { ...attempted(attempt), ...failed(attempt, rules.maxDelayMs), ...due } },
-      ]
+      const { delayMs, waited, waitedFor, broke } = settlement
+      const waits = { waited, waitedFor: { $literal: waitedFor }, dueAt: fromNow(delayMs) }
+      const next = { ...attempted(attempt), ...failed(attempt), ...waits, ...suspicionAfter(broke) }
+      return [{ $set: next }, { $unset: 'claim' }]
     }
   }
 }
 
-const POISONED = 'worker_died'
+/** An answer clears a suspect. Without one, nothing is known, and a suspect stays one: its handler may not have started again. */
+function suspicionAfter(broke: Date | false | undefined): Document {
+  if (broke === undefined) return { state: 'pending', lost: 0, brokeAt: '$$REMOVE' }
+  if (broke !== false) return { state: 'processing', brokeAt: broke }
+  return { state: { $cond: [{ $or: [{ $gt: [counterOf('lost'), 0] }, BROKE] }, 'processing', 'pending'] } }
+}
 
-/** Marks a record as dead whose processes died repeatedly without a result, because it may be the cause. */
-export function failPoisoned(retention: Retention): Document[] {
-  const lastError = { code: POISONED, message: 'Its worker processes died repeatedly before any result', at: '$$NOW' }
-  const dead = { state: 'dead', reason: POISONED, lastError, settledAt: '$$NOW', ...datesOfDead(retention) }
-  return [{ $set: dead }, { $unset: [...HOLD, 'losses'] }]
+/** The newest 50 attempts stay. */
+function attempted({ ms, outcome, code, message }: AttemptResult): Document {
+  // Texts from outside are passed as literals. Otherwise a text that begins with $ would be read as a field path.
+  const entry = { $literal: { ms, outcome, code, message } }
+  const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
+  return { attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
+}
+
+function failed({ outcome, code, message }: AttemptResult): Document {
+  const error = { $literal: { code: code ?? outcome, message: message ?? '' } }
+  return { lastError: { $mergeObjects: [error, { at: '$$NOW' }] }, failures: raised('failures') }
+}
+
+const LOSSES = 'Its claims ended without a result too many times in a row: it may be the cause'
+
+/** Marks a record as dead that was lost too many times in a row, with the cause of its last loss. */
+export function bury(handler: string, retention: Retention): Document[] {
+  const callBroke = handler === FULFILMENT ? 'fulfilment_failed' : 'handler_failed'
+  const reason = { $cond: [{ $eq: [{ $type: '$claim' }, 'string'] }, 'worker_died', callBroke] }
+  const lastError = { code: '$reason', message: LOSSES, at: '$$NOW' }
+  return [
+    { $set: { state: 'dead', reason, settledAt: '$$NOW', ...datesOfDead(retention) } },
+    { $set: { lastError } },
+    { $unset: ['claim', 'dueAt', 'brokeAt'] },
+  ]
 }
 
 /**
  * The update stage that gives a dead event one more attempt, with the fields that the current settings read from its body.
- * No limit starts again: neither the count of crashes, nor the time since its first failure, nor the time since its
- * order was first unknown. So redeliveries cannot keep an event alive. A record that is not dead stays as it is.
+ * No limit starts again: neither the sums of the waits, nor the count of losses, which has room for one attempt. So redeliveries
+ * cannot keep an event alive. A record that is not dead stays as it is.
  */
-export function requeueDead({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): Document {
+export function requeueDead(event: WebhookEvent, maxCrashes: number): Document {
+  const {
+    type,
+    objectId,
+    facts: { orderId, ...facts },
+  } = event
   const change = {
     ...literals({ type, objectId, orderId, facts }),
     state: 'pending',
     reason: null,
+    lost: { $min: [counterOf('lost'), maxCrashes - 1] },
     failures: 0,
     revivals: raised('revivals'),
     dueAt: '$$NOW',
@@ -228,7 +250,7 @@ export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
         replays: withReplay(entry),
       },
     },
-    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...SUSPICION] },
+    { $unset: ['claim', 'brokeAt', 'waited', 'waitedFor', 'settledAt', 'expireAt', 'stripAt', 'closed'] },
   ]
 }
 
@@ -256,10 +278,10 @@ function literals(values: object): Document {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { $literal: value }]))
 }
 
-/** Settles a task whose handler was removed. The raised fence drops later writes of an earlier holder. */
+/** Settles a task whose handler was removed. */
 export function discard(retention: Retention): Document[] {
-  const end = { state: 'unhandled', reason: 'handler_removed', fence: raised('fence'), settledAt: '$$NOW' }
-  return [{ $set: { ...end, ...datesOfEnding(retention) } }, { $unset: [...HOLD, ...SUSPICION, 'dueAt'] }]
+  const end = { state: 'unhandled', reason: 'handler_removed', settledAt: '$$NOW' }
+  return [{ $set: { ...end, ...datesOfEnding(retention) } }, { $unset: ['dueAt', 'claim', 'brokeAt'] }]
 }
 
 /** Who closes an event and why, and how long it is kept from then on. */

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const system = stack.use(await startOperatedSystem(database, { settings: DEAD_SOON }))
 const authorization = `Bearer ${system.tokens.operators.alice}`
 
 const PROCEDURES: readonly (readonly [method: string, name: string])[] = [

@@ -3,7 +3,7 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { allPages } from '../testing/all-pages.ts'
-import { keepOwnerAlive, sampleRecord } from '../testing/sample-record.ts'
+import { sampleRecord } from '../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
@@ -20,9 +20,8 @@ describe('overview', () => {
   it('counts the events by state, the dead by reason, and shows the age of the oldest unsettled one', async () => {
     const now = Date.now()
     const ago = (seconds: number): Date => new Date(now - seconds * 1_000)
-    // A time later than any delay or lease that is ever set would count as past.
+    // A time later than any delay or end of a claim that is ever set would count as past.
     const later = new Date(now + 50_000)
-    await keepOwnerAlive(database.db, 'x')
     await system.events.insertMany([
       ...Array.from({ length: 3 }, () => sampleRecord({ receivedAt: ago(3_600) })),
       sampleRecord({ state: 'unhandled', reason: 'type_unhandled' }),
@@ -30,7 +29,7 @@ describe('overview', () => {
       ...Array.from({ length: 2 }, () => sampleRecord({ state: 'dead', reason: 'order_unknown', receivedAt: ago(90) })),
       sampleRecord({ state: 'pending', dueAt: later, receivedAt: ago(600) }),
       sampleRecord({ state: 'pending', dueAt: later, receivedAt: ago(1_200), provider: 'shop' }),
-      sampleRecord({ state: 'processing', leaseOwner: 'x', receivedAt: ago(75) }),
+      sampleRecord({ state: 'processing', claim: 'x', dueAt: later, receivedAt: ago(75) }),
     ])
     const { oldestUnsettledSeconds, ...rest } = await operator.overview.query()
     expect(rest).toEqual({

@@ -11,7 +11,7 @@ import { createOperatorClient, paymentEvent, startOperatedSystem } from '../test
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database))
+const system = stack.use(await startOperatedSystem(database, { settings: { LEASE_MS: '4000' } }))
 const operator = system.operator()
 const reason = 'its orders are not there yet'
 const dueAt = pausedDueAt('acme')
@@ -124,7 +124,7 @@ describe('providers.pause', () => {
   it('takes over the claims of a process that died, and sends them only when the provider is resumed', async () => {
     await pause()
     const members: Partial<EventDocument> = {
-      ...{ state: 'processing', leaseOwner: 'dead' },
+      ...{ state: 'processing', claim: 'of a dead process', dueAt: new Date(0) },
       ...{ type: 'payment.succeeded', orderId: await system.order(), objectId: randomUUID() },
     }
     const left = sampleRecord(members)

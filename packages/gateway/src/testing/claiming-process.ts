@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { createLogger } from '@oncehook/kernel/log/logger'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createClaims } from '../inbox/claims/claims.ts'
+import { Steadiness } from '../inbox/claims/steadiness.ts'
 import { FULFILMENT } from '../inbox/event-document.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
@@ -35,16 +35,19 @@ async function run({ uri, database }: ClaimingOptions): Promise<void> {
   const claims = createClaims({
     ...{
       db: connection.db,
-      owner: randomUUID(),
       handler: FULFILMENT,
-      leaseMs: 60_000,
+      lastsMs: 60_000,
+      steadiness: new Steadiness(
+        0,
+        () => performance.now(),
+        async () => undefined,
+      ),
       maxCrashes: 8,
       maxDelayMs: 1_000,
     },
     paused: () => NO_PAUSES.current,
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
-  await claims.beat()
   let found = 0
   connection.client.on('commandStarted', ({ commandName, command }) => {
     if (commandName !== 'update') return

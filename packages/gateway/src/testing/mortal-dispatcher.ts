@@ -1,13 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogger } from '@oncehook/kernel/log/logger'
+import { touch } from '@oncehook/kernel/mongo/majority-probe'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secrets/secret'
-import { systemClock } from '@oncehook/kernel/time/clock'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
-import type { ProcessedBatch } from '../dispatch/process-batch.ts'
+import { createAllowance } from '../dispatch/pace/allowance.ts'
+import type { Sent } from '../dispatch/sent.ts'
+import { SuspectsLane } from '../dispatch/suspects-lane.ts'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
+import { Steadiness } from '../inbox/claims/steadiness.ts'
 import { FULFILMENT } from '../inbox/event-document.ts'
 import { NO_PAUSES } from './no-pauses.ts'
 
@@ -27,43 +29,50 @@ export interface MortalOptions {
 // Long enough that other events are in progress when the killer strikes.
 const TRY_MS = 40
 
-async function tryBatch(batch: readonly Claim[]): Promise<ProcessedBatch> {
+async function tryBatch(batch: readonly Claim[]): Promise<Sent> {
   await sleep(TRY_MS / 2)
   if (batch.some(({ event }) => event.id === KILLER)) process.kill(process.pid, 'SIGKILL')
   await sleep(TRY_MS / 2)
   const attempt = { ms: TRY_MS, outcome: 'applied', code: null, message: null }
   const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
-  return { settled: batch.map((claim) => ({ claim, settlement, attempt })), asked: true, failure: null }
+  const settled = batch.map((claim) => ({ claim, settlement, attempt }))
+  return { settled, hasVerdict: true, failure: null, late: [], unread: null }
 }
 
 /** Runs a dispatcher in this process, until an event kills it. */
-async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promise<void> {
+async function run({ uri, database, leaseMs, maxCrashes, ...sizes }: MortalOptions): Promise<void> {
   const logger = createLogger({ service: 'gateway', level: 'warn' })
   const connection = createMongoConnection({
     ...{ uri: new Secret(uri), database, appName: 'mortal', maxPoolSize: 8, logger },
   })
   await connection.open()
-  const { maxCrashes } = limits
+  const now = (): number => performance.now()
   const claims = createClaims({
-    ...{ db: connection.db, owner: randomUUID(), handler: FULFILMENT, leaseMs, maxCrashes, maxDelayMs: 1_000 },
+    ...{ db: connection.db, handler: FULFILMENT, lastsMs: leaseMs, maxCrashes, maxDelayMs: 1_000 },
+    steadiness: new Steadiness(leaseMs / 2, now, () => touch(connection.db, 'claims')),
     paused: () => NO_PAUSES.current,
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
-  new Dispatcher({
+  const dispatcher = new Dispatcher({
     ...{
       handler: FULFILMENT,
       claims,
+      send: tryBatch,
       pauses: NO_PAUSES,
-      process: tryBatch,
-      clock: systemClock,
       random: Math.random,
       logger,
       leaseMs,
-      ...limits,
+      callMs: 0,
     },
+    ...{ now, databaseNow: connection.databaseNow, wallNow: Date.now, ...sizes },
+    allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
     onSettled: () => undefined,
     onLost: () => undefined,
-  }).start()
+  })
+  dispatcher.start()
+  const onError = (error: unknown): void => logger.warn({ error }, 'dispatch.database-failed')
+  const suspected = async (): Promise<string[]> => [FULFILMENT]
+  new SuspectsLane({ dispatchers: () => [dispatcher], suspected, random: Math.random, now, onError }).start()
 }
 
 const [, file, options] = process.argv

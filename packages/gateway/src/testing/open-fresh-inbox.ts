@@ -3,7 +3,6 @@ import type { Document } from 'mongodb'
 import { expect } from 'vitest'
 import type { AttemptResult, Claim, Settlement } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
-import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
 /** An attempt that applied the event. */
@@ -12,6 +11,11 @@ export const applied: AttemptResult = { ms: 5, outcome: 'applied', code: null, m
 export const failed: AttemptResult = { ms: 5, outcome: 'deferred', code: 'unavailable', message: 'Not now' }
 /** The settlement of an event that was applied. */
 export const done: Settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } }
+
+/** The settlement of an event that is tried again after this wait, in milliseconds. */
+export function again(delayMs = 0): Extract<Settlement, { state: 'pending' }> {
+  return { state: 'pending', delayMs, waited: delayMs, waitedFor: { code: 'unavailable', ms: delayMs } }
+}
 
 /** An inbox with its own database. */
 export type FreshInbox = OpenInbox & { readonly database: TestDatabase }
@@ -55,20 +59,10 @@ export async function serverNow(open: OpenInbox): Promise<number> {
   return (await open.db.command({ hello: 1 })).localTime.getTime()
 }
 
-/** Ends the leases of all processes, as if none of them had been able to beat in time. */
-export async function endLeases(open: OpenInbox): Promise<void> {
-  const { matchedCount } = await open.db.collection('owners').updateMany({}, [{ $set: { aliveUntil: fromNow(-1) } }])
-  expect(matchedCount).toBeGreaterThan(0)
-}
-
-/** Claims of a process that has reached the database for a whole lease. */
-export async function steadyClaims(open: OpenInbox, deps: Partial<ClaimsDeps>): Promise<Claims> {
-  let now = 0
-  const claims = open.claims({ ...deps, monotonicMs: () => now })
-  await claims.beat()
-  now += 30_000
-  await claims.beat()
-  return claims
+/** Ends all claims, as if their processes had died. */
+export async function endClaims(open: OpenInbox, filter: Document = {}): Promise<void> {
+  const ended = await open.events.updateMany({ state: 'processing', ...filter }, [{ $set: { dueAt: fromNow(-1) } }])
+  expect(ended.matchedCount).toBeGreaterThan(0)
 }
 
 /** Claims the one event that is due. */
@@ -78,11 +72,11 @@ export async function claimOne(claims: Claims): Promise<Claim> {
   return claim
 }
 
-/** Takes over one record after its lease is made to end. */
+/** Takes over one record whose claim is made to end. */
 export async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
-  await changeRecord(open, eventId, { $set: { leaseOwner: 'a dead process' } })
-  const { taken } = await claims.takeOver(10)
-  const claim = taken.find(({ event }) => event.id === eventId)
+  await endClaims(open, { eventId })
+  const found = await claims.claimSuspects(null, 100)
+  const claim = found.claims.find(({ event }) => event.id === eventId)
   if (claim === undefined) throw new Error('Nothing was taken over')
   return claim
 }

@@ -11,6 +11,7 @@ import { BODY_INDEXES } from '../inbox/bodies.ts'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { type Claims, createClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
+import { Steadiness } from '../inbox/claims/steadiness.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
@@ -24,6 +25,8 @@ export interface OpenInbox extends AsyncDisposable {
   readonly db: Db
   readonly appName: string
   readonly events: Collection<EventDocument>
+  /** The time of the database's clock, in milliseconds. */
+  readonly databaseNow: () => number
   /** Every command that was sent to the server over the connection under test. */
   readonly commands: CommandStartedEvent[]
   /** The claims that were made on insert. */
@@ -34,15 +37,20 @@ export interface OpenInbox extends AsyncDisposable {
   readonly redelivered: string[]
   /** What was written to the audit log before a revival. */
   readonly revivals: Requeued[]
-  /** Claims of this process. Another `owner` means another process. */
+  /** Claims of a process: each call makes those of another one. */
   claims(deps?: Partial<ClaimsDeps>): Claims
   /** The record of an event. */
   record(eventId: string): Promise<EventDocument>
 }
 
 const HOUR_MS = 3_600_000
-const LEASE_MS = 30_000
-const IDLE = { doubt: (): void => undefined, expect: (): void => undefined }
+const LASTS_MS = 30_000
+const STEADY = new Steadiness(
+  0,
+  () => 0,
+  async () => undefined,
+)
+const IDLE = { lastsMs: LASTS_MS, miss: (): void => undefined, expect: (): void => undefined }
 
 /** What a test changes: the dependencies of the inbox, or only whether new records are claimed on insert. */
 type OpenInboxOptions = Partial<InboxDeps> & { readonly admits?: () => boolean }
@@ -68,7 +76,7 @@ export async function openInbox(
   const onRequeued = async (added: readonly Requeued[]): Promise<void> => void revivals.push(...added)
   const redelivered: string[] = []
   const onRedelivered = (_: string, outcome: string): void => void redelivered.push(outcome)
-  const limits = { onRedelivered, onDropped: () => undefined, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
+  const limits = { onRedelivered, onDropped: () => undefined, maxCrashes: 8, redeliveryMs: () => HOUR_MS }
   const errors = createDatabaseErrors(new Registry())
   const { encryption = NO_ENCRYPTION, retentionMs = HOUR_MS, bodyRetentionMs = HOUR_MS } = deps
   const storing = { encryption, errors, retentionMs, bodyRetentionMs }
@@ -91,11 +99,11 @@ export async function openInbox(
       dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), ...IDLE },
       ...deps,
     }),
+    databaseNow: connection.databaseNow,
     ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, redelivered, revivals },
     claims: (others) =>
       createClaims({
-        ...{ db, owner, handler: FULFILMENT },
-        leaseMs: LEASE_MS,
+        ...{ db, handler: FULFILMENT, lastsMs: LASTS_MS, steadiness: STEADY },
         ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
         maxCrashes: 8,
         maxDelayMs: 900_000,

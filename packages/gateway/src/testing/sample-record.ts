@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Binary, type Db, ObjectId } from 'mongodb'
+import { Binary, ObjectId } from 'mongodb'
 import { type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 
 /**
@@ -19,15 +19,8 @@ export function sampleRecord(members: Partial<EventDocument> = {}): EventDocumen
       headers: {},
       secretId: 'newer',
     },
-    ...{ requestId: 'request-1', state: 'done', reason: null, starts: 1, lost: 0, failures: 0, fence: 1 },
+    ...{ requestId: 'request-1', state: 'done', reason: null, starts: 1, lost: 0, failures: 0 },
     ...{ attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0, settledAt: receivedAt },
     ...members,
   }
-}
-
-/** Lets a process that does not exist live for an hour: nobody takes over what it holds. */
-export async function keepOwnerAlive(db: Db, owner: string): Promise<void> {
-  const leaseMs = 3_600_000
-  const alive = { aliveAt: '$$NOW', aliveUntil: { $add: ['$$NOW', leaseMs] }, leaseMs }
-  await db.collection<{ _id: string }>('owners').updateOne({ _id: owner }, [{ $set: alive }], { upsert: true })
 }

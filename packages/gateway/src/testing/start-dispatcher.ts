@@ -3,13 +3,12 @@ import { unavailable } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { expect, vi } from 'vitest'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
-import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
+import { createAllowance } from '../dispatch/pace/allowance.ts'
 import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
-import { processBatch } from '../dispatch/process-batch.ts'
-import type { Turn } from '../dispatch/turns/process-turns.ts'
+import { sendPayments } from '../dispatch/send-payments.ts'
+import { SuspectsLane } from '../dispatch/suspects-lane.ts'
 import { type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { createFakeFulfilment, type FakeFulfilment, failWith } from './fake-fulfilment.ts'
 import { NO_PAUSES } from './no-pauses.ts'
@@ -17,13 +16,11 @@ import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
 const HOUR_MS = 3_600_000
 /** The limits of the dispatchers under test: short waits, so that retries come soon. */
-export const limits = {
+const limits = {
   baseMs: 20,
   capMs: 100,
   maxAgeMs: HOUR_MS,
   orderUnknownMs: HOUR_MS,
-  maxInternalErrors: 4,
-  internalMs: 0,
 }
 
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
@@ -59,11 +56,8 @@ interface Options {
   readonly concurrency?: number
   readonly leaseMs?: number
   readonly maxCrashes?: number
-  readonly clock?: Clock
   /** Providers whose events wait. */
   readonly pauses?: UsedPauses
-  /** Its place among the dispatchers of the process. Default: none. */
-  readonly turn?: Turn
   /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
 }
@@ -71,15 +65,16 @@ interface Options {
 /** Starts a dispatcher with its own inbox on a test database. Disposing of it stops the dispatcher. */
 export async function startDispatcher(database: TestDatabase, options: Options = {}): Promise<RunningDispatcher> {
   const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
-  const { clock = systemClock, maxCrashes = 8, pauses = NO_PAUSES } = options
+  const { maxCrashes = 8, pauses = NO_PAUSES } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, {
       paused: () => pauses.current,
       dispatcher: {
         admits: () => dispatcher.admits(),
+        lastsMs: leaseMs,
         take: (claim) => dispatcher.take(claim),
-        doubt: () => dispatcher.doubt(),
+        miss: () => dispatcher.miss(),
         expect: () => dispatcher.expect(),
       },
     }),
@@ -87,14 +82,15 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   const { logger, lines } = memoryLogger()
   let lost = 0
   let settled = 0
-  const recent = new RecentAnswers(() => performance.now())
+  const now = (): number => performance.now()
   const dispatcher: Dispatcher = new Dispatcher({
     handler: FULFILMENT,
-    claims: open.claims({ leaseMs, maxCrashes, paused: () => pauses.current }),
-    ...{ pauses, clock, random: Math.random, logger },
-    ...(options.turn === undefined ? {} : { turn: options.turn }),
-    ...{ batchSize, concurrency, leaseMs, maxCrashes },
-    process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
+    claims: open.claims({ lastsMs: leaseMs, maxCrashes, paused: () => pauses.current }),
+    ...{ pauses, random: Math.random, logger, now, databaseNow: open.databaseNow, wallNow: Date.now },
+    ...{ batchSize, concurrency, leaseMs, callMs: 0 },
+    allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
+    send: (claims) =>
+      sendPayments({ fulfilment: fake.procedures, limits, random: Math.random, databaseNow: open.databaseNow }, claims),
     onSettled() {
       settled += 1
     },
@@ -102,9 +98,16 @@ export async function startDispatcher(database: TestDatabase, options: Options =
       lost += count
     },
   })
-  await dispatcher.announce()
-  if (options.isIdle !== true) dispatcher.start()
+  const lane = new SuspectsLane({
+    ...{ dispatchers: () => [dispatcher], suspected: async () => [FULFILMENT], random: Math.random, now },
+    onError: (error) => logger.warn({ error }, 'dispatch.database-failed'),
+  })
+  if (options.isIdle !== true) {
+    dispatcher.start()
+    lane.start()
+  }
   resources.defer(() => dispatcher.stop())
+  resources.defer(() => lane.stop())
   const owned = resources.move()
   return {
     ...{ open, dispatcher, fake, lines, lost: () => lost, settled: () => settled },

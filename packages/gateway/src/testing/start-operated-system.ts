@@ -88,6 +88,9 @@ export const PROVIDERS = {
   },
 }
 
+/** Settings with which an event is dead after a few failed attempts: their waits soon add up to the least limit. */
+export const DEAD_SOON = { RETRY_BASE_MS: '500', RETRY_CAP_MS: '1000', RETRY_MAX_AGE_MS: '1000' }
+
 /** Starts the system. Its retries have short waits. */
 export async function startOperatedSystem(
   database: TestDatabase,

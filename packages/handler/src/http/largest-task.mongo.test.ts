@@ -30,16 +30,8 @@ function largestTask(id: string, raw: Buffer): TaskEvent {
   // In JSON, each of these takes two bytes. A provider's id or type has at most 255.
   const longest = '"'.repeat(255)
   const claim = {
-    ...{
-      _id: new ObjectId(),
-      provider: 'p'.repeat(63),
-      handler: 'h',
-      fence: 1,
-      lost: 0,
-      failedCalls: 0,
-      internalErrors: 0,
-    },
-    ...{ failures: 0, failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    ...{ _id: new ObjectId(), provider: 'p'.repeat(63), handler: 'h', claim: 'c', endsAt: 0, starts: 1, lost: 0 },
+    ...{ failures: 0, waited: 0, waitedFor: null, requestId: 'r' },
     event: {
       ...{ id: id + longest.slice(id.length), type: longest, objectId: longest },
       facts: { orderId: longest, occurredAt: '2026-11-27T10:00:00.000Z' },

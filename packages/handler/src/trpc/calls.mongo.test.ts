@@ -394,17 +394,9 @@ function callerOf(url: string, caller: Partial<Caller>) {
 /** A task as the gateway writes it. */
 function taskOf(id: string, { type = 'invoice.paid', raw = Buffer.from('{}') } = {}): TaskEvent {
   const claim = {
-    ...{
-      _id: new ObjectId(),
-      provider: 'stripe',
-      handler: 'billing',
-      fence: 1,
-      lost: 0,
-      failedCalls: 0,
-      internalErrors: 0,
-      failures: 0,
-    },
-    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
+    ...{ _id: new ObjectId(), provider: 'stripe', handler: 'billing', claim: 'c', endsAt: 0 },
+    ...{ starts: 1, lost: 0, failures: 0 },
+    ...{ waited: 0, waitedFor: null, requestId: 'r' },
     event: { id, type, objectId: `sub_of_${id}`, facts: { orderId: '', occurredAt: '2026-11-26T10:00:00Z' } },
   }
   return writeTaskEvent(claim, 'billing', { receivedAt: new Date('2026-11-26T10:00:01Z'), attempt: 1, raw })

@@ -227,7 +227,7 @@ export const handlerTexts = {
     'Its pending and dead tasks become unhandled and are never sent. First make sure that no gateway has the handler in its setting.',
   discardSubmit: 'Discard the tasks',
   discarded: (handler: string, count: number, held: number): string =>
-    `Discarded ${plural(count, 'task', 'tasks')} of ${handler}.${held === 0 ? '' : ` A process holds ${held} more: discard again when they are pending.`}`,
+    `Discarded ${plural(count, 'task', 'tasks')} of ${handler}.${held === 0 ? '' : ` A process holds ${held} more: discard again when their claims have ended.`}`,
   emptyTitle: 'No handler can be configured',
   emptyHint: 'Set HANDLERS or HANDLERS_FILE, if only to {}. docs/handlers.md describes what a handler is.',
 }

@@ -8,11 +8,12 @@ import { FULFILMENT } from '../../inbox/event-document.ts'
 import { readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { addHandlerGauge, addHandlerStateGauges, createHandlerMetrics } from '../../metrics.ts'
 import type { GatewayContext } from '../gateway-context.ts'
-import { createHandlerDispatcher, type SharedWork } from './create-handler-dispatcher.ts'
+import type { SharedDispatching } from '../shared-dispatching.ts'
+import { createHandlerDispatcher } from './create-handler-dispatcher.ts'
 
 /** The configured handlers at work. */
 export interface HandlerWork {
-  readonly dispatchers: Pick<HandlerDispatchers, 'takerOf' | 'held'>
+  readonly dispatchers: Pick<HandlerDispatchers, 'takerOf' | 'running'>
   /** Finds the handlers that want an event, by the current settings. */
   readonly findWanting: FindWanting
   /** The current handlers. */
@@ -26,14 +27,11 @@ export interface HandlerWork {
 const CHECK_MS = 1_000
 
 /** Creates a dispatcher for each handler. They follow the setting without a restart. */
-export function createHandlerWork(
-  context: GatewayContext,
-  shared: Omit<SharedWork, 'metrics' | 'handlerPauses'>,
-): HandlerWork {
+export function createHandlerWork(context: GatewayContext, shared: SharedDispatching): HandlerWork {
   const { settings, logger, random, registry, databaseErrors, handlerPauses } = context
   const metrics = createHandlerMetrics(registry)
   const dispatchers = new HandlerDispatchers((handler) =>
-    createHandlerDispatcher(context, { ...shared, handlerPauses, metrics }, handler),
+    createHandlerDispatcher(context, { ...shared, metrics }, handler),
   )
   // The dispatchers come first: as soon as an event is offered to a handler, its tasks can be claimed.
   const apply = (handlers: Handlers): FindWanting => {
@@ -49,7 +47,7 @@ export function createHandlerWork(
   let find: FindWanting = apply(watched.current())
   addHandlerGauge(registry, {
     names: () => watched.current().keys(),
-    readDepths: () => readHandlerDepths(shared.claims.db),
+    readDepths: () => readHandlerDepths(context.mongo.background.db),
   })
   addHandlerStateGauges(registry, {
     names: () => [FULFILMENT, ...watched.current().keys()],

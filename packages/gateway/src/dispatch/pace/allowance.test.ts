@@ -37,17 +37,4 @@ describe('createAllowance', () => {
     isPaused = false
     expect([allowance.room, allowance.isPaused]).toEqual([10, false])
   })
-
-  it('says for how long events may have been sent: since its creation, or since it was last seen to be paused', () => {
-    let [now, isPaused] = [5_000, false]
-    const allowance = createAllowance({ ratePerSecond: null, isPaused: () => isPaused, now: () => now })
-    now += 700
-    expect(allowance.activeForMs).toBe(700)
-    isPaused = true
-    now += 10_000
-    expect(allowance.room).toBe(0)
-    isPaused = false
-    now += 300
-    expect(allowance.activeForMs).toBe(300)
-  })
 })

@@ -2,10 +2,10 @@
 export interface Allowance {
   /** How many events may be sent now. */
   readonly room: number
+  /** How many events may be sent in a second: infinity if there is no limit. */
+  readonly perSecond: number
   /** Whether nothing may be sent or claimed until somebody resumes the handler. */
   readonly isPaused: boolean
-  /** For how long events may have been sent, in milliseconds: since this was created, or was last seen to be paused. */
-  readonly activeForMs: number
   /** Events were sent. */
   used(events: number): void
 }
@@ -23,13 +23,7 @@ export interface AllowanceDeps {
  * Creates the allowance of a handler in one process: a bucket that holds what the rate allows in a second. So after a rest,
  * at most one second's worth of events is sent at once.
  */
-export function createAllowance({ ratePerSecond, isPaused: looksPaused, now }: AllowanceDeps): Allowance {
-  let pausedAt = now()
-  const isPaused = (): boolean => {
-    const isNow = looksPaused()
-    if (isNow) pausedAt = now()
-    return isNow
-  }
+export function createAllowance({ ratePerSecond, isPaused, now }: AllowanceDeps): Allowance {
   const capacity = ratePerSecond ?? Number.POSITIVE_INFINITY
   let filled = capacity
   let filledAt = now()
@@ -40,6 +34,7 @@ export function createAllowance({ ratePerSecond, isPaused: looksPaused, now }: A
     filledAt = at
   }
   return {
+    perSecond: capacity,
     get room() {
       if (isPaused()) return 0
       fill()
@@ -47,10 +42,6 @@ export function createAllowance({ ratePerSecond, isPaused: looksPaused, now }: A
     },
     get isPaused() {
       return isPaused()
-    },
-    get activeForMs() {
-      isPaused()
-      return now() - pausedAt
     },
     used(events) {
       fill()

@@ -14,6 +14,8 @@ export interface TaskRefusal {
   readonly afterMs?: number
   /** The handler, or what is in front of it, is unavailable or busy: this is not about the task. Default: no. */
   readonly isBusy?: true
+  /** Present if the call with the task got no answer: whether it broke after it was sent, so that the task may be the cause. */
+  readonly broke?: boolean | undefined
 }
 
 /**

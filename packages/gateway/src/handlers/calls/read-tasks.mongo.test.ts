@@ -3,7 +3,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { initialClaimOf } from '../../inbox/claims/claim.ts'
+import { toClaim } from '../../inbox/claims/claim.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
@@ -13,8 +13,11 @@ import { createSharedReads } from './shared-reads.ts'
 const KIB = 1_024
 const MOST_BYTES = 2 * KIB * KIB
 
+const CLAIMED = { handler: 'billing', state: 'processing', claim: 'mine' } as const
+
 function recordOf(eventId: string, bytes: number): EventDocument {
-  return sampleRecord({ eventId, handler: 'billing', raw: new Binary(Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`)) })
+  const raw = new Binary(Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`))
+  return sampleRecord({ ...CLAIMED, eventId, raw })
 }
 
 /** The answer to a search. */
@@ -33,7 +36,7 @@ describe('readTasks', () => {
     open.db.client.on('commandSucceeded', ({ reply }) => replies.push(reply as Reply))
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const tasks: ReadTask[] = []
-    for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) tasks.push(task)
+    for await (const task of readTasks(source, 'billing', records.map(toClaim))) tasks.push(task)
     expect(tasks.map(({ claim }) => claim.event.id).toSorted()).toEqual(sizes.map((_, index) => `e${index}`))
     const batches = replies.map(({ cursor }) => [...(cursor?.firstBatch ?? []), ...(cursor?.nextBatch ?? [])])
     const tooLarge = batches.filter((batch) => batch.length > 1 && BSON.calculateObjectSize(batch) > MOST_BYTES)
@@ -47,13 +50,13 @@ describe('readTasks', () => {
     await using open = await openInbox(database)
     const raw = new Binary(Buffer.alloc(0))
     const records = [
-      sampleRecord({ eventId: 'signed', handler: 'billing', raw, bodyHash: hash('sha256', '', 'base64') }),
-      sampleRecord({ eventId: 'removed', handler: 'billing', raw, bodyHash: hash('sha256', '{}', 'base64') }),
+      sampleRecord({ ...CLAIMED, eventId: 'signed', raw, bodyHash: hash('sha256', '', 'base64') }),
+      sampleRecord({ ...CLAIMED, eventId: 'removed', raw, bodyHash: hash('sha256', '{}', 'base64') }),
     ]
     await open.events.insertMany(records)
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const read = new Map<string, ReadTask['read']>()
-    for await (const task of readTasks(source, 'billing', records.map(initialClaimOf))) {
+    for await (const task of readTasks(source, 'billing', records.map(toClaim))) {
       read.set(task.claim.event.id, task.read)
     }
     expect(read.get('signed')).toMatchObject({ json: expect.stringContaining('"raw":""') })
@@ -63,12 +66,13 @@ describe('readTasks', () => {
   it('leaves out a task that another process has claimed since', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)
-    const records = ['mine', 'taken over'].map((id) => recordOf(id, 10))
+    const records = ['mine', 'taken over', 'settled'].map((id) => recordOf(id, 10))
     await open.events.insertMany(records)
-    await open.events.updateOne({ eventId: 'taken over' }, { $inc: { fence: 1 }, $set: { state: 'done' } })
+    await open.events.updateOne({ eventId: 'taken over' }, { $set: { claim: 'of another' } })
+    await open.events.updateOne({ eventId: 'settled' }, { $set: { state: 'done' }, $unset: { claim: '' } })
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
-    for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
+    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.event.id)
     expect(ids).toEqual(['mine'])
   })
 
@@ -80,7 +84,7 @@ describe('readTasks', () => {
     const before = open.commands.length
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
-    for await (const { claim } of readTasks(source, 'billing', records.map(initialClaimOf))) ids.push(claim.event.id)
+    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.event.id)
     expect(ids.toSorted()).toEqual(['a', 'b'])
     const searches = open.commands.slice(before).filter(({ command }) => command.find === EVENTS)
     expect(searches).toHaveLength(1)
@@ -95,7 +99,7 @@ describe('readTasks', () => {
     const read = createSharedReads({ db: open.db, encryption: NO_ENCRYPTION }, 'billing')
     const idsOf = async (record: EventDocument): Promise<string[]> => {
       const ids: string[] = []
-      for await (const { claim } of read([initialClaimOf(record)])) ids.push(claim.event.id)
+      for await (const { claim } of read([toClaim(record)])) ids.push(claim.event.id)
       return ids
     }
     expect(await Promise.all(records.map(idsOf))).toEqual([['a'], [], ['b'], ['c']])

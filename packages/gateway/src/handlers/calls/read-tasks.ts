@@ -17,7 +17,7 @@ export interface ReadTask {
 type Stored = Pick<EventDocument, '_id' | keyof typeof NEEDED>
 
 const READ_MS = 4_000
-const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1, fence: 1 } as const
+const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1, claim: 1 } as const
 
 // One answer of the database could otherwise have 16 MB of records, for every call in progress.
 const MOST_BYTES = 2 * 1024 * 1024
@@ -75,8 +75,8 @@ async function readSizes({ db }: BodySource, claims: readonly Claim[]): Promise<
 }
 
 async function* readGroup(source: BodySource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
-  // After a pause of this process, longer than its lease, another may have sent a task, and later ones of its line.
-  const keyOf = ({ _id, fence }: Pick<EventDocument, '_id' | 'fence'>): string => `${_id} ${fence}`
+  // After a pause of this process, longer than its claim, another may have sent a task, and later ones of its line.
+  const keyOf = ({ _id, claim }: Pick<EventDocument, '_id' | 'claim'>): string => `${_id} ${claim}`
   const byKey = new Map(claims.map((claim) => [keyOf(claim), claim]))
   const found = source.db
     .collection<EventDocument>(EVENTS)

@@ -9,7 +9,7 @@ it('outcomes that come while others are written share one command, and each call
   await storePending(open, ids)
   const claims = settlesShared(open.claims())
   const held = await claims.claimDue(30)
-  await open.events.updateOne({ eventId: 'e7' }, { $set: { fence: 9 } })
+  await open.events.updateOne({ eventId: 'e7' }, { $set: { claim: 'of another' } })
   open.commands.length = 0
   const lost = await Promise.all(
     held.map((claim, index) =>

@@ -1,6 +1,7 @@
 import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { type CallFetch, type ServiceTokens, withServiceToken } from '@oncehook/kernel/secrets/service-token'
+import { isBrokenCall } from '../../dispatch/broken-call.ts'
 import type { TaskEvent } from '../events/task-event.ts'
 import type { CallHandler, TaskAnswer, TaskRefusal } from './call-handler.ts'
 import { readTaskResults, type TaskResult } from './task-results.ts'
@@ -39,7 +40,8 @@ interface Line {
   readonly address: string
 }
 
-const MOST_TIMES = 2
+/** A batch that has to be halved takes this many times the time of a call at most. */
+export const MOST_TIMES = 2
 // Enough to find every task of a batch of the default size.
 const MOST_CALLS = 100
 
@@ -77,7 +79,8 @@ class Halving {
       return await this.ask(half)
     } catch (error) {
       if (!unavailable.is(error)) throw error
-      const lost = this.#isOver ? TOO_LONG : { refused: error.code, retry: 'later' as const, message: NO_ANSWER }
+      const unanswered = { refused: error.code, retry: 'later', isBusy: true, broke: isBrokenCall(error) } as const
+      const lost = this.#isOver ? TOO_LONG : { ...unanswered, message: NO_ANSWER }
       this.#rest = lost
       return half.map(() => lost)
     }

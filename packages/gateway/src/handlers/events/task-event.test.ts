@@ -1,25 +1,13 @@
-import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Claim } from '../../inbox/claims/claim.ts'
+import { sampleClaim } from '../../testing/sample-claim.ts'
 import { writeTaskEvent } from './task-event.ts'
 
 const receivedAt = new Date('2026-11-26T10:00:00Z')
 
 function claimOf(facts: Claim['event']['facts']): Claim {
-  return {
-    ...{
-      _id: new ObjectId(),
-      provider: 'stripe',
-      handler: 'billing',
-      fence: 1,
-      lost: 0,
-      failedCalls: 0,
-      internalErrors: 0,
-      failures: 0,
-    },
-    ...{ failedForMs: 0, orderUnknownForMs: 0, requestId: 'r' },
-    event: { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts },
-  }
+  const event = { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts }
+  return sampleClaim('evt_1', { provider: 'stripe', handler: 'billing', event })
 }
 
 function write(body: Buffer | string, facts: Claim['event']['facts'] = { orderId: '' }) {

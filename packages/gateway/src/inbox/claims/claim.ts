@@ -5,28 +5,27 @@ import type { EventDocument } from '../event-document.ts'
 /** Why a stored event has no effect. `test`: an operator made it, to test the way of a delivery. */
 export type NoEffectReason = UnhandledReason | 'test'
 
-/** The right to settle a record. It is valid until another claim raises the fence. */
+/** The right to settle a record, until another process claims it. */
 export interface Claim {
   readonly _id: ObjectId
   readonly provider: string
+  /** The handler whose task it is. */
   readonly handler: string
   /** The line in which the task is. Absent: it waits for no other. */
   readonly line?: string | undefined
-  /** Every later write requires this number, so a lost claim changes nothing. */
-  readonly fence: number
-  /**
-   * Consecutive earlier claims that ended without a result. After the first, only claims whose attempt had begun count.
-   */
+  /** The name of the claim, which every later write requires: so a claim that was lost changes nothing. */
+  readonly claim: string
+  /** When it ends, by the clock of the database, in milliseconds. */
+  readonly endsAt: number
+  /** How often the record was claimed, this time included. */
+  readonly starts: number
+  /** Consecutive losses, see `lossesThen`. A suspect has at least one, or its last call broke. */
   readonly lost: number
-  /** Consecutive calls to fulfilment that failed as a whole with this event in them, except during outages. */
-  readonly failedCalls: number
-  /** Consecutive `internal` refusals of this event by fulfilment. */
-  readonly internalErrors: number
-  /** Failed attempts since the first failure, and how long the event has been failing. */
+  /** Consecutive attempts that failed. */
   readonly failures: number
-  readonly failedForMs: number
-  /** How long fulfilment has answered that it does not know the order. */
-  readonly orderUnknownForMs: number
+  /** The waits that were set after failed attempts, in milliseconds, and those for the code of the last ones. */
+  readonly waited: number
+  readonly waitedFor: { readonly code: string; readonly ms: number } | null
   readonly requestId: string
   readonly event: WebhookEvent
   /** Whether it is a test event. */
@@ -47,8 +46,13 @@ export type Settlement =
   | {
       readonly state: 'pending'
       readonly delayMs: number
-      readonly failedCalls?: number
-      readonly internalErrors?: number
+      readonly waited: number
+      readonly waitedFor: NonNullable<Claim['waitedFor']>
+      /**
+       * Present if its call got no answer, and nothing is known about it: whether the call broke, so that it may be the cause and
+       * becomes a suspect. If not, it never reached the handler, or the call before it had failed, too. A suspect stays one.
+       */
+      readonly broke?: Date | false
     }
   | { readonly state: 'dead'; readonly reason: string }
   | { readonly state: 'unhandled'; readonly reason: NoEffectReason }
@@ -64,13 +68,15 @@ export interface SettledClaim {
 export interface ClaimTaker {
   /**
    * Whether this process claims a new record on insert. If not, the record is inserted as pending. Called before the
-   * insert.
+   * insert. After a yes, `take` or `miss` is called.
    */
   admits(): boolean
+  /** How long a claim lasts, in milliseconds. */
+  readonly lastsMs: number
   /** Takes a claim that was made on insert, after its record is durable. */
   take(claim: Claim): void
-  /** Says that it is unknown whether a record was stored, which may be claimed for this process. */
-  doubt(): void
+  /** Says that a record which this process was to claim was not inserted, or perhaps not. */
+  miss(): void
   /** Says that a record was stored as pending that may be claimed at once. */
   expect(): void
 }
@@ -78,44 +84,24 @@ export interface ClaimTaker {
 /** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
 export const ORDER_UNKNOWN = 'order_unknown'
 
-/** The times that a search computes for each record, by the database's clock. */
-export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
-
-/** The claim of a record that was claimed on insert. */
-export function initialClaimOf(document: EventDocument): Claim {
-  const { _id, provider, eventId, handler, type, objectId, orderId, facts, fence, requestId, test } = document
-  return {
-    _id,
-    provider,
-    handler,
-    fence,
-    lost: 0,
-    failedCalls: 0,
-    internalErrors: 0,
-    failures: 0,
-    failedForMs: 0,
-    orderUnknownForMs: 0,
-    requestId,
-    event: { id: eventId, type, objectId, facts: { ...facts, orderId } },
-    test,
-  }
-}
-
-/** The claim of a stored record. Other software may have written the record, so no property is taken for granted. */
-export function toClaim(record: EventDocument & FailingTimes): Claim {
-  const { _id, facts, fence, lost, failedForMs, orderUnknownForMs } = record
+/** The claim of a record. Other software may have written the record, so no property is taken for granted. */
+export function toClaim(record: EventDocument): Claim {
+  const { _id, facts, claim, dueAt, waitedFor, line, test } = record
   const event: WebhookEvent = {
     id: textOf(record.eventId),
     type: textOf(record.type),
     objectId: textOf(record.objectId),
     facts: { ...facts, orderId: textOf(record.orderId) },
   }
-  const [failures, failedCalls] = [numberOf(record.failures), numberOf(record.failedCalls)]
-  const internalErrors = numberOf(record.internalErrors)
-  const [provider, handler, requestId] = [textOf(record.provider), textOf(record.handler), textOf(record.requestId)]
-  const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
-  const line = typeof record.line === 'string' ? record.line : undefined
-  return { _id, provider, handler, line, ...counts, requestId, event, test: record.test === true || undefined }
+  return {
+    ...{ _id, provider: textOf(record.provider), handler: textOf(record.handler), claim: textOf(claim) },
+    line: typeof line === 'string' ? line : undefined,
+    endsAt: dueAt instanceof Date ? dueAt.getTime() : 0,
+    ...{ starts: numberOf(record.starts), lost: numberOf(record.lost), failures: numberOf(record.failures) },
+    waited: numberOf(record.waited),
+    waitedFor: waitedFor === undefined ? null : { code: textOf(waitedFor.code), ms: numberOf(waitedFor.ms) },
+    ...{ requestId: textOf(record.requestId), event, test: test === true || undefined },
+  }
 }
 
 function numberOf(stored: unknown): number {

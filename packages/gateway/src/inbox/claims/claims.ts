@@ -1,167 +1,295 @@
-import type { Document } from 'mongodb'
-import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
+import { randomUUID } from 'node:crypto'
+import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
+import { type Document, MongoServerError } from 'mongodb'
+import { EVENTS, type EventDocument } from '../event-document.ts'
 import { createLines } from '../lines/lines.ts'
-import { release } from '../transitions.ts'
-import type { Claim, SettledClaim } from './claim.ts'
+import {
+  bury,
+  claimDue,
+  postpone,
+  postponeSuspect,
+  release,
+  releaseSuspect,
+  settle,
+  suspect,
+  takeOver,
+} from '../transitions.ts'
+import { type Claim, type SettledClaim, toClaim } from './claim.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { createFill } from './fill-claims.ts'
-import { isDue, SEARCH_MS } from './find-due.ts'
-import { settleHeld, updateHeld } from './held-claims.ts'
-import { type Seen, shareLook } from './shared-look.ts'
-import { type NamedRecord, type Taken, takeClaims } from './take-claims.ts'
-import { failPoisonEvents, mayBePoison } from './takeover/fail-poison-events.ts'
-import { findAbandoned, type Holders, readHolders } from './takeover/find-abandoned.ts'
-import { createOwners, type Owners } from './takeover/owners.ts'
-import { releaseUnclaimed } from './takeover/release-unclaimed.ts'
-import { createStrayRecords, type StrayRecords } from './takeover/stray-records.ts'
+import { type DueRecord, findDue, isDue, isOver } from './find-due.ts'
+import { BY_ID, type NamedRecord, withIds } from './named-records.ts'
+import { chooseSuspects, findSuspects, isPoison } from './suspects.ts'
 
-/** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
+/*
+ * Claims: who processes which task. A claim is a random name and an end, both in the record of the task. While it lasts,
+ * nobody else reads or writes the record. A process that dies, sleeps or loses the answer of the database has nothing to do: the
+ * task is due again when its claim ends, for any process. Nobody asks who held it.
+ *
+ * Claiming is a search for ids and one conditional update of them, which only one process wins; what it has won, it reads by the
+ * name. Nothing is sent before a majority has the claim. What is settled or released names the claim, so a holder that comes late
+ * changes nothing.
+ *
+ * A task whose claim has ended, or whose call broke, is a suspect: it may be the cause. Suspects are claimed apart from due
+ * tasks, few at a time, and after too many losses in a row a task is dead (`suspects.ts`). One that waited for its provider, or that
+ * a redelivery revived, becomes a suspect again instead of being claimed with others. A process takes over from others only while
+ * the database answers it (`steadiness.ts`), so that an outage of the database is no death.
+ */
+
+/** The claims of one process for one handler. All times come from the database's clock. */
 export interface Claims {
   /**
    * Claims up to `limit` due records, new ones and retries alike, the longest due first. Records of paused providers are not
-   * claimed, but left out of later searches until their provider is resumed. Nor are tasks that
-   * wait in line. `isExpected`: there should be a due record.
+   * claimed, but left out of later searches until their provider is resumed. Nor are tasks that wait in line. `isExpected`: there
+   * should be a due record.
    */
   claimDue(limit: number, isExpected?: boolean): Promise<Claim[]>
   /**
-   * Claims up to `limit` records of processes that have died. Marks records as dead that seem to crash their holders. The
-   * claims of fulfilment also release tasks of handlers that are not configured.
+   * Claims the next suspects, at most `limit`: several with few losses, or a single one. Marks those as dead that were lost too
+   * often. `verdictAt`: when the handler last gave a verdict to this process.
    */
-  takeOver(limit: number): Promise<TakenOver>
+  claimSuspects(verdictAt: Date | null, limit: number): Promise<Suspects>
   /**
-   * Releases records that name this process as their holder but are not held by it, because the outcome of a write was
-   * unknown. `held` returns the claims that it does hold; it is called after the database has answered. Resolves to the
-   * number of released records.
-   */
-  releaseStrays(held: () => Iterable<Claim>): Promise<number>
-  /**
-   * Writes that an attempt of these claims begins. They have lost a holder before. If this process dies, its death
-   * counts towards marking a record as dead only if the record was attempted `alone`, with nothing else in progress.
-   * With `together`, the death makes each of them a suspect.
-   */
-  begin(claims: readonly Claim[], company: 'alone' | 'together'): Promise<void>
-  /** Writes that this process is alive, for one more lease. Call it before any claim, and three times during a lease. */
-  beat(): Promise<void>
-  /** Ends the lease of this process, so that others take over at once what it still holds. */
-  leave(): Promise<void>
-  /** Says that it is unknown whether claims were made on insert, so that `releaseStrays` looks for them soon. */
-  doubt(): void
-  /**
-   * Writes outcomes in bulk. It is safe to repeat after a failure. Resolves to those whose claim was lost in the
-   * meantime: their outcomes are dropped.
+   * Writes outcomes in bulk. It is safe to repeat after a failure. Resolves to those whose claim was lost in the meantime: their
+   * outcomes are dropped.
    */
   settle(settled: readonly SettledClaim[]): Promise<readonly SettledClaim[]>
   /** Releases claims without an attempt. They are due at once, and nothing counts for or against them. */
   release(claims: readonly Claim[]): Promise<void>
+  /** Makes first tasks of lines due whose process died before it did so. */
+  sweepLines(): Promise<void>
 }
 
-/** What a takeover claimed, and how many records it marked as dead. */
-interface TakenOver {
-  readonly taken: Claim[]
-  readonly poisoned: number
-  /** When to look again at the latest, in milliseconds, because the lease of a holder may have ended. Can be infinite. */
-  readonly againInMs: number
+/** What was claimed, and how many tasks were marked as dead. */
+interface Suspects {
+  readonly claims: Claim[]
+  readonly buried: number
 }
 
-/** What the claims of all handlers of one process share: its lease, and the records that it has lost. */
-export interface ProcessClaims {
-  readonly owners: Owners
-  readonly strays: StrayRecords
-  /** Which other processes hold records, and which of them may have died. */
-  readonly readHolders: () => Promise<Seen<Holders>>
-}
+const MAX_TRIES = 5
+// Enough that a long list of a provider that was just paused, or a long line, does not hold up the others for more than
+// seconds.
+const MAX_ASIDE = 40
+const POSTPONED_AT_ONCE = 500
 
-/**
- * Creates what the claims of a process share. `sharedMs`: how long they share a look at the holders. No look is used beyond
- * the end of a lease that it knows.
- */
-export function createProcessClaims(deps: Omit<ClaimsDeps, 'handler'>, sharedMs = 0): ProcessClaims {
-  const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
-  const owners = createOwners({ db, owner, leaseMs, monotonicMs })
-  const holders = shareLook({
-    look: () => readHolders(deps, owners),
-    keepMs: ({ endsInMs }) => Math.min(sharedMs, endsInMs),
-    now: monotonicMs,
-  })
-  return { owners, strays: createStrayRecords(deps), readHolders: holders }
-}
-
-/** Creates the claims of one process, for fulfilment or for a handler. */
-export function createClaims(deps: ClaimsDeps, shared: ProcessClaims = createProcessClaims(deps)): Claims {
-  const { owners, strays } = shared
+/** Creates the claims of one process for one handler. */
+export function createClaims(deps: ClaimsDeps): Claims {
+  const { steadiness } = deps
   const lines = createLines(deps)
-  const doubting = async <T>(written: Promise<T>): Promise<T> => {
-    try {
-      return await written
-    } catch (error) {
-      strays.doubt()
-      throw error
-    }
-  }
-  const take = <Named extends NamedRecord>(records: readonly Named[], claimable: Document): Promise<Taken<Named>> =>
-    doubting(takeClaims(deps, records, { claimable }))
-  const fill = createFill(deps, lines, (records) => take(records, isDue(deps)))
-  const takeOver = async (limit: number): Promise<TakenOver> => {
-    if (!owners.mayDecide) return { taken: [], poisoned: 0, againInMs: 0 }
-    const { value, ageMs } = await shared.readHolders()
-    const { filter, unclaimed, againInMs } = findAbandoned(deps, value, ageMs)
-    if (filter === null) return { taken: [], poisoned: 0, againInMs }
-    const poisoned = await failPoisonEvents(deps, owners, { filter, limit })
-    const claimable = { ...filter, $nor: [mayBePoison(deps)] }
-    const oldest = await findOldest(deps, claimable, limit)
-    // Only behind the last of the own ones: to find these, the server reads all of them.
-    const isTime = unclaimed !== null && oldest.length < limit
-    const others = isTime ? await releaseUnclaimed(deps, owners, { filter: unclaimed, limit }) : null
-    const { claims: taken } = await take(oldest, claimable)
-    const againIn = others?.released === limit ? 0 : againInMs
-    return { poisoned: poisoned + (others?.poisoned ?? 0), taken, againInMs: againIn }
-  }
   return {
     async claimDue(limit) {
       const claims: Claim[] = []
+      await steadiness.confirmIfDoubtful()
       try {
-        await fill(claims, limit)
+        await steadiness.watch(fill(deps, lines, { claims, limit }))
       } catch (error) {
         // This process holds the claims from now on, and only the caller can know. The next search reports what fails.
         if (claims.length === 0) throw error
       }
       return claims
     },
-    async takeOver(limit) {
-      // Neither prevents the other.
-      const [swept, over] = await Promise.allSettled([lines.sweep(), takeOver(limit)])
-      if (over.status === 'rejected') throw over.reason
-      if (swept.status === 'fulfilled') return over.value
-      if (over.value.taken.length === 0) throw swept.reason
-      deps.onLineFailed?.(swept.reason)
-      return over.value
-    },
-    releaseStrays: (held) => strays.release(held),
-    beat: () => owners.beat(),
-    leave: () => owners.leave(),
-    doubt: () => strays.doubt(),
-    begin: (claims, company) =>
-      doubting(updateHeld(deps, claims, [{ $set: { begun: company === 'alone' ? true : company } }])),
+    claimSuspects: (verdictAt, limit) => steadiness.watch(takeSuspects(deps, verdictAt, limit)),
     async settle(settled) {
-      const lost = await doubting(settleHeld(deps, settled))
+      const lost = await steadiness.watch(writeOutcomes(deps, settled))
       // If this fails, the outcomes are stored all the same, and a sweep makes up for it.
       await lines.advance(linesOf(settled)).catch((error: unknown) => deps.onLineFailed?.(error))
       return lost
     },
     async release(claims) {
-      const byFailedCalls = Map.groupBy(claims, ({ failedCalls }) => failedCalls)
-      for (const [failedCalls, group] of byFailedCalls) await doubting(updateHeld(deps, group, release(failedCalls)))
+      const { true: suspects = [], false: others = [] } = Object.groupBy(claims, ({ lost }) => `${lost > 0}`)
+      const updates = [
+        ...statements(others).map((q) => ({ q, u: release(), multi: true, hint: BY_ID })),
+        ...statements(suspects).map((q) => ({ q, u: releaseSuspect(), multi: true, hint: BY_ID })),
+      ]
+      await steadiness.watch(bulkUpdate(deps.db, { update: EVENTS, updates }))
     },
+    // A sweep that fails prevents no takeover.
+    sweepLines: () => lines.sweep(),
   }
+}
+
+/** A list to fill, up to a number of claims. */
+interface Filling {
+  readonly claims: Claim[]
+  readonly limit: number
+}
+
+type ClaimedLines = Pick<ReturnType<typeof createLines>, 'admit' | 'letWait'>
+
+/** Another process may have taken the records that were found. Then it searches again, or one process would starve the other. */
+async function fill(deps: ClaimsDeps, lines: ClaimedLines, { claims, limit }: Filling): Promise<void> {
+  for (let tries = 0, aside = 0; tries < MAX_TRIES && claims.length < limit && aside < MAX_ASIDE; ) {
+    const outcome = await addFound(deps, lines, { claims, limit: limit - claims.length })
+    // A search further along the lines would hold up these claims. Their end starts the next search.
+    if (outcome === 'last' || (outcome === 'in line' && claims.some(({ line }) => line !== undefined))) return
+    if (outcome === 'more') tries += 1
+    else aside += 1
+  }
+}
+
+/** Those that must wait for their provider or for an earlier task are set aside: later searches skip them. */
+async function addFound(
+  deps: ClaimsDeps,
+  lines: ClaimedLines,
+  { claims, limit }: Filling,
+): Promise<'set aside' | 'in line' | 'last' | 'more'> {
+  const found = await findDue(deps, limit)
+  const due = found.filter(({ provider }) => !deps.paused().has(provider))
+  // Those in no line do not wait for a look at the lines.
+  const free = await takeDue(
+    deps,
+    due.filter(({ line }) => line === undefined),
+  )
+  claims.push(...free.claims)
+  const { claimable, waiting } = await lines.admit(due.filter(({ line }) => line !== undefined))
+  const lined = await takeDue(deps, claimable)
+  claims.push(...lined.claims)
+  await lines.letWait(lined.refused)
+  if (due.length < found.length) await postponePaused(deps, found)
+  if (due.length < found.length) return 'set aside'
+  if (waiting + lined.refused.length > 0) return 'in line'
+  return due.length < limit ? 'last' : 'more'
+}
+
+/** What became of records that were to be claimed. The others were not claimable any more. */
+interface Taken {
+  /** In the order of the records. */
+  readonly claims: Claim[]
+  /** Those that the database refused, because another task of their line is processed. */
+  readonly refused: readonly DueRecord[]
+}
+
+async function takeDue(deps: ClaimsDeps, records: readonly DueRecord[]): Promise<Taken> {
+  if (records.length === 0) return { claims: [], refused: [] }
+  const claim = randomUUID()
+  const { lined = [], suspects = [], others = [] } = Object.groupBy(records, kindOf)
+  // One statement for each of a line: the index may refuse one, because another task of the line is processed.
+  const groups = [others, suspects, ...lined.map((record) => [record])].filter((group) => group.length > 0)
+  const updates = groups.map((group) => ({
+    q: { ...withIds(group), ...isDue(deps) },
+    u: group.some(isSuspect) ? suspect() : claimDue({ claim, lastsMs: deps.lastsMs }),
+    multi: true,
+    hint: BY_ID,
+  }))
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates })
+  const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
+  if (failed !== undefined) throw new MongoServerError({ message: 'A claim was refused', code: failed.code })
+  return {
+    claims: await readClaims(deps, records, claim),
+    refused: refused.flatMap(({ index }) => groups[index] ?? []),
+  }
+}
+
+function isSuspect({ lost }: DueRecord): boolean {
+  return lost > 0
+}
+
+function kindOf(record: DueRecord): 'lined' | 'suspects' | 'others' {
+  if (record.line !== undefined) return 'lined'
+  return isSuspect(record) ? 'suspects' : 'others'
+}
+
+async function readClaims({ db }: ClaimsDeps, records: readonly NamedRecord[], claim: string): Promise<Claim[]> {
+  const taken = await db
+    .collection<EventDocument>(EVENTS)
+    .find({ ...withIds(records), claim })
+    .project<EventDocument>({ raw: 0, headers: 0, sealed: 0, attempts: 0 })
+    .toArray()
+  const place = new Map(records.map(({ _id }, index) => [String(_id), index]))
+  const placeOf = ({ _id }: Claim): number => place.get(String(_id)) ?? 0
+  return taken.map(toClaim).sort((one, other) => placeOf(one) - placeOf(other))
+}
+
+/**
+ * Gives due records of paused providers the due time of their provider's pause. Then no later search reads them, however
+ * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage. `seen`: what
+ * the caller has found. It may be far from the beginning, where this search looks.
+ */
+async function postponePaused(deps: ClaimsDeps, seen: readonly DueRecord[]): Promise<void> {
+  const found = await findDue(deps, POSTPONED_AT_ONCE)
+  await postponeThose(deps, [...seen, ...found], { q: { state: 'pending', handler: deps.handler }, update: postpone })
+}
+
+async function postponeThose(
+  { db, paused }: ClaimsDeps,
+  records: readonly DueRecord[],
+  { q, update }: { readonly q: Document; readonly update: (dueAt: Date) => Document[] },
+): Promise<void> {
+  const pausedNow = paused()
+  const updates = [...Map.groupBy(records, ({ provider }) => provider)].flatMap(([provider, group]) => {
+    const dueAt = pausedNow.get(provider)
+    return dueAt === undefined ? [] : [{ q: { ...withIds(group), ...q }, u: update(dueAt), multi: true, hint: BY_ID }]
+  })
+  await bulkUpdate(db, { update: EVENTS, updates })
+}
+
+async function takeSuspects(deps: ClaimsDeps, verdictAt: Date | null, limit: number): Promise<Suspects> {
+  const { db, steadiness, maxCrashes, handler } = deps
+  const found = (await findSuspects(deps, verdictAt)).filter(({ claim }) => claim === undefined || steadiness.isSteady)
+  const paused = found.filter(({ provider }) => deps.paused().has(provider))
+  await postponeThose(deps, paused, { q: isOver(deps), update: postponeSuspect })
+  const suspects = found.filter((one) => !paused.includes(one))
+  if (suspects.length === 0) return { claims: [], buried: 0 }
+  await steadiness.confirm()
+  const poison = suspects.filter(({ lost }) => lost >= maxCrashes)
+  const dead = {
+    q: { ...withIds(poison), ...isPoison(deps, verdictAt) },
+    u: bury(handler, deps),
+    multi: true,
+    hint: BY_ID,
+  }
+  const buried = poison.length === 0 ? 0 : await bulkUpdate(db, { update: EVENTS, updates: [dead] })
+  const open = suspects.filter(({ lost }) => lost < maxCrashes)
+  const chosen = chooseSuspects(open, maxCrashes).slice(0, limit)
+  if (chosen.length === 0) return { claims: [], buried }
+  const claim = randomUUID()
+  const u = takeOver({ claim, lastsMs: deps.lastsMs }, verdictAt)
+  const updates = [{ q: { ...withIds(chosen), ...isOver(deps) }, u, multi: true, hint: BY_ID }]
+  await bulkUpdate(db, { update: EVENTS, updates })
+  return { claims: await readClaims(deps, chosen, claim), buried }
+}
+
+/** Filters of these claims, one for each name. */
+function statements(claims: readonly Claim[]): Document[] {
+  return [...Map.groupBy(claims, ({ claim }) => claim)].map(([claim, group]) => {
+    const filter = { state: 'processing', claim }
+    return { ...withIds(group), ...filter }
+  })
+}
+
+/** Outcomes that are alike are written in one statement. Claims are lost only if no statement was refused. */
+async function writeOutcomes(deps: ClaimsDeps, settled: readonly SettledClaim[]): Promise<readonly SettledClaim[]> {
+  const groups = Map.groupBy(settled, ({ settlement, attempt }) => JSON.stringify([settlement, attempt]))
+  const updates = [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const u = settle(first.settlement, first.attempt, deps)
+    return statements(group.map(({ claim }) => claim)).map((q) => ({ q, u, multi: true, hint: BY_ID }))
+  })
+  const matched = await bulkUpdate(deps.db, { update: EVENTS, updates })
+  return matched === settled.length ? [] : findLost(deps, settled)
+}
+
+/**
+ * Claims whose record is gone, was claimed again, or was released meanwhile. A record without a claim that was not claimed since
+ * and has the state of the outcome has the outcome, from an earlier try whose answer was lost.
+ */
+async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
+  const found = await db
+    .collection<EventDocument>(EVENTS)
+    .find(withIds(settled.map(({ claim }) => claim)))
+    .project<Pick<EventDocument, '_id' | 'claim' | 'starts' | 'state'>>({ claim: 1, starts: 1, state: 1 })
+    .toArray()
+  const records = new Map(found.map((record) => [String(record._id), record]))
+  return settled.filter(({ claim, settlement }) => {
+    const record = records.get(String(claim._id))
+    if (record === undefined || record.claim !== undefined || record.starts !== claim.starts) return true
+    // A suspect that is tried again stays in process.
+    return record.state !== settlement.state && !(settlement.state === 'pending' && record.state === 'processing')
+  })
 }
 
 /** The lines in which another task may come next. If one is tried again, an earlier one may have been replayed. */
 function linesOf(settled: readonly SettledClaim[]): string[] {
   return settled.flatMap(({ claim: { line } }) => line ?? [])
-}
-
-function findOldest({ db }: ClaimsDeps, filter: Document, limit: number): Promise<NamedRecord[]> {
-  const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
-  const found = db.collection<EventDocument>(EVENTS).find(filter, options).project<NamedRecord>({ _id: 1 })
-  return found.sort({ _id: 1 }).limit(limit).toArray()
 }

@@ -1,67 +1,112 @@
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
+import type { Db, Document } from 'mongodb'
 import { BY_DUE, DUE_INDEX, EVENTS } from '../event-document.ts'
 import { timeOf } from '../record-expressions.ts'
 import type { Claims } from './claims.ts'
-import type { ClaimsDeps } from './claims-deps.ts'
 import { SEARCH_MS } from './find-due.ts'
 import { shareLook } from './shared-look.ts'
+import type { Steadiness } from './steadiness.ts'
 
-/** Whether a handler may have due tasks. */
-export type MayHaveDue = (handler: string) => Promise<boolean>
+/** What may be due, by one look at the database that all handlers of a process share. */
+export interface DueProbe {
+  /** Whether a handler may have due tasks. */
+  mayHaveDue(handler: string): Promise<boolean>
+  /** The handlers that may have suspects. */
+  suspected(): Promise<string[]>
+}
 
-type ProbeDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'monotonicMs'>
+/** Dependencies of the probe. `maxMs`: the longest time ahead that is ever set, for a delay or for the end of a claim. */
+export interface DueProbeDeps {
+  readonly db: Db
+  readonly maxMs: number
+  /** Learns whether the database answers, also while the process has nothing to do. */
+  readonly steadiness: Pick<Steadiness, 'watch'>
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
+}
 
-const SHARED_MS = 1_500
+// What becomes due meanwhile is known from the look before.
+const SHARED_MS = 1_900
 const IDLE_AFTER_MS = 10_000
+// What is due by a clock that was ahead is not the first one while others wait, so the probe does not see it.
+const UNASKED_AFTER_MS = 60_000
 
 /**
- * Creates the probe of a process. One search of the index finds the first pending task of every handler, and its result
- * serves all of them for a moment. If the first one waits for its provider, or has an odd time, the probe knows nothing
- * and says yes.
+ * Creates the probe of a process. One search of the index finds the first pending and the first processing task of every
+ * handler. If the first one waits for its provider, or has an odd time, the probe knows nothing and says yes.
  */
-export function createDueProbe(deps: ProbeDeps): MayHaveDue {
-  const { maxDelayMs, monotonicMs: now = () => performance.now() } = deps
-  const first = shareLook({ look: () => readFirst(deps), keepMs: () => SHARED_MS, now })
-  return async (handler) => {
+export function createDueProbe(deps: DueProbeDeps): DueProbe {
+  const first = shareLook({
+    look: () => deps.steadiness.watch(readFirst(deps.db)),
+    keepMs: () => SHARED_MS,
+    now: deps.now,
+  })
+  const names = async (state: keyof First): Promise<string[]> => {
     const { value, ageMs } = await first()
-    const dueInMs = value.get(handler)
-    return dueInMs !== undefined && (dueInMs <= ageMs || dueInMs > maxDelayMs + CLOCK_STEP_MS)
+    const isDue = (ms: number): boolean => ms <= ageMs || ms > deps.maxMs + CLOCK_STEP_MS
+    return [...value[state]].filter(([, ms]) => isDue(ms)).map(([handler]) => handler)
+  }
+  return {
+    mayHaveDue: async (handler) => (await names('pending')).includes(handler),
+    suspected: () => names('processing'),
   }
 }
 
-/** Handler -> milliseconds until its first pending task is due. */
-async function readFirst({ db }: ProbeDeps): Promise<ReadonlyMap<string, number>> {
-  const pipeline = [
-    { $match: { state: 'pending' } },
-    // In the order of the index, so that the first task of each handler is found without reading the others.
+/** Handler -> milliseconds until its first task is due. */
+interface First {
+  readonly pending: ReadonlyMap<string, number>
+  readonly processing: ReadonlyMap<string, number>
+}
+
+/** One command for both states. Without the index, the server refuses it instead of reading every record. */
+async function readFirst(db: Db): Promise<First> {
+  const pipeline = [...firstOf('pending'), { $unionWith: { coll: EVENTS, pipeline: firstOf('processing') } }]
+  const options = { hint: DUE_INDEX, maxTimeMS: SEARCH_MS }
+  const found = await db.collection(EVENTS).aggregate<FoundFirst>(pipeline, options).toArray()
+  const inState = (state: keyof First): ReadonlyMap<string, number> =>
+    new Map(found.filter(({ of }) => of === state).map(({ _id, dueInMs }) => [_id, dueInMs]))
+  return { pending: inState('pending'), processing: inState('processing') }
+}
+
+interface FoundFirst {
+  /** The handler. */
+  readonly _id: string
+  readonly of: keyof First
+  readonly dueInMs: number
+}
+
+/** In the order of the index, so that the first task of each handler is found without reading the others. */
+function firstOf(state: keyof First): Document[] {
+  return [
+    { $match: { state } },
     { $sort: BY_DUE },
     { $group: { _id: '$handler', dueAt: { $first: '$dueAt' } } },
-    { $project: { dueInMs: { $ifNull: [{ $subtract: [timeOf('dueAt'), '$$NOW'] }, 0] } } },
+    { $project: { of: { $literal: state }, dueInMs: { $ifNull: [{ $subtract: [timeOf('dueAt'), '$$NOW'] }, 0] } } },
   ]
-  const options = { hint: DUE_INDEX, maxTimeMS: SEARCH_MS }
-  const found = db.collection(EVENTS).aggregate<{ _id: string; dueInMs: number }>(pipeline, options)
-  return new Map((await found.toArray()).map(({ _id, dueInMs }) => [_id, dueInMs]))
 }
 
 /** Whose claims they are, and what they ask before they search. */
-interface ProbedDeps {
+interface Probed {
   readonly handler: string
-  readonly mayHaveDue: MayHaveDue
+  readonly probe: Pick<DueProbe, 'mayHaveDue'>
   /** Milliseconds that never go backwards. */
   readonly now: () => number
 }
 
 /**
- * The same claims. While they have nothing to do, they search for due tasks only if the probe of their process, which all
- * share, says that there may be some.
+ * The same claims. While they have nothing to do, they search for due tasks only if the probe of their process, which all share, says
+ * that there may be some, or once a minute.
  */
-export function probedClaims(claims: Claims, { handler, mayHaveDue, now }: ProbedDeps): Claims {
+export function probedClaims(claims: Claims, { handler, probe, now }: Probed): Claims {
   let busyAt = now()
+  let searchedAt = now()
   const isBusy = (): boolean => now() - busyAt < IDLE_AFTER_MS
   return {
     ...claims,
     async claimDue(limit, isExpected = false) {
-      if (!isBusy() && !isExpected && !(await mayHaveDue(handler))) return []
+      const isKnown = isBusy() || isExpected || now() - searchedAt >= UNASKED_AFTER_MS
+      if (!isKnown && !(await probe.mayHaveDue(handler))) return []
+      searchedAt = now()
       const claimed = await claims.claimDue(limit)
       if (claimed.length > 0) busyAt = now()
       return claimed

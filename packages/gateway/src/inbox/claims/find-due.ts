@@ -2,6 +2,7 @@ import { latestFromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { Document, ObjectId } from 'mongodb'
 import { BY_DUE, DUE_INDEX, EVENTS } from '../event-document.ts'
 import { IN_LINE_DUE_AT } from '../lines/line.ts'
+import { counterOf } from '../record-expressions.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
 
 /** How long a search for claimable records may take, in milliseconds. */
@@ -15,6 +16,23 @@ export interface DueRecord {
   readonly provider: string
   /** Set if it may have to wait for another task of its line. */
   readonly line?: string
+  /** Its consecutive losses. A record that has any becomes a suspect. */
+  readonly lost: number
+}
+
+/**
+ * Matches processing records whose claims have ended. An end later than any that is ever set comes from a clock that was ahead.
+ * It counts as past.
+ */
+export function isOver({
+  maxDelayMs,
+  lastsMs,
+  handler,
+}: Pick<ClaimsDeps, 'maxDelayMs' | 'lastsMs' | 'handler'>): Document {
+  const latest = latestFromNow(Math.max(maxDelayMs, lastsMs))
+  const $or = [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }]
+  const filter = { state: 'processing', handler, $or }
+  return filter
 }
 
 /** Matches due records. A due time later than any that is ever set comes from a clock that was ahead. It counts as past. */
@@ -34,7 +52,7 @@ export function findDue(deps: SearchDeps, limit: number): Promise<DueRecord[]> {
   return deps.db
     .collection(EVENTS)
     .find(isSearchedFor(deps), { hint: DUE_INDEX, sort: BY_DUE, limit, maxTimeMS: SEARCH_MS })
-    .project<DueRecord>({ _id: 1, provider: 1, line: 1 })
+    .project<DueRecord>({ _id: 1, provider: 1, line: 1, lost: counterOf('lost') })
     .toArray()
 }
 

@@ -1,11 +1,12 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { describe, expect, it } from 'vitest'
 import {
+  again,
   applied,
-  changeRecord,
   claimOne,
   done,
+  endClaims,
   failed,
-  fromNow,
   openFreshInbox,
   storeClaimed,
   storePending,
@@ -13,6 +14,7 @@ import {
 } from '../../testing/open-fresh-inbox.ts'
 import { sampleArrival } from '../../testing/open-inbox.ts'
 import type { Settlement } from './claim.ts'
+import { releaseEvent } from './release-event.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -27,9 +29,7 @@ describe('settle', () => {
     expect(record.attempts).toEqual([{ at: record.settledAt, ...applied }])
     expect(record.expireAt?.getTime()).toBe((record.settledAt?.getTime() ?? 0) + HOUR_MS)
     expect(record.raw.toString()).toBe('the body of a')
-    for (const member of ['leaseOwner', 'claimedAt', 'claim', 'dueAt']) {
-      expect(record).not.toHaveProperty(member)
-    }
+    for (const member of ['claim', 'dueAt', 'waitedFor']) expect(record).not.toHaveProperty(member)
   })
 
   it('marks as dead with a reason and never lets it expire', async () => {
@@ -47,20 +47,30 @@ describe('settle', () => {
     expect(record).not.toHaveProperty('expireAt')
   })
 
-  it('defers, counts the failures and remembers since when', async () => {
+  it('defers, counts the failures, and keeps the waits that were set', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims()
-    const settlement = { state: 'pending', delayMs: 0 } as const
+    const waitedFor = { code: 'unavailable', ms: 300 }
+    const settlement = { state: 'pending', delayMs: 0, waited: 700, waitedFor } as const
     await claims.settle([{ claim: await claimOne(claims), settlement, attempt: failed }])
     const first = await open.record('a')
-    expect(first).toMatchObject({ state: 'pending', failures: 1, lastError: { code: 'unavailable' } })
-    expect(first.dueAt).toEqual(first.firstFailedAt)
-    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: { ...failed, code: 'internal' } }])
-    const second = await open.record('a')
-    expect(second).toMatchObject({ failures: 2, starts: 2, fence: 2, lastError: { code: 'internal' } })
-    expect(second.firstFailedAt).toEqual(first.firstFailedAt)
-    expect(second.attempts.map(({ code }) => code)).toEqual(['unavailable', 'internal'])
+    expect(first).toMatchObject({
+      state: 'pending',
+      failures: 1,
+      waited: 700,
+      waitedFor,
+      lastError: { code: 'unavailable' },
+    })
+    expect(first.dueAt).toEqual(first.lastError?.at)
+    expect(first).not.toHaveProperty('claim')
+    const second = await claimOne(claims)
+    expect(second).toMatchObject({ starts: 2, failures: 1, waited: 700, waitedFor })
+    await claims.settle([{ claim: second, settlement: again(60_000), attempt: { ...failed, code: 'internal' } }])
+    const record = await open.record('a')
+    expect(record).toMatchObject({ failures: 2, starts: 2, waited: 60_000, lastError: { code: 'internal' } })
+    expect(record.dueAt?.getTime()).toBe((record.lastError?.at.getTime() ?? 0) + 60_000)
+    expect(record.attempts.map(({ code }) => code)).toEqual(['unavailable', 'internal'])
   })
 
   it('keeps the newest fifty attempts', async () => {
@@ -69,7 +79,7 @@ describe('settle', () => {
     const claims = open.claims()
     for (let ms = 1; ms <= 53; ms += 1) {
       const claim = await claimOne(claims)
-      await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: { ...failed, ms } }])
+      await claims.settle([{ claim, settlement: again(), attempt: { ...failed, ms } }])
     }
     const record = await open.record('a')
     expect(record.attempts.map(({ ms }) => ms)).toEqual(Array.from({ length: 50 }, (_, index) => index + 4))
@@ -86,7 +96,7 @@ describe('settle', () => {
     await claims.settle([
       { claim: a, settlement: { state: 'dead', reason: '$$ROOT' }, attempt: texts },
       { claim: b, settlement: { state: 'done', outcome: { kind: '$type', version: 1 } }, attempt: texts },
-      { claim: c, settlement: { state: 'pending', delayMs: 0 }, attempt: texts },
+      { claim: c, settlement: again(), attempt: texts },
     ])
     const lastError = { code: '$$NOW', message: '$raw' }
     expect(await open.record('a')).toMatchObject({ reason: '$$ROOT', attempts: [texts], lastError })
@@ -100,8 +110,11 @@ describe('settle', () => {
     await storePending(open, ids)
     const claims = open.claims()
     const held = await claims.claimDue(60)
-    await open.events.updateMany({ eventId: { $in: ['e3', 'e4'] } }, { $set: { fence: 9 } })
-    const settlements: Settlement[] = [done, { state: 'dead', reason: 'x' }, { state: 'pending', delayMs: HOUR_MS }]
+    await open.events.updateMany(
+      { eventId: { $in: ['e3', 'e4'] } },
+      { $set: { claim: 'of another process', starts: 2 } },
+    )
+    const settlements: Settlement[] = [done, { state: 'dead', reason: 'x' }, again(HOUR_MS)]
     const settled = held.map((claim, index) => ({
       ...{ claim, attempt: index % 3 === 0 ? applied : failed },
       settlement: settlements[index % 3] ?? done,
@@ -115,76 +128,90 @@ describe('settle', () => {
     }
     expect(await claims.settle([])).toHaveLength(0)
   })
+})
 
-  it('counts how long an order has been unknown from the first time, not from an outage before it', async () => {
+describe('settle after its answer was lost', () => {
+  it.each([
+    ['done', done],
+    ['unhandled', { state: 'unhandled', reason: 'test' } as const],
+    ['dead', { state: 'dead', reason: 'x' } as const],
+    ['tried again', again(HOUR_MS)],
+    ['a suspect', { ...again(HOUR_MS), broke: new Date() }],
+  ])('is repeated without a second attempt, and loses nothing: %s', async (_, settlement) => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims()
-    const settlement = { state: 'pending', delayMs: 0 } as const
-    const unknown = { ...failed, code: 'order_unknown' }
-    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: failed }])
-    await changeRecord(open, 'a', { $set: { firstFailedAt: fromNow(-2 * HOUR_MS) } })
-    const first = await claimOne(claims)
-    expect(first).toMatchObject({ orderUnknownForMs: 0 })
-    expect(first.failedForMs).toBeGreaterThanOrEqual(2 * HOUR_MS)
-    await claims.settle([{ claim: first, settlement, attempt: unknown }])
-    await changeRecord(open, 'a', { $set: { orderUnknownSince: fromNow(-HOUR_MS / 2) } })
-    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: unknown }])
-    const later = await claimOne(claims)
-    expect(later.orderUnknownForMs).toBeGreaterThanOrEqual(HOUR_MS / 2)
-    expect(later.orderUnknownForMs).toBeLessThan(HOUR_MS)
-    // After a replay, earlier failures no longer count.
-    await claims.release([later])
-    await changeRecord(open, 'a', { $unset: 'firstFailedAt' })
-    const replayed = await claimOne(claims)
-    expect(replayed).toMatchObject({ orderUnknownForMs: 0, failedForMs: 0 })
-    await claims.settle([{ claim: replayed, settlement, attempt: unknown }])
-    expect((await claimOne(claims)).orderUnknownForMs).toBeLessThan(60_000)
+    const settled = [{ claim: await claimOne(claims), settlement, attempt: failed }]
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+      await using _ = await armFailPoint(open.database.uri, { commands: ['update'], appName: open.appName, how })
+      await expect(claims.settle(settled)).rejects.toThrow()
+    }
+    const record = await open.record('a')
+    expect(await claims.settle(settled)).toEqual([])
+    expect(await open.record('a')).toEqual(record)
+    expect(record.attempts).toHaveLength(1)
+  })
+
+  it('is lost if the record was claimed again in the meantime, and leaves that claim alone', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const settled = [{ claim: await claimOne(claims), settlement: again(), attempt: failed }]
+    expect(await claims.settle(settled)).toEqual([])
+    await claimOne(claims)
+    const held = await open.record('a')
+    expect(await claims.settle(settled)).toEqual(settled)
+    expect(await open.record('a')).toEqual(held)
+  })
+
+  it('is lost if the record is gone', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const settled = [{ claim: await claimOne(claims), settlement: done, attempt: applied }]
+    await open.events.deleteMany({})
+    expect(await claims.settle(settled)).toEqual(settled)
   })
 })
 
 describe('release', () => {
-  it('releases a claim: due at once, with nothing counted against it, however often', async () => {
+  it('makes a claim due at once, with nothing counted against it, however often', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 3 })
     await claims.release(open.claimedOnInsert)
     for (let times = 0; times < 6; times += 1) {
       const claim = await claimOne(claims)
-      expect(claim).toMatchObject({ lost: 0, failures: 0, failedForMs: 0 })
+      expect(claim).toMatchObject({ starts: times + 2, lost: 0, failures: 0, waited: 0 })
       await claims.release([claim])
     }
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0, attempts: [], lastError: null })
-    for (const member of ['leaseOwner', 'claimedAt', 'begun']) expect(record).not.toHaveProperty(member)
+    expect(record).not.toHaveProperty('claim')
   })
 
-  it('does not count it either: an event that may kill its holder stays under suspicion', async () => {
+  it('leaves a suspect one: it is no due task', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()
-    const suspect = await takeOverOne(open, claims, 'a')
-    await claims.release([suspect])
-    expect((await claimOne(claims)).lost).toBe(1)
+    await claims.release([await takeOverOne(open, claims, 'a')])
+    expect(await claims.claimDue(10)).toEqual([])
+    expect((await claims.claimSuspects(null, 10)).claims).toMatchObject([{ lost: 1, starts: 3 }])
   })
 })
 
-describe('the fence', () => {
-  it('keeps a stale claim from settling, beginning and releasing', async () => {
+describe('the name of a claim', () => {
+  it('keeps a stale claim from settling and releasing', async () => {
     await using open = await openFreshInbox(process.env)
     const old = await storeClaimed(open, 'a')
-    const stale = open.claims()
-    const fresh = open.claims({ owner: 'other' })
+    const [stale, fresh] = [open.claims(), open.claims()]
     const current = await takeOverOne(open, fresh, 'a')
     const held = await open.record('a')
-    expect(await stale.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
-    expect(
-      await stale.settle([{ claim: old, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }]),
-    ).toHaveLength(1)
-    expect(
-      await stale.settle([{ claim: old, settlement: { state: 'dead', reason: 'x' }, attempt: failed }]),
-    ).toHaveLength(1)
-    await stale.begin([old], 'alone')
+    const outcomes: Settlement[] = [done, again(), { state: 'dead', reason: 'x' }]
+    for (const settlement of outcomes) {
+      expect(await stale.settle([{ claim: old, settlement, attempt: failed }])).toHaveLength(1)
+    }
     await stale.release([old])
     expect(await open.record('a')).toEqual(held)
     expect(await fresh.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)
@@ -200,27 +227,26 @@ describe('the fence', () => {
     const old = await storeClaimed(open, 'a')
     const claims = open.claims()
     const current = await takeOverOne(open, claims, 'a')
+    expect(current.claim).not.toBe(old.claim)
     expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
     expect(await claims.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)
   })
 
-  it('keeps two owners apart who hold the same fence, as after a rollback', async () => {
+  it('leaves a holder that is late what nobody has taken', async () => {
     await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a'])
-    const claim = await claimOne(open.claims({ owner: 'one' }))
-    expect(await open.claims({ owner: 'two' }).settle([{ claim, settlement: done, attempt: applied }])).toHaveLength(1)
+    const claim = await storeClaimed(open, 'a')
+    await endClaims(open)
+    expect(await open.claims().settle([{ claim, settlement: done, attempt: applied }])).toEqual([])
+    expect(await open.record('a')).toMatchObject({ state: 'done', lost: 0 })
   })
 
-  it('lets a claim settle once', async () => {
+  it('drops the outcome of a record that an operator has released, and says so', async () => {
     await using open = await openFreshInbox(process.env)
-    await storePending(open, ['a'])
-    const claims = open.claims()
-    const claim = await claimOne(claims)
-    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toHaveLength(0)
-    expect(
-      await claims.settle([{ claim, settlement: done, attempt: applied }]),
-      'again, as after a lost answer',
-    ).toEqual([])
-    expect((await open.record('a')).attempts).toHaveLength(1)
+    const claim = await storeClaimed(open, 'a')
+    expect(await releaseEvent(open.db, claim._id)).toBe(true)
+    const settled = [{ claim, settlement: done, attempt: applied }]
+    expect(await open.claims().settle(settled)).toEqual(settled)
+    expect(await open.record('a')).toMatchObject({ state: 'pending', attempts: [] })
+    expect(await releaseEvent(open.db, claim._id)).toBe(false)
   })
 })

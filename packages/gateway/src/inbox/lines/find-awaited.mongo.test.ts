@@ -13,7 +13,7 @@ describe('findAwaited', () => {
       return found === null ? null : (await events.findOne({ _id: found }))?.eventId
     }
     expect(await Promise.all(['a-1', 'a-2', 'a-3', 'b-1'].map((id) => awaited(id)))).toEqual([null, 'a-1', 'a-1', null])
-    const claims = system.claims('one')
+    const claims = system.claims()
     const claimed = await claims.claimDue(10)
     expect(await awaited('a-2'), 'while the first is processed').toBe('a-1')
     await settleAll(claims, claimed, dead)

@@ -23,10 +23,10 @@ async function examinedSince({ open }: OpenLines, from: number): Promise<readonl
 /** Looks at the lines in all ways. */
 async function lookAtLines(system: OpenLines, blockOnDead = false): Promise<number> {
   const from = system.open.commands.length
-  const claims = system.claims('one', blockOnDead)
+  const claims = system.claims(blockOnDead)
   const held = await claims.claimDue(10)
   await settleAll(claims, held)
-  await claims.takeOver(10)
+  await claims.sweepLines()
   return from
 }
 

@@ -12,15 +12,17 @@ import {
   settleAll,
   settleExactly,
 } from '../../testing/handlers/open-lines.ts'
-import { changeRecord, endLeases, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
+import { changeRecord, endClaims, idsOf } from '../../testing/open-fresh-inbox.ts'
+import { Steadiness } from '../claims/steadiness.ts'
 import { EVENT_INDEXES } from '../event-document.ts'
+import { pausedDueAt } from '../pauses/paused-due-at.ts'
 import { close } from '../transitions.ts'
 import { LINE_INDEX, OPEN_LINE_INDEX } from './line-indexes.ts'
 
 describe('tasks of a line', () => {
   it('are claimed one after the other, in the order in which they were stored', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
+    const claims = system.claims()
     await system.store('a-1', 'a-2', 'b-1', 'a-3')
     expect(system.expected()).toBe(4)
     const first = await claims.claimDue(10)
@@ -37,7 +39,7 @@ describe('tasks of a line', () => {
     await system.storeBy(ahead, 'a-1')
     await system.store('a-2')
     await system.storeBy(ahead, 'a-3')
-    const claims = system.claims('one')
+    const claims = system.claims()
     for (const id of ['a-1', 'a-2', 'a-3']) {
       await settleExactly(claims, await claims.claimDue(10), [id])
     }
@@ -45,7 +47,7 @@ describe('tasks of a line', () => {
 
   it('wait for one that is tried again later', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
+    const claims = system.claims()
     await system.store('a-1', 'a-2')
     await settleAll(claims, await claims.claimDue(10), later)
     expect(await claims.claimDue(10)).toEqual([])
@@ -55,32 +57,32 @@ describe('tasks of a line', () => {
 
   it('do not wait for a dead one, unless the handler asks for it', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
-    const strict = system.claims('two', true)
+    const claims = system.claims()
+    const strict = system.claims(true)
     await system.store('a-1', 'a-2')
     await settleAll(strict, await strict.claimDue(10), dead)
     expect(await strict.claimDue(10)).toEqual([])
-    await strict.takeOver(10)
+    await strict.sweepLines()
     expect(await strict.claimDue(10)).toEqual([])
-    await claims.takeOver(10)
+    await claims.sweepLines()
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 
   it('are free again after an operator has closed the dead one that blocked them', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one', true)
+    const claims = system.claims(true)
     await system.store('a-1', 'a-2')
     await settleAll(claims, await claims.claimDue(10), dead)
     expect(await claims.claimDue(10)).toEqual([])
     const retention = { retentionMs: 1_000_000, bodyRetentionMs: 1_000_000 }
     await system.open.events.updateOne({ eventId: 'a-1' }, close({ ...REPLAY, retention }))
-    await claims.takeOver(10)
+    await claims.sweepLines()
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 
   it('let a replayed one go first, and wait for it', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
+    const claims = system.claims()
     await system.store('a-1', 'a-2', 'a-3')
     await settleAll(claims, await claims.claimDue(10), dead)
     const [running] = await claims.claimDue(10)
@@ -93,61 +95,74 @@ describe('tasks of a line', () => {
 
   it('wait for one whose process has died, and it is taken over first', async () => {
     await using system = await openLines(process.env)
-    const other = system.claims('dead')
-    await other.beat()
+    const [other, claims] = [system.claims(), system.claims()]
     await system.store('a-1', 'a-2')
     expect(idsOf(await other.claimDue(10))).toEqual(['a-1'])
-    const claims = await steadyClaims(system.open, {
-      owner: 'alive',
-      handler: HANDLER,
-      ordering: { blockOnDead: false },
-    })
-    await endLeases(system.open)
-    await claims.beat()
     expect(await claims.claimDue(10)).toEqual([])
-    await settleExactly(claims, (await claims.takeOver(10)).taken, ['a-1'])
+    await endClaims(system.open)
+    expect(await claims.claimDue(10), 'before it is taken over').toEqual([])
+    await settleExactly(claims, (await claims.claimSuspects(null, 10)).claims, ['a-1'])
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
+  })
+
+  it('wait for one whose call broke, and for one whose provider is paused meanwhile', async () => {
+    await using system = await openLines(process.env)
+    const claims = system.claims()
+    await system.store('a-1', 'a-2')
+    await settleAll(claims, await claims.claimDue(10), { ...later, broke: new Date() })
+    expect(await claims.claimDue(10)).toEqual([])
+    await endClaims(system.open)
+    const paused = () => new Map([['acme', pausedDueAt('acme')]])
+    const pausing = system.open.claims({ handler: HANDLER, ordering: { blockOnDead: false }, paused })
+    expect((await pausing.claimSuspects(null, 10)).claims).toEqual([])
+    expect(await system.open.record('a-1')).toMatchObject({ state: 'pending', dueAt: pausedDueAt('acme') })
+    expect(await claims.claimDue(10), 'after the provider is resumed').toMatchObject([{ event: { id: 'a-1' } }])
   })
 
   it('are found by any process if the one that settled the first died before it looked for the next', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
+    const claims = system.claims()
     await system.store('a-1', 'a-2', 'b-1', 'b-2')
     expect(await claims.claimDue(10)).toHaveLength(2)
     expect(await claims.claimDue(10)).toEqual([])
-    await system.open.events.updateOne({ eventId: 'a-1' }, { $set: { state: 'done' }, $unset: { leaseOwner: 1 } })
+    await system.open.events.updateOne({ eventId: 'a-1' }, { $set: { state: 'done' }, $unset: { claim: 1 } })
     expect(await claims.claimDue(10)).toEqual([])
-    await system.claims('another').takeOver(10)
+    await system.claims().sweepLines()
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 
   it('are found sweep by sweep, however many wait, and a sweep that fails prevents no takeover', async () => {
     await using system = await openLines(process.env)
-    const claims = system.claims('one')
-    await claims.beat()
+    const claims = system.claims()
     await system.store('a-0', 'b-1')
     await copyInLine(system.open, 'a-0', 1_200)
-    const held = await claims.claimDue(1)
-    expect(idsOf(held)).toEqual(['a-0'])
+    expect(idsOf(await claims.claimDue(1))).toEqual(['a-0'])
     await expect.poll(async () => idsOf(await claims.claimDue(10))).toEqual(['b-1'])
     // The process that settled it died before it looked for the next one. Tasks of other lines have been waiting for longer.
-    await system.open.events.updateOne({ eventId: 'a-0' }, { $set: { state: 'done' }, $unset: { leaseOwner: 1 } })
-    const ordering = { blockOnDead: false }
-    const another = await steadyClaims(system.open, { owner: 'another', handler: HANDLER, ordering })
-    for (let sweep = 0; sweep < 4; sweep += 1) await another.takeOver(10)
+    await system.open.events.updateOne({ eventId: 'a-0' }, { $set: { state: 'done' }, $unset: { claim: 1 } })
+    const another = system.claims()
+    for (let sweep = 0; sweep < 4; sweep += 1) await another.sweepLines()
     expect(await another.claimDue(10)).toHaveLength(1)
-    const third = await steadyClaims(system.open, { owner: 'third', handler: HANDLER, ordering })
-    await endLeases(system.open)
+    await endClaims(system.open)
+    let now = 0
+    const steadiness = new Steadiness(
+      10_000,
+      () => now,
+      async () => undefined,
+    )
+    const third = system.open.claims({ handler: HANDLER, ordering: { blockOnDead: false }, steadiness })
+    now += 10_000
     for (const name of [LINE_INDEX, OPEN_LINE_INDEX]) await system.open.events.dropIndex(name)
-    await third.beat()
-    const { taken } = await third.takeOver(10)
-    expect(idsOf(taken)).toContain('b-1')
+    await expect(third.sweepLines()).rejects.toThrow()
+    await system.store('c-1')
+    await expect(third.claimDue(10)).rejects.toThrow()
+    expect(idsOf((await third.claimSuspects(null, 10)).claims)).toContain('b-1')
   })
 
   it('keep their outcome if the look at the line fails, which is reported, and are found by a sweep', async () => {
     await using system = await openLines(process.env)
     const errors: unknown[] = []
-    const deps = { owner: 'one', handler: HANDLER, ordering: { blockOnDead: false } }
+    const deps = { handler: HANDLER, ordering: { blockOnDead: false } }
     const claims = system.open.claims({ ...deps, onLineFailed: (error) => errors.push(error) })
     await system.store('a-1', 'a-2')
     const held = await claims.claimDue(1)
@@ -160,20 +175,20 @@ describe('tasks of a line', () => {
     expect(errors).toMatchObject([{ code: 50 }])
     expect((await system.open.record('a-1')).state).toBe('done')
     expect(await claims.claimDue(1)).toEqual([])
-    await claims.takeOver(1)
+    await claims.sweepLines()
     expect(idsOf(await claims.claimDue(1))).toEqual(['a-2'])
   })
 
   it('keep their line without the setting, so that its removal neither loses nor reorders them', async () => {
     await using system = await openLines(process.env)
     await system.store('a-1', 'a-2')
-    const claims = system.open.claims({ owner: 'one', handler: HANDLER })
+    const claims = system.open.claims({ handler: HANDLER })
     const first = await claims.claimDue(10)
     expect(idsOf(first)).toEqual(['a-1'])
     expect(await claims.claimDue(10)).toEqual([])
-    await system.open.events.updateOne({ eventId: 'a-1' }, { $set: { state: 'done' }, $unset: { leaseOwner: 1 } })
-    const restarted = system.open.claims({ owner: 'two', handler: HANDLER })
-    await restarted.takeOver(10)
+    await system.open.events.updateOne({ eventId: 'a-1' }, { $set: { state: 'done' }, $unset: { claim: 1 } })
+    const restarted = system.open.claims({ handler: HANDLER })
+    await restarted.sweepLines()
     expect(idsOf(await restarted.claimDue(10))).toEqual(['a-2'])
   })
 
@@ -182,7 +197,7 @@ describe('tasks of a line', () => {
     await system.store('a-0')
     await copyInLine(system.open, 'a-0', 3_000)
     await system.store('b-1')
-    const claims = system.claims('one')
+    const claims = system.claims()
     const held = await claims.claimDue(10)
     expect(idsOf(held)).toEqual(['a-0'])
     const other = await claims.claimDue(10)
@@ -203,10 +218,8 @@ describe('several processes', () => {
     const storing = system.store(...tasks)
     const begun: string[] = []
     const running = new Set<string>()
-    const work = async (owner: string): Promise<void> => {
-      const claims = system.claims(owner)
-      // Without a lease, the others would take over what it holds.
-      await claims.beat()
+    const work = async (): Promise<void> => {
+      const claims = system.claims()
       for (let round = 0; begun.length < tasks.length; round += 1) {
         const held = await claims.claimDue(4)
         for (const { event, line = '' } of held) {
@@ -216,10 +229,10 @@ describe('several processes', () => {
         }
         for (const { line = '' } of held) running.delete(line)
         await settleAll(claims, held)
-        if (round % 5 === 0) await claims.takeOver(4)
+        if (round % 5 === 0) await claims.sweepLines()
       }
     }
-    await Promise.all([storing, ...['one', 'two', 'three'].map(work)])
+    await Promise.all([storing, ...[work(), work(), work()]])
     for (const line of lines) {
       const own = begun.filter((id) => id.startsWith(`${line}-`))
       expect(own).toEqual(own.toSorted())

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
   dead,
-  HANDLER,
   later,
   type OpenLines,
   openLines,
@@ -9,21 +8,20 @@ import {
   settleAll,
   settleExactly,
 } from '../../testing/handlers/open-lines.ts'
-import { changeRecord, endLeases, idsOf, steadyClaims } from '../../testing/open-fresh-inbox.ts'
+import { changeRecord, endClaims, idsOf } from '../../testing/open-fresh-inbox.ts'
 import type { Claim } from '../claims/claim.ts'
 import type { Claims } from '../claims/claims.ts'
 import { IN_LINE_DUE_AT } from './line.ts'
 
 interface Behind {
-  /** The process that holds the later tasks. It is alive until the test ends its lease. */
+  /** The process that holds the later tasks. It is alive until the test ends its claims. */
   readonly holder: Claims
   readonly held: readonly Claim[]
 }
 
 /** Lines whose first task was dead and is replayed, while another process holds the second one. */
 async function replayBeforeHeld(system: OpenLines, lines: readonly string[]): Promise<Behind> {
-  const holder = system.claims('holder')
-  await holder.beat()
+  const holder = system.claims()
   await system.store(...lines.map((line) => `${line}-1`))
   await settleAll(holder, await holder.claimDue(100), dead)
   await system.store(...lines.map((line) => `${line}-2`))
@@ -45,17 +43,17 @@ describe('replayed tasks whose lines have a later one that another process holds
     const lines = Array.from({ length: 5 }, (_, index) => `line${index}`)
     await replayBeforeHeld(system, lines)
     await storeRetry(system, 'z-1')
-    const claims = system.claims('alive')
+    const claims = system.claims()
     expect(idsOf(await claims.claimDue(limit))).toEqual(['z-1'])
   })
 
   it('cost nothing more while the other process lives', async () => {
     await using system = await openLines(process.env)
     await replayBeforeHeld(system, ['a', 'b', 'c'])
-    const claims = system.claims('alive')
+    const claims = system.claims()
     expect(await claims.claimDue(2)).toEqual([])
     for (const line of ['a', 'b', 'c']) expect((await system.open.record(`${line}-1`)).dueAt).toEqual(IN_LINE_DUE_AT)
-    await claims.takeOver(10)
+    await claims.sweepLines()
     const from = system.open.commands.length
     expect(await claims.claimDue(2)).toEqual([])
     expect(system.open.commands.slice(from).map(({ commandName }) => commandName)).toEqual(['find'])
@@ -68,7 +66,7 @@ describe('replayed tasks whose lines have a later one that another process holds
   ])('are due as soon as the held one %s', async (_, settlement) => {
     await using system = await openLines(process.env)
     const { holder, held } = await replayBeforeHeld(system, ['a'])
-    const claims = system.claims('alive')
+    const claims = system.claims()
     expect(await claims.claimDue(10)).toEqual([])
     await settleAll(holder, held, settlement)
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
@@ -77,7 +75,7 @@ describe('replayed tasks whose lines have a later one that another process holds
   it('are due as soon as the held one is released', async () => {
     await using system = await openLines(process.env)
     const { holder, held } = await replayBeforeHeld(system, ['a'])
-    const claims = system.claims('alive')
+    const claims = system.claims()
     expect(await claims.claimDue(10)).toEqual([])
     await holder.release(held)
     await expect.poll(async () => idsOf(await claims.claimDue(10))).toEqual(['a-1'])
@@ -86,24 +84,21 @@ describe('replayed tasks whose lines have a later one that another process holds
   it('go after the held one if that is taken over from a dead process', async () => {
     await using system = await openLines(process.env)
     await replayBeforeHeld(system, ['a'])
-    const claims = await steadyClaims(system.open, {
-      ...{ owner: 'alive', handler: HANDLER, ordering: { blockOnDead: false } },
-    })
+    const claims = system.claims()
     expect(await claims.claimDue(10)).toEqual([])
-    await endLeases(system.open)
-    await claims.beat()
-    await settleExactly(claims, (await claims.takeOver(10)).taken, ['a-2'])
+    await endClaims(system.open)
+    await settleExactly(claims, (await claims.claimSuspects(null, 10)).claims, ['a-2'])
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
   })
 
   it('are found by a sweep if the holder died between its outcome and its look at the line', async () => {
     await using system = await openLines(process.env)
     await replayBeforeHeld(system, ['a'])
-    const claims = system.claims('alive')
+    const claims = system.claims()
     expect(await claims.claimDue(10)).toEqual([])
-    await system.open.events.updateOne({ eventId: 'a-2' }, { $set: { state: 'done' }, $unset: { leaseOwner: 1 } })
+    await system.open.events.updateOne({ eventId: 'a-2' }, { $set: { state: 'done' }, $unset: { claim: 1 } })
     expect(await claims.claimDue(10)).toEqual([])
-    await claims.takeOver(10)
+    await claims.sweepLines()
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
   })
 })

@@ -38,7 +38,7 @@ describe('a sweep', () => {
       await copyInLine(system.open, 'a-0', 2_000)
       await letAllWait(system)
       await using profile = await startProfile(system.open.db)
-      await system.claims('one', blockOnDead).takeOver(10)
+      await system.claims(blockOnDead).sweepLines()
       const examined = await profile.examined(EVENTS)
       expect(examined.length).toBeGreaterThan(0)
       for (const { plan, keys, documents } of examined) expect(Math.max(keys, documents), plan).toBeLessThan(10)
@@ -54,7 +54,7 @@ describe('a sweep', () => {
     await storeForgotten(system, 50)
     await system.open.events.updateMany({}, { $unset: { dueAt: '' } })
     await using profile = await startProfile(system.open.db)
-    await system.claims('one').takeOver(10)
+    await system.claims().sweepLines()
     const searches = (await profile.examined(EVENTS)).filter(({ plan }) => /SCAN.*line/.test(plan))
     expect(searches).toEqual([])
   })
@@ -64,10 +64,10 @@ describe('a sweep', () => {
     const lines = await storeForgotten(system, 1_200)
     const found = await findLines({ db: system.open.db, handler: HANDLER }, '')
     expect(found).toEqual({ lines, last: null })
-    const claims = system.claims('one')
+    const claims = system.claims()
     await using profile = await startProfile(system.open.db)
     for (let sweeps = 0; sweeps < 3; sweeps += 1) {
-      if ((await waitingIn(system)).length > 0) await claims.takeOver(10)
+      if ((await waitingIn(system)).length > 0) await claims.sweepLines()
     }
     expect(await waitingIn(system)).toEqual([])
     const searches = (await profile.examined(EVENTS)).filter(({ plan }) => /SCAN.*line/.test(plan))
@@ -77,26 +77,26 @@ describe('a sweep', () => {
   it('begins again where it failed', async () => {
     await using system = await openLines(process.env)
     const [first] = await storeForgotten(system, 600)
-    const claims = system.claims('one')
+    const claims = system.claims()
     {
       const failing = { commands: ['update'], appName: system.open.appName, how: { errorCode: 50 } }
       await using _ = await armFailPoint(system.uri, failing)
-      await expect(claims.takeOver(10)).rejects.toMatchObject({ code: 50 })
+      await expect(claims.sweepLines()).rejects.toMatchObject({ code: 50 })
     }
-    await claims.takeOver(10)
+    await claims.sweepLines()
     expect(await waitingIn(system)).not.toContain(first)
   })
 
   it('is not held up by a line that it can never advance', async () => {
     await using system = await openLines(process.env)
     const lines = await storeForgotten(system, 20)
-    const claims = system.claims('one')
+    const claims = system.claims()
     const failing = { commands: ['update'], appName: system.open.appName, how: { errorCode: 50 }, times: 4 }
     {
       await using _ = await armFailPoint(system.uri, failing)
-      for (let times = 0; times < 4; times += 1) await expect(claims.takeOver(10)).rejects.toMatchObject({ code: 50 })
+      for (let times = 0; times < 4; times += 1) await expect(claims.sweepLines()).rejects.toMatchObject({ code: 50 })
     }
-    await claims.takeOver(10)
+    await claims.sweepLines()
     const waiting = await waitingIn(system)
     expect(waiting).toContain(lines[0])
     expect(waiting).not.toContain(lines[1])

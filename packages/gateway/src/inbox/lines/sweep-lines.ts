@@ -16,7 +16,7 @@ export interface SweepLines {
 }
 
 const AT_ONCE = 500
-// The takeover waits for a sweep. A slice of lines usually takes some milliseconds.
+// Sweeps follow each other. A slice of lines usually takes some milliseconds.
 const SWEEP_MS = 250
 // Without the setting, only tasks of an earlier one can be in lines.
 const REST_MS = 60_000

@@ -1,7 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Document, ObjectId } from 'mongodb'
 import type { ClaimsDeps } from '../claims/claims-deps.ts'
-import { BY_ID, type NamedRecord, withIds } from '../claims/take-claims.ts'
+import { BY_ID, type NamedRecord, withIds } from '../claims/named-records.ts'
 import { EVENTS } from '../event-document.ts'
 import { wake } from '../transitions.ts'
 import { decideTurns, type WaitingFront } from './decide-turns.ts'

@@ -2,7 +2,7 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { describe, expect, it } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import type { AttemptResult, Claim } from '../claims/claim.ts'
+import type { Claim } from '../claims/claim.ts'
 import type { Claims } from '../claims/claims.ts'
 import type { EventDocument } from '../event-document.ts'
 import { FIRST_PAUSED_DUE_AT, pausedDueAt } from './paused-due-at.ts'
@@ -84,7 +84,7 @@ describe('a paused provider', () => {
     expect(idsOf(await claims.claimDue(10))).toEqual(['other'])
     expect(await claims.claimDue(10)).toEqual([])
     for (const id of ['before', 'after']) {
-      expect(await open.record(id)).toMatchObject({ state: 'pending', starts: 0, fence: 0, attempts: [] })
+      expect(await open.record(id)).toMatchObject({ state: 'pending', starts: 0, attempts: [] })
     }
   })
 
@@ -155,7 +155,7 @@ describe('a paused provider', () => {
     await store(paused, 'acme', ['a'])
     await pause(pauses)
     await claims.claimDue(10)
-    const unaware = open.claims({ owner: 'unaware' })
+    const unaware = open.claims()
     const taken = await unaware.claimDue(10)
     expect(idsOf(taken)).toEqual(['a'])
     await unaware.release(taken)
@@ -163,36 +163,5 @@ describe('a paused provider', () => {
     expect(await open.record('a')).toMatchObject({ state: 'pending', dueAt: pausedDueAt('acme') })
     await pauses.resume('acme')
     expect(idsOf(await claims.claimDue(10))).toEqual(['a'])
-  })
-})
-
-describe('the time for which an event of a paused provider has been failing', () => {
-  const failed: AttemptResult = { ms: 5, outcome: 'deferred', code: 'order_unknown', message: 'Not now' }
-
-  it('has no part of the pause in it, nor after the next failure', async () => {
-    await using paused = await openPaused()
-    const { open, pauses, claims } = paused
-    await store(paused, 'acme', ['a'])
-    const fail = async (): Promise<void> => {
-      const [claim] = await claims.claimDue(1)
-      if (claim === undefined) throw new Error('Nothing was due')
-      await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
-    }
-    await fail()
-    await pause(pauses)
-    expect(await claims.claimDue(1)).toEqual([])
-    // Half an hour: less than the gap between two attempts that counts.
-    const times = ['firstFailedAt', 'orderUnknownSince', 'lastError.at']
-    const earlier = Object.fromEntries(times.map((name) => [name, { $subtract: [`$${name}`, HOUR_MS / 2] }]))
-    await open.events.updateOne({ eventId: 'a' }, [{ $set: earlier }])
-    await pauses.resume('acme')
-    const [claim] = await claims.claimDue(1)
-    expect(claim?.failedForMs).toBeLessThan(HOUR_MS / 4)
-    expect(claim?.orderUnknownForMs).toBeLessThan(HOUR_MS / 4)
-    await claims.release(claim === undefined ? [] : [claim])
-    await fail()
-    const [next] = await claims.claimDue(1)
-    expect(next?.failedForMs).toBeLessThan(HOUR_MS / 4)
-    expect(next?.orderUnknownForMs).toBeLessThan(HOUR_MS / 4)
   })
 })

@@ -54,6 +54,8 @@ export function createProviderPauses(db: Db, collection: string = PAUSES): Provi
     // A read that began earlier but ended later must not hide a newer one.
     if (own < shown) return
     shown = own
+    // The same map as long as nothing has changed, so that others see a change at once.
+    if (found.length === current.size && found.every(({ provider }) => current.has(provider))) return
     current = new Map(found.map(({ provider }) => [provider, pausedDueAt(provider)]))
   }
   // The change is stored. If this read fails, the next one shows it.

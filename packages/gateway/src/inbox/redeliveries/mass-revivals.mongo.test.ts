@@ -22,7 +22,7 @@ function countWith(onRequeued: (revivals: readonly Requeued[]) => Promise<void>)
   let dropped = 0
   const counts = createRedeliveryCounter({
     ...{ db: open.db, logger, flushMs: HOUR_MS, onRequeued },
-    ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
+    ...{ maxCrashes: 3, redeliveryMs: () => HOUR_MS },
     onBodyConflict: () => undefined,
     onRedelivered: (_, outcome) => void outcomes.push(outcome),
     onDropped() {

@@ -22,7 +22,7 @@ const deps = {
     onRedelivered: () => undefined,
     onDropped: () => undefined,
   },
-  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
+  ...{ maxCrashes: 3, redeliveryMs: () => HOUR_MS },
 }
 
 function uniqueId(): string {
@@ -40,7 +40,7 @@ async function storeDead(members: Partial<EventDocument> = {}): Promise<string> 
     {
       $set: {
         ...{ state: 'dead', reason: 'amount_mismatch', lost: 2, failures: 7, lastError, settledAt: now },
-        ...{ firstFailedAt: now, orderUnknownSince: now, ...members },
+        ...{ waited: 9_000, waitedFor: { code: 'amount_mismatch', ms: 5_000 }, ...members },
       },
     },
   )
@@ -159,12 +159,21 @@ describe('a delivery of a dead event', () => {
     await open.counts.flush()
     const record = await open.record(id)
     expect(record).toMatchObject({ state: 'pending', reason: null, failures: 0, revivals: 1, attempts: [attempt] })
-    const { lost, firstFailedAt, orderUnknownSince } = before
-    expect(record).toMatchObject({ lost, firstFailedAt, orderUnknownSince })
+    const { lost, waited, waitedFor } = before
+    expect(record).toMatchObject({ lost, waited, waitedFor })
     expect(record.dueAt).toEqual(record.lastDeliveryAt)
     expect(record).not.toHaveProperty('settledAt')
     const claims = await open.claims().claimDue(10)
-    expect(claims.map(({ event }) => event.id)).toEqual([id])
+    expect(claims, 'it was lost before').toEqual([])
+    const suspects = await open.claims().claimSuspects(null, 10)
+    expect(suspects.claims.map(({ event }) => event.id)).toEqual([id])
+  })
+
+  it('of one that was lost too often gives it one more attempt', async () => {
+    const id = await storeDead({ reason: 'worker_died', lost: 8 })
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    await open.counts.flush()
+    expect(await open.record(id)).toMatchObject({ state: 'pending', lost: 7, revivals: 1 })
   })
 
   it('is in the audit log before anything changes, and changes nothing if that fails', async () => {

@@ -33,8 +33,8 @@ export interface RedeliveryCounterDeps {
   readonly logger: Logger
   /** How long a count may wait in memory. */
   readonly flushMs: number
-  /** How many times a redelivery revives a dead event. */
-  readonly maxRevivals: number
+  /** How many losses in a row make a task dead. A redelivery revives it as many times. */
+  readonly maxCrashes: number
   /** For how long after the first delivery it does so, in milliseconds. */
   redeliveryMs(provider: string): number
   readonly onBodyConflict: (provider: string, times: number) => void
@@ -93,7 +93,10 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   })
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   await audit(deps, checked)
-  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
+  const { refused } = await sendUpdates(deps.db, {
+    update: EVENTS,
+    updates: checked.map((one) => toUpdate(one, deps.maxCrashes)),
+  })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
@@ -110,12 +113,12 @@ function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: Fou
 }
 
 function checkRequeue(
-  { redeliveryMs, maxRevivals }: RedeliveryCounterDeps,
+  { redeliveryMs, maxCrashes }: RedeliveryCounterDeps,
   { provider, revivals = 0 }: StoredRecord,
   ageMs: number,
 ): true | NotRequeued {
   if (ageMs > redeliveryMs(provider)) return 'too_late'
-  return revivals >= maxRevivals ? 'too_often' : true
+  return revivals >= maxCrashes ? 'too_often' : true
 }
 
 /** Writes the entries that the audit log is not known to have. */
@@ -131,14 +134,14 @@ function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: St
 }
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
-function toUpdate({ item, differs, requeues }: CheckedDelivery): object {
+function toUpdate({ item, differs, requeues }: CheckedDelivery, maxCrashes: number): object {
   const q = nameByKey(toKey(item))
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
   }
   const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  return { q, u: [{ $set: counted }, requeueDead(item.event)] }
+  return { q, u: [{ $set: counted }, requeueDead(item.event, maxCrashes)] }
 }
 
 /** Logs and counts what became of a redelivery. `code`: the database refused to write it. */

@@ -1,14 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Filter } from 'mongodb'
 import { BODIES, type BodyDocument, bodyIdOf, IS_ERASED } from '../bodies.ts'
-import {
-  BODY_INDEX,
-  DUE_INDEX,
-  EVENTS,
-  type EventDocument,
-  PROCESSING_INDEX,
-  SETTLED_STATES,
-} from '../event-document.ts'
+import { BODY_INDEX, DUE_INDEX, EVENTS, type EventDocument, SETTLED_STATES } from '../event-document.ts'
 import { IS_COMPLETE } from '../key-only-record.ts'
 import { keyOnly } from '../transitions.ts'
 
@@ -38,7 +31,7 @@ export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<
   const parts = await Promise.all([
     find(db, { orderId, state: { $in: [...SETTLED_STATES] }, ...IS_COMPLETE }, 'order'),
     find(db, { orderId, state: 'pending', ...IS_COMPLETE }, DUE_INDEX),
-    find(db, { orderId, state: 'processing', ...IS_COMPLETE }, PROCESSING_INDEX),
+    find(db, { orderId, state: 'processing', ...IS_COMPLETE }, DUE_INDEX),
   ])
   return parts.flat().slice(0, MOST_EVENTS)
 }

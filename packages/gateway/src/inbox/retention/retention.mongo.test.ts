@@ -4,14 +4,14 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { EventDocument } from '../event-document.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const settings = { EVENT_RETENTION_DAYS: '30', RETRY_MAX_AGE_MS: '1000' }
+const settings = { EVENT_RETENTION_DAYS: '30', ...DEAD_SOON }
 const system = stack.use(await startOperatedSystem(database, { settings }))
 const { orders } = fulfilmentClient(system.fulfilment)
 const going = new AbortController().signal

@@ -68,7 +68,7 @@ describe('readInboxDepth', () => {
     await open.events.updateOne({ eventId: 'redelivered' }, { $set: { state: 'dead' } })
     const { type, objectId, orderId, facts } = await open.record('redelivered')
     const event = { id: 'redelivered', type, objectId, facts: { orderId, ...facts } }
-    await open.events.updateOne({ eventId: 'redelivered' }, [requeueDead(event)])
+    await open.events.updateOne({ eventId: 'redelivered' }, [requeueDead(event, 8)])
     expect([await open.record('replayed'), await open.record('redelivered')].map(({ state }) => state)).toEqual([
       'pending',
       'pending',
@@ -89,7 +89,10 @@ describe('readInboxDepth', () => {
       return sampleRecord({ provider: 'split', state: 'pending', handler, receivedAt, ...members })
     }
     const removed = [store(9_000, 'removed'), store(8_000, 'removed', { dueAgainAt: ago(7_000) })]
-    await open.events.insertMany([...removed, store(6_000, 'removed', { state: 'processing', leaseOwner: 'other' })])
+    await open.events.insertMany([
+      ...removed,
+      store(6_000, 'removed', { state: 'processing', claim: 'of another process' }),
+    ])
     const age = async (...sent: readonly string[]): Promise<number> => {
       const { oldest } = await readInboxDepth(open.db, ['fulfilment', ...sent])
       return Math.floor((oldest?.get('split') ?? -1_000) / 1_000)
@@ -99,7 +102,7 @@ describe('readInboxDepth', () => {
     await open.events.insertMany([store(3_000, 'kept'), store(5_000, 'kept', { dueAgainAt: ago(2_000) })])
     expect(await age('kept')).toBe(3)
     expect(await age()).toBe(-1)
-    await open.events.insertOne(store(4_000, 'kept', { state: 'processing', leaseOwner: 'other' }))
+    await open.events.insertOne(store(4_000, 'kept', { state: 'processing', claim: 'of another process' }))
     expect(await age('kept')).toBe(4)
   })
 

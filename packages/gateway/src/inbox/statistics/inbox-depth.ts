@@ -1,13 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import {
-  AGAIN_INDEX,
-  DUE_INDEX,
-  EVENTS,
-  type EventState,
-  FULFILMENT,
-  PENDING_INDEX,
-  PROCESSING_INDEX,
-} from '../event-document.ts'
+import { AGAIN_INDEX, DUE_INDEX, EVENTS, type EventState, FULFILMENT, PENDING_INDEX } from '../event-document.ts'
 import { msSince, timeOf } from '../record-expressions.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
@@ -58,7 +50,7 @@ const COUNT_MS = 3_000
 // Without its index, a count would read every record.
 const INDEX_OF = {
   pending: DUE_INDEX,
-  processing: PROCESSING_INDEX,
+  processing: DUE_INDEX,
   dead: 'dead',
   unhandled: 'unhandled',
   closed: 'closed',
@@ -77,7 +69,7 @@ async function readOldest(db: Db, sent: SentHandlers): Promise<Map<string, numbe
   const [first, again, processing] = await Promise.all([
     ofProviders(db, FIRST_PENDING, PENDING_INDEX),
     ofProviders(db, OLDEST_AGAIN, AGAIN_INDEX),
-    ofProviders(db, oldestProcessing(sent), PROCESSING_INDEX),
+    ofProviders(db, oldestProcessing(sent), DUE_INDEX),
   ])
   // Old records that were made due again come first, before those that have waited longer.
   const behind = first

@@ -50,8 +50,11 @@ function newState(deps: InboxDeps, task: Task, receivedAt: Date): NewState {
   const pausedDueAt = deps.paused().get(provider)
   if (pausedDueAt !== undefined) return insertPending(pausedDueAt)
   // Whether it is the first of its line can only be known after it is stored.
-  const isClaimed = line === undefined && takerOf(deps, task)?.admits() === true
-  return isClaimed ? insertClaimed(deps.owner) : insertPending(new Date(deps.databaseNow()))
+  const taker = line === undefined ? takerOf(deps, task) : undefined
+  const now = deps.databaseNow()
+  return taker?.admits() === true
+    ? insertClaimed(deps.owner, new Date(now + taker.lastsMs))
+    : insertPending(new Date(now))
 }
 
 /** Who sends a task. Undefined if its handler is no longer configured: the task then waits. */

@@ -1,6 +1,6 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Filter, ObjectId } from 'mongodb'
-import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
+import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
 import type { Retention } from '../retention/retention.ts'
 import { discard } from '../transitions.ts'
 
@@ -9,6 +9,7 @@ const SEARCH_MS = 4_000
 // Below the time that a client waits for an answer.
 const WITHIN_MS = 4_000
 const BY_ID = { _id: 1 } as const
+const HAS_ENDED = { $expr: { $lte: ['$dueAt', '$$NOW'] } } as const
 
 /** Dependencies of the discarding. */
 interface DiscardDeps {
@@ -23,23 +24,24 @@ interface Discarded {
   readonly discarded: number
   /** Whether the time ended before the tasks did. Repeat the call. */
   readonly more: boolean
-  /** Tasks that a process holds. If it has died, they become pending when its lease ends. */
+  /** Tasks whose claims have not ended. Repeat the call after that. */
   readonly held: number
 }
 
 /**
- * Settles the pending and the dead tasks of a handler that was removed, in slices and for a limited time. It is safe to
- * repeat. The caller makes sure that no gateway has the handler.
+ * Settles the pending and the dead tasks of a handler that was removed, and those whose claims have ended, in slices and for a
+ * limited time. It is safe to repeat. The caller makes sure that no gateway has the handler.
  */
 export async function discardTasks(deps: DiscardDeps, handler: string): Promise<Discarded> {
   const { db, monotonicMs = () => performance.now() } = deps
   const endsAt = monotonicMs() + WITHIN_MS
   let discarded = 0
   let more = false
-  for (const state of ['pending', 'dead'] as const) {
+  for (const state of ['pending', 'dead', 'processing'] as const) {
+    const left: Filter<EventDocument> = { state, handler, ...(state === 'processing' ? HAS_ENDED : {}) }
     for (let isFull = true; isFull && !more; ) {
-      const ids = await findSlice(db, { state, handler })
-      discarded += await write(deps, { _id: { $in: ids }, state, handler })
+      const ids = await findSlice(db, left, state === 'dead' ? DEAD_BY_HANDLER_INDEX : DUE_INDEX)
+      discarded += await write(deps, { ...left, _id: { $in: ids } })
       isFull = ids.length === SLICE
       more = isFull && monotonicMs() > endsAt
     }
@@ -49,7 +51,7 @@ export async function discardTasks(deps: DiscardDeps, handler: string): Promise<
   return {
     discarded,
     more,
-    held: await events.countDocuments(filter, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }),
+    held: await events.countDocuments(filter, { hint: DUE_INDEX, maxTimeMS: SEARCH_MS }),
   }
 }
 
@@ -58,18 +60,11 @@ function write({ db, retention }: DiscardDeps, q: Filter<EventDocument>): Promis
   return bulkUpdate(db, { update: EVENTS, updates })
 }
 
-interface Wanted {
-  readonly state: 'pending' | 'dead'
-  readonly handler: string
-}
-
-const INDEX_OF = { pending: DUE_INDEX, dead: DEAD_BY_HANDLER_INDEX } as const
-
 /** Some tasks of the handler. Those that were discarded have left the index. */
-async function findSlice(db: Db, { state, handler }: Wanted): Promise<ObjectId[]> {
+async function findSlice(db: Db, left: Filter<EventDocument>, hint: string): Promise<ObjectId[]> {
   const ids = await db
     .collection<EventDocument>(EVENTS)
-    .find({ state, handler }, { hint: INDEX_OF[state], maxTimeMS: SEARCH_MS })
+    .find(left, { hint, maxTimeMS: SEARCH_MS })
     .project<Pick<EventDocument, '_id'>>({ _id: 1 })
     .limit(SLICE)
     .toArray()

@@ -5,13 +5,19 @@ import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
-import { createOperatorClient, paymentEvent, startOperatedSystem, TOKENS } from '../../testing/start-operated-system.ts'
+import {
+  createOperatorClient,
+  DEAD_SOON,
+  paymentEvent,
+  startOperatedSystem,
+  TOKENS,
+} from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const file = stack.use(await createTestKeysFile('first'))
-const settings = { ENCRYPTION_KEYS_FILE: file.path, RETRY_MAX_AGE_MS: '1000' }
+const settings = { ENCRYPTION_KEYS_FILE: file.path, ...DEAD_SOON }
 const system = stack.use(await startOperatedSystem(database, { settings }))
 const { events } = system.operator()
 

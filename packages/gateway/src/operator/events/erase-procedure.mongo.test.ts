@@ -219,7 +219,8 @@ describe('erase', () => {
     await deliverTwo(open, mark)
     // The task of a handler that nobody runs.
     const other = { eventId: `${mark}-b` }
-    await open.events.updateOne(other, { $set: { state, handler: 'billing', leaseOwner: 'a dead process' } })
+    const held = { state, handler: 'billing', claim: 'of another process', dueAt: new Date(Date.now() + 50_000) }
+    await open.events.updateOne(other, { $set: held })
     await expectRefusedUntilDone(open, mark, async () => {
       expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
     })

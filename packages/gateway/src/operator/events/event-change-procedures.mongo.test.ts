@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { SettledClaim } from '../../inbox/claims/claim.ts'
+import { toClaim } from '../../inbox/claims/claim.ts'
 import { createClaims } from '../../inbox/claims/claims.ts'
+import { Steadiness } from '../../inbox/claims/steadiness.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { NO_PAUSES } from '../../testing/no-pauses.ts'
-import { keepOwnerAlive, sampleRecord } from '../../testing/sample-record.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
@@ -26,10 +27,9 @@ async function deadEvent(): Promise<{ id: string; eventId: string; body: object 
   return { id: String(_id), eventId, body }
 }
 
-/** An event held by a process that hangs, with the lease of a live process. */
-async function heldEvent(members: Partial<EventDocument> = {}): Promise<EventDocument> {
-  await keepOwnerAlive(database.db, 'stuck')
-  const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', begun: true, ...members })
+/** An event held by a process that hangs, whose claim has not ended. */
+async function heldEvent(): Promise<EventDocument> {
+  const held = sampleRecord({ state: 'processing', claim: 'stuck', dueAt: new Date(Date.now() + 50_000) })
   await system.events.insertOne(held)
   return held
 }
@@ -117,9 +117,9 @@ describe('events.release', () => {
     const id = String(held._id)
     expect(await operator.events.release.mutate({ id, reason: 'the process hangs' })).toEqual({ id, state: 'pending' })
     const record = await system.until(held.eventId, ({ state }) => state === 'unhandled')
-    // Raised by the release, and by the claim after it.
-    expect(record).toMatchObject({ fence: 5 })
-    for (const name of ['leaseOwner', 'begun']) expect(record).not.toHaveProperty(name)
+    // One more for the claim after the release, which is no loss.
+    expect(record).toMatchObject({ starts: held.starts + 1, lost: 0 })
+    expect(record).not.toHaveProperty('claim')
     const details = { id, provider: held.provider, eventId: held.eventId }
     expect(await newestEntries(1)).toMatchObject([{ by: 'alice', action: 'events.release', details }])
     expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.released', by: 'alice', id }))
@@ -127,27 +127,21 @@ describe('events.release', () => {
 
   it('ignores later writes of the process that held it', async () => {
     const claims = createClaims({
-      ...{
-        db: database.db,
-        owner: 'stuck',
-        handler: 'fulfilment',
-        leaseMs: 3_600_000,
-        maxCrashes: 8,
-        maxDelayMs: 1_000,
-      },
+      ...{ db: database.db, handler: 'fulfilment', lastsMs: 30_000, maxCrashes: 8, maxDelayMs: 1_000 },
+      steadiness: new Steadiness(
+        0,
+        () => performance.now(),
+        async () => undefined,
+      ),
       ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS, paused: () => NO_PAUSES.current },
     })
-    const { _id, eventId, fence } = await heldEvent()
+    const held = await heldEvent()
+    const { _id, eventId } = held
     await operator.events.release.mutate({ id: String(_id), reason: 'the process hangs' })
     await system.until(eventId, ({ state }) => state === 'unhandled')
-    const counters = { lost: 0, failures: 0, failedCalls: 0, internalErrors: 0, failedForMs: 0, orderUnknownForMs: 0 }
-    const claim = { _id, fence, ...counters }
-    const event = { id: eventId, type: 'x', objectId: 'x', facts: { orderId: 'x' } }
+    const settlement = { state: 'done', outcome: { kind: 'applied', version: 1 } } as const
     const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
-    const settled: SettledClaim = {
-      claim: { ...claim, provider: 'acme', handler: 'fulfilment', requestId: 'r', event },
-      ...{ settlement: { state: 'done', outcome: { kind: 'applied', version: 1 } }, attempt },
-    }
+    const settled = { claim: toClaim(held), settlement, attempt }
     expect(await claims.settle([settled])).toEqual([settled])
     expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', outcome: null })
   })

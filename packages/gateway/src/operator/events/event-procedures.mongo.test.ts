@@ -4,12 +4,12 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary, ObjectId } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { DEAD_SOON, PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const system = stack.use(await startOperatedSystem(database, { settings: DEAD_SOON }))
 const operator = system.operator()
 
 describe('events.list', () => {

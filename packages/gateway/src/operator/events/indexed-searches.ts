@@ -1,12 +1,12 @@
 import type { Db, Filter } from 'mongodb'
 import {
+  DUE_INDEX,
   EVENTS,
   type EventDocument,
   type EventState,
   KEY_INDEX,
   ORDER_INDEX,
   PENDING_INDEX,
-  PROCESSING_INDEX,
   SETTLED_STATES,
 } from '../../inbox/event-document.ts'
 import { hasExpired } from '../replays/replay-search.ts'
@@ -69,7 +69,7 @@ export function searchesByIds({ orderId, eventId, state }: EventFilter): readonl
 /** The index that finds the events of an order in a state. */
 function indexOfOrder(state: EventState): string {
   if (state === 'pending') return PENDING_INDEX
-  return state === 'processing' ? PROCESSING_INDEX : ORDER_INDEX
+  return state === 'processing' ? DUE_INDEX : ORDER_INDEX
 }
 
 // Each state has an index of the same name.

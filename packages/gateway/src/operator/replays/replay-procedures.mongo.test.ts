@@ -4,8 +4,8 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { keepOwnerAlive, sampleRecord } from '../../testing/sample-record.ts'
-import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { DEAD_SOON, PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { AuditEntry } from '../audit/audit.ts'
 import { listReplays } from './list-replays.ts'
 import { REPLAYS } from './replay-document.ts'
@@ -14,7 +14,7 @@ import type { ReplayProgress } from './replays.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const system = stack.use(await startOperatedSystem(database, { settings: DEAD_SOON }))
 const alice = system.operator('alice')
 const bob = system.operator('bob')
 const { orders } = fulfilmentClient(system.fulfilment)
@@ -55,6 +55,12 @@ async function insertDead(count: number, members: Partial<EventDocument> = {}): 
   )
   await system.events.insertMany(records)
   return records
+}
+
+/** A record that another process holds. */
+function heldRecord(provider = 'acme'): EventDocument {
+  const dueAt = new Date(Date.now() + 50_000)
+  return sampleRecord({ provider, state: 'processing', claim: 'of another process', dueAt })
 }
 
 /** Everything about an event that a replay changes. It must be the same if nothing changes. */
@@ -126,11 +132,10 @@ describe('events.replay', () => {
     expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
   })
 
-  it('counts the hour of an unknown order from the start', async () => {
+  it('counts the waits for an unknown order from the start', async () => {
     const [record] = await insertDead(1, { type: 'payment.succeeded', orderId: 'ord_late', reason: 'order_unknown' })
-    const since = new Date(Date.now() - 7_200_000)
     const lastError = { code: 'order_unknown', message: '', at: new Date() }
-    const failing = { firstFailedAt: since, orderUnknownSince: since, lastError }
+    const failing = { waited: 7_200_000, waitedFor: { code: 'order_unknown', ms: 7_200_000 }, lastError }
     await system.events.updateOne({ _id: record!._id }, { $set: failing })
     await alice.events.replay.mutate({ ids: [String(record!._id)], reason })
     const again = await system.until(record!.eventId, ({ attempts }) => attempts.length > 0)
@@ -218,8 +223,7 @@ describe('events.replay', () => {
 
   it('refuses while one of them is being processed, and leaves the others as they are', async () => {
     const [record] = await insertDead(1)
-    await keepOwnerAlive(database.db, 'another')
-    const busy = sampleRecord({ state: 'processing', leaseOwner: 'another' })
+    const busy = heldRecord()
     await system.events.insertOne(busy)
     const ids = [String(record?._id), String(busy._id)]
     const before = await Promise.all(ids.map(untouched))
@@ -233,8 +237,7 @@ describe('events.replay', () => {
 
   it('skips matching events that are being processed', async () => {
     const provider = 'busy'
-    await keepOwnerAlive(database.db, 'another')
-    const busy = sampleRecord({ provider, state: 'processing', leaseOwner: 'another' })
+    const busy = heldRecord(provider)
     await system.events.insertOne(busy)
     const { matched } = await alice.events.replay.mutate({ filter: { provider }, reason })
     expect(matched).toBe(0)

@@ -89,17 +89,6 @@ it('makes all events due in slices, in one round if no rate was given', async ()
   expect(await stateOf(id)).toBe('finished')
 })
 
-it('counts nothing more against an event than its failures and losses from then on', async () => {
-  const losses = [{ owner: 'held up', at: new Date() }]
-  const suspect = { state: 'pending', lost: 1, losses, failures: 2, failedCalls: 2, internalErrors: 1 } as const
-  await events.insertOne(sampleRecord(suspect))
-  await startReplay(0)
-  await makeRunner().tick()
-  const [record] = await events.find().toArray()
-  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
-  for (const count of ['losses', 'failedCalls', 'internalErrors']) expect(record).not.toHaveProperty(count)
-})
-
 it('fetches and reads a body that many events share once for a slice', async () => {
   await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
   const finds: CommandStartedEvent[] = []
@@ -302,16 +291,13 @@ it('ends in parts even if the last record is the last requested one', async () =
 
 it('resets everything that counted against an event', async () => {
   const id = await startReplay(1)
-  const counted = { lost: 7, failures: 9, failedCalls: 7, internalErrors: 7 }
-  const since = new Date(Date.now() - 7_200_000)
-  await events.updateOne({}, { $set: { ...counted, firstFailedAt: since, orderUnknownSince: since } })
+  const waits = { waited: 7_200_000, waitedFor: { code: 'order_unknown', ms: 7_200_000 } }
+  await events.updateOne({}, { $set: { lost: 7, failures: 9, brokeAt: new Date(), ...waits } })
   await makeRunner().tick()
   expect(await stateOf(id)).toBe('finished')
   const record = await events.findOne()
   expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
-  for (const name of ['failedCalls', 'internalErrors', 'firstFailedAt', 'orderUnknownSince']) {
-    expect(record).not.toHaveProperty(name)
-  }
+  for (const name of ['brokeAt', 'waited', 'waitedFor']) expect(record).not.toHaveProperty(name)
 })
 
 it('continues after the clock of the database was ahead, but not while another process is busy', async () => {

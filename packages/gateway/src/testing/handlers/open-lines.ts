@@ -12,7 +12,9 @@ import { type OpenInbox, openInbox, sampleArrival } from '../open-inbox.ts'
 /** The handler whose tasks are in lines. */
 export const HANDLER = 'billing'
 /** The task is tried again in a minute. */
-export const later: Settlement = { state: 'pending', delayMs: 60_000 }
+export const later: Extract<Settlement, { state: 'pending' }> = {
+  ...{ state: 'pending', delayMs: 60_000, waited: 60_000, waitedFor: { code: 'unavailable', ms: 60_000 } },
+}
 /** The task has failed permanently. */
 export const dead: Settlement = { state: 'dead', reason: 'handler_refused' }
 /** Who replays or closes, and why. */
@@ -31,7 +33,7 @@ export interface OpenLines extends AsyncDisposable {
   /** The inbox of another gateway. */
   another(deps: Partial<InboxDeps>): Promise<OpenInbox>
   /** The claims of one process. */
-  claims(owner: string, blockOnDead?: boolean): Claims
+  claims(blockOnDead?: boolean): Claims
 }
 
 /** Opens an inbox with its own database. Every task is in the line that its name begins with. */
@@ -40,7 +42,7 @@ export async function openLines(env: NodeJS.ProcessEnv): Promise<OpenLines> {
   const database = resources.use(await testDatabase(env))
   let expected = 0
   const taker = {
-    ...{ admits: () => true, take: () => expect.unreachable(), doubt: () => undefined },
+    ...{ admits: () => true, lastsMs: 30_000, take: () => expect.unreachable(), miss: () => undefined },
     expect() {
       expected += 1
     },
@@ -53,7 +55,7 @@ export async function openLines(env: NodeJS.ProcessEnv): Promise<OpenLines> {
     store: (...ids) => store(open, ids),
     storeBy: (other, ...ids) => store(other, ids),
     another: (deps) => openInbox(database, { handlers, ...deps }),
-    claims: (owner, blockOnDead = false) => open.claims({ owner, handler: HANDLER, ordering: { blockOnDead } }),
+    claims: (blockOnDead = false) => open.claims({ handler: HANDLER, ordering: { blockOnDead } }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

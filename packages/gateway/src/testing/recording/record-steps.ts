@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
 import type { Recording } from '../../composition/recording.ts'
-import type { ProcessedBatch } from '../../dispatch/process-batch.ts'
+import type { Sent } from '../../dispatch/sent.ts'
 import type { Claim, SettledClaim } from '../../inbox/claims/claim.ts'
 import type { Claims } from '../../inbox/claims/claims.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
@@ -9,8 +9,8 @@ import type { Inbox, Recorded } from '../../inbox/inbox.ts'
 /** An event in a step: its id, and what the step says about it. */
 export interface EventOfStep {
   readonly id: string
-  /** The fence of the claim. For an insert 1 if the new record is claimed, otherwise 0. */
-  readonly fence?: number
+  /** The number of the claim. For an insert 1 if the new record is claimed, otherwise 0. */
+  readonly starts?: number
   /** The result of an attempt: an outcome of fulfilment, `later` or `never`. */
   readonly result?: string
   /** Of an insert: whether it stored the event, or a record was there. Of a settlement: whether its claim was lost. */
@@ -18,7 +18,7 @@ export interface EventOfStep {
 }
 
 /** The names of the steps that are recorded. */
-export type StepName = 'insert' | 'answer' | 'claim' | 'takeover' | 'stray' | 'call' | 'settle' | 'release'
+export type StepName = 'insert' | 'answer' | 'claim' | 'takeover' | 'call' | 'settle' | 'release'
 
 /** What is recorded when a step begins, and again when it ends. */
 export interface StepNote {
@@ -26,8 +26,6 @@ export interface StepNote {
   readonly concern?: string
   /** Of an insert that ends: whether the write concern was met. */
   readonly isMet?: boolean
-  /** Of a release of stray records that ends: how many were released. */
-  readonly strays?: number
   readonly events: readonly EventOfStep[]
 }
 
@@ -40,11 +38,11 @@ export function recordSteps(begin: BeginStep): Recording {
     inserts: (db) => recordInserts(db, begin),
     answers: (inbox) => recordAnswers(inbox, begin),
     claims: (claims) => recordClaims(claims, begin),
-    calls: (process) => async (batch) => {
+    calls: (send) => async (batch) => {
       const end = begin('call', { events: batch.map(toHeld) })
-      const processed = await process(batch)
-      end({ events: resultsOf(processed).map(toResult) })
-      return processed
+      const sent = await send(batch)
+      end({ events: resultsOf(sent).map(toResult) })
+      return sent
     },
   }
 }
@@ -58,7 +56,7 @@ function recordInserts(db: Db, begin: BeginStep): Db {
       return async (command: Document, ...rest: unknown[]): Promise<unknown> => {
         if (command.insert !== EVENTS) return Reflect.apply(value, target, [command, ...rest])
         const documents: readonly EventDocument[] = command.documents
-        const events = documents.map(({ eventId, fence }) => ({ id: eventId, fence }))
+        const events = documents.map(({ eventId, starts }) => ({ id: eventId, starts }))
         const end = begin('insert', { concern: String(command.writeConcern?.w), events })
         const reply: Document = await Reflect.apply(value, target, [command, ...rest])
         end({ isMet: reply.writeConcernError === undefined, events: withVerdicts(events, reply) })
@@ -100,23 +98,17 @@ function recordAnswers(inbox: Inbox, begin: BeginStep): Inbox {
 function recordClaims(claims: Claims, begin: BeginStep): Claims {
   return {
     ...claims,
-    async claimDue(limit) {
+    async claimDue(limit, isExpected) {
       const end = begin('claim', { events: [] })
-      const taken = await claims.claimDue(limit)
+      const taken = await claims.claimDue(limit, isExpected)
       end({ events: taken.map(toHeld) })
       return taken
     },
-    async takeOver(limit) {
+    async claimSuspects(verdictAt, limit) {
       const end = begin('takeover', { events: [] })
-      const takenOver = await claims.takeOver(limit)
-      end({ events: takenOver.taken.map(toHeld) })
-      return takenOver
-    },
-    async releaseStrays(held) {
-      const end = begin('stray', { events: [] })
-      const strays = await claims.releaseStrays(held)
-      end({ strays, events: [] })
-      return strays
+      const found = await claims.claimSuspects(verdictAt, limit)
+      end({ events: found.claims.map(toHeld) })
+      return found
     },
     async settle(settled) {
       const end = begin('settle', { events: settled.map(toResult) })
@@ -133,11 +125,11 @@ function recordClaims(claims: Claims, begin: BeginStep): Claims {
   }
 }
 
-function toHeld({ event, fence }: Claim): EventOfStep {
-  return { id: event.id, fence }
+function toHeld({ event, starts }: Claim): EventOfStep {
+  return { id: event.id, starts }
 }
 
-function resultsOf({ settled, failure }: ProcessedBatch): readonly SettledClaim[] {
+function resultsOf({ settled, failure }: Sent): readonly SettledClaim[] {
   return [...settled, ...(failure?.putOff ?? [])]
 }
 
