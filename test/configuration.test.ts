@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
-import { gatewaySchema } from '@oncehook/gateway/settings'
+import { gatewaySchema } from '@oncehook/gateway/start/settings'
 import { describe, expect, it } from 'vitest'
 
 const text = readFileSync(resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')

@@ -32,7 +32,7 @@ describe('docs/errors.md', () => {
 
   it('explains every code that the gateway gives to an attempt of a handler', () => {
     const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
-    const sources = globSync('packages/gateway/src/handlers/calls/*.ts', {
+    const sources = globSync('packages/gateway/src/handlers/*.ts', {
       ...{ cwd: repository, exclude: ['**/*.test.ts'] },
     })
     const given = sources.flatMap((path) => {

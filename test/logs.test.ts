@@ -15,8 +15,8 @@ const SERVICES: Record<string, string> = { gateway: 'gateway', fulfilment: 'fulf
 
 /** Calls whose event is not written in the call itself. */
 const CHOSEN_ELSEWHERE: Record<string, readonly string[]> = {
-  'packages/gateway/src/http/webhooks/log-delivery.ts': ['webhook.recorded', 'webhook.duplicate'],
-  'packages/gateway/src/gateway.ts': ['secret.shared', 'secret.weak'],
+  'packages/gateway/src/webhooks/webhooks.ts': ['webhook.recorded', 'webhook.duplicate'],
+  'packages/gateway/src/start/gateway.ts': ['secret.shared', 'secret.weak'],
 }
 
 /** The call that begins at this index, up to the parenthesis that closes it. */

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { readProviders } from '@oncehook/gateway/providers/read-providers'
+import { readProviders } from '@oncehook/gateway/webhooks/providers/providers'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-import { readProviders } from '@oncehook/gateway/providers/read-providers'
 import { PROVIDER_SOURCES } from '@oncehook/gateway/testing/provider-sources'
+import { readProviders } from '@oncehook/gateway/webhooks/providers/providers'
 import { makeAsymmetricStandardSecret } from '@oncehook/simulator/development-secret'
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import { signTampered, tamperedParts } from '@oncehook/simulator/tampering'

@@ -1,7 +1,7 @@
 import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { writeTaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+import { writeTaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
 import { describeHandler, taskSchema } from './describe-handler.ts'
 
 const receivedAt = new Date('2026-11-26T10:00:01.000Z')

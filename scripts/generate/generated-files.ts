@@ -20,7 +20,7 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
   const http = 'docs/http.md'
   return [
     {
-      path: 'packages/gateway/src/http/openapi/order-schemas.json',
+      path: 'packages/gateway/src/orders/openapi/order-schemas.json',
       content: async () => `${JSON.stringify(describeOrders(), null, 2)}\n`,
     },
     {

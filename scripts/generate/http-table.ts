@@ -1,7 +1,7 @@
-import { operationsOf } from '@oncehook/gateway/http/openapi/openapi-document'
-import { PARAMETERS } from '@oncehook/gateway/http/openapi/parameters'
-import { type PlacedOperation, responsesOf } from '@oncehook/gateway/http/openapi/responses'
 import { RESOURCES } from '@oncehook/gateway/http/resources'
+import { PARAMETERS } from '@oncehook/gateway/orders/openapi/components'
+import { operationsOf } from '@oncehook/gateway/orders/openapi/openapi-document'
+import { type PlacedOperation, responsesOf } from '@oncehook/gateway/orders/openapi/responses'
 
 // These headers are described once, next to the table. Those of CORS and OPTIONS follow from the resource.
 const TOLD = /^(?:X-Request-Id|Cache-Control|Vary|RateLimit(?:-Policy)?|Access-Control-.*)$/

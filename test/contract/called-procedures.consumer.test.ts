@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { operatorRouter } from '@oncehook/gateway/operator/operator-router'
+import { operatorRouter } from '@oncehook/gateway/start/operator-router'
 import { describe, expect, it } from 'vitest'
 import { CONTRACTS, readPact } from './pact-files.ts'
 

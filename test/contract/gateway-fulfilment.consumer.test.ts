@@ -4,7 +4,7 @@ import {
   createFulfilmentClient,
   createPaymentProcedures,
   toFulfilmentError,
-} from '@oncehook/gateway/fulfilment/fulfilment-client'
+} from '@oncehook/gateway/handlers/fulfilment-client'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
@@ -32,7 +32,7 @@ const { expectCall, callOperator } = gateway
 
 function clientOf(url: string, clock: Clock = systemClock) {
   const tokens = testServiceTokens(new Secret('a-secret-that-signs-nothing-that-counts'), { clock })
-  return createFulfilmentClient({ url: new URL(url), tokens, fetch: globalThis.fetch, timeoutMs: 5_000 })
+  return createFulfilmentClient(new URL(url), tokens, globalThis.fetch, 5_000)
 }
 
 function procedures(url: string, clock?: Clock): PaymentProcedures {

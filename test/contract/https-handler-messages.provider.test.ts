@@ -1,8 +1,8 @@
 import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { describe } from 'vitest'
-import { createHttpsCall } from '../../packages/gateway/src/handlers/calls/https-call.ts'
-import type { TaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+import { createHttpsCall } from '../../packages/gateway/src/handlers/https-call.ts'
+import type { TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
 import { sampleTask } from './sample-task.ts'
 import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
 

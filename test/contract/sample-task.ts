@@ -1,5 +1,5 @@
 import { sampleClaim } from '@oncehook/gateway/testing/sample-claim'
-import { type TaskEvent, writeTaskEvent } from '../../packages/gateway/src/handlers/events/task-event.ts'
+import { type TaskEvent, writeTaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
 
 /** The handler of the contracts. */
 export const HANDLER = 'billing'

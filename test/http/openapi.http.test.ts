@@ -1,5 +1,5 @@
-import { createOpenApiDocument } from '@oncehook/gateway/http/openapi/openapi-document'
 import { RESOURCES } from '@oncehook/gateway/http/resources'
+import { createOpenApiDocument } from '@oncehook/gateway/orders/openapi/openapi-document'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'

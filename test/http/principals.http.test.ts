@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
-import { fingerprintOf } from '@oncehook/gateway/http/orders/idempotency-key'
+import { fingerprintOf } from '@oncehook/gateway/orders/idempotency-key'
 import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { HttpAnswer } from '../support/http/http-answer.ts'

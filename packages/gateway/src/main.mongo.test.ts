@@ -8,7 +8,7 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { EVENTS } from './inbox/event-document.ts'
-import { gatewaySchema } from './settings.ts'
+import { gatewaySchema } from './start/settings.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'

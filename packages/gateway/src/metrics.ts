@@ -12,51 +12,15 @@ import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
-/** Counts deliveries by outcome. */
-export interface DeliveryMetrics {
-  delivered(provider: string, outcome: string): void
-  /** A secret matched. */
-  matched(provider: string, secretId: string): void
-  /** A delivery was not authentic, by kind of reason. */
-  unverified(provider: string, reason: string): void
-  mismatched(provider: string, times: number): void
-  /** An authentic event is kept without an effect because its provider's settings do not allow or expect it. */
-  withheld(provider: string, reason: string): void
-  /** A transmission arrived again with another body: somebody has intercepted a delivery. */
-  transmissionReused(provider: string): void
-  /** A refused delivery has no record: there were too many, or the database did not store it. */
-  refusalNotKept(why: 'too_many' | 'not_stored', times: number): void
-}
-
-/** Counts redeliveries. */
-interface RedeliveryMetrics {
-  /** A redelivery of a dead event, by outcome. */
-  redelivered(provider: string, outcome: string): void
-  /** A redelivery was answered, but not counted, because too many others wait. */
-  redeliveryDropped(): void
-}
-
-/** Counts the results of the dispatcher. */
-export interface DispatchMetrics {
-  settled(state: string, outcome: string): void
-  lostClaims(count: number): void
-  /** Fulfilment could not read any event of a batch. */
-  contractMismatch(): void
-}
-
-/** Counts callers that could not prove who they are. */
-interface LoginMetrics {
-  loginFailed(api: string, reason: string): void
-}
-
 /** Adds one to the provider statistics for operators: deliveries by outcome, or matches of secrets. */
 export type ProviderCounter = (provider: string, kind: 'delivery' | 'secret', name: string) => void
 
-/** All counters of the gateway. */
-export type GatewayMetrics = DeliveryMetrics & RedeliveryMetrics & DispatchMetrics & LoginMetrics
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 
-/** Creates the gateway's counters in a registry. */
-export function createGatewayMetrics(registry: Registry, count: ProviderCounter): GatewayMetrics {
+/** What the dispatcher of fulfilment counts. */
+export type DispatchMetrics = Pick<GatewayMetrics, 'contractMismatch'>
+
+export function createGatewayMetrics(registry: Registry, count: ProviderCounter) {
   const counter = countersIn(registry)
   const deliveries = counter(
     'oncehook_deliveries_total',
@@ -97,22 +61,22 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
     ...createLoginMetrics(registry),
     ...createRefusalMetrics(registry),
     ...createRedeliveryMetrics(registry),
-    delivered(provider, outcome) {
+    delivered(provider: string, outcome: string): void {
       deliveries.inc({ provider, outcome })
       count(provider, 'delivery', outcome)
     },
-    matched: (provider, secretId) => count(provider, 'secret', secretId),
-    unverified: (provider, reason) => failures.inc({ provider, reason }),
-    mismatched: (provider, times) => mismatches.inc({ provider }, times),
-    transmissionReused: (provider) => reused.inc({ provider }),
-    withheld: (provider, reason) => withheld.inc({ provider, reason }),
-    settled: (state, outcome) => attempts.inc({ state, outcome }),
-    lostClaims: (count) => lost.inc(count),
-    contractMismatch: () => unreadable.inc(),
+    matched: (provider: string, secretId: string): void => count(provider, 'secret', secretId),
+    unverified: (provider: string, reason: string): void => failures.inc({ provider, reason }),
+    mismatched: (provider: string, times: number): void => mismatches.inc({ provider }, times),
+    transmissionReused: (provider: string): void => reused.inc({ provider }),
+    withheld: (provider: string, reason: string): void => withheld.inc({ provider, reason }),
+    settled: (state: string, outcome: string): void => attempts.inc({ state, outcome }),
+    lostClaims: (count: number): void => lost.inc(count),
+    contractMismatch: (): void => unreadable.inc(),
   }
 }
 
-function createRedeliveryMetrics(registry: Registry): RedeliveryMetrics {
+function createRedeliveryMetrics(registry: Registry) {
   const counter = countersIn(registry)
   const redelivered = counter(
     'oncehook_dead_events_redelivered_total',
@@ -124,8 +88,8 @@ function createRedeliveryMetrics(registry: Registry): RedeliveryMetrics {
     'Redeliveries that were not counted and could revive no dead event, because too many others waited',
   )
   return {
-    redelivered: (provider, outcome) => redelivered.inc({ provider, outcome }),
-    redeliveryDropped: () => dropped.inc(),
+    redelivered: (provider: string, outcome: string): void => redelivered.inc({ provider, outcome }),
+    redeliveryDropped: (): void => dropped.inc(),
   }
 }
 
@@ -135,35 +99,32 @@ function countersIn(registry: Registry) {
     new Counter({ name, help, labelNames, registers: [registry] })
 }
 
-/** Counts the results of the dispatchers of handlers. */
-export interface HandlerMetrics {
-  taskSettled(handler: string, state: string, outcome: string): void
-}
-
 /** Creates the counters of handlers. They exist only if handlers are configured. */
-export function createHandlerMetrics(registry: Registry): HandlerMetrics {
+export function createHandlerMetrics(registry: Registry) {
   const attempts = countersIn(registry)(
     'oncehook_task_attempts_total',
     'Attempts of tasks of handlers, by handler, resulting state and outcome',
     ['handler', 'state', 'outcome'],
   )
-  return { taskSettled: (handler, state, outcome) => attempts.inc({ handler, state, outcome }) }
-}
-
-/** Dependencies of the gauge of handlers. */
-export interface HandlerGaugeDeps {
-  /** The names of the configured handlers. */
-  readonly names: () => Iterable<string>
-  /** Reads the depths of all handlers. Never throws. */
-  readonly readDepths: () => Promise<Pick<HandlerDepths, 'of'>>
+  return {
+    taskSettled: (handler: string, state: string, outcome: string): void => attempts.inc({ handler, state, outcome }),
+  }
 }
 
 /**
  * Adds a gauge that queries the tasks of all handlers when it is read, once for all readers at a time. A number that is
  * unknown is left out.
  */
-export function addHandlerGauge(registry: Registry, { names, readDepths }: HandlerGaugeDeps): void {
-  const readOnce = oneAtATime(readDepths)
+export function addHandlerGauge(
+  registry: Registry,
+  handlers: {
+    /** The names of the configured handlers. */
+    names: () => Iterable<string>
+    /** Reads the depths of all handlers. Never throws. */
+    readDepths: () => Promise<Pick<HandlerDepths, 'of'>>
+  },
+): void {
+  const readOnce = oneAtATime(handlers.readDepths)
   const gauge: TypedGauge<'handler' | 'state'> = new Gauge({
     name: 'oncehook_tasks_waiting',
     help: 'Tasks of handlers that are pending or dead, by handler and state',
@@ -174,7 +135,7 @@ export function addHandlerGauge(registry: Registry, { names, readDepths }: Handl
     async collect() {
       const depths = await readOnce()
       gauge.reset()
-      for (const handler of names()) {
+      for (const handler of handlers.names()) {
         const depth = depths.of(handler)
         for (const state of ['pending', 'dead'] as const) {
           const value = depth[state]
@@ -185,23 +146,23 @@ export function addHandlerGauge(registry: Registry, { names, readDepths }: Handl
   })
 }
 
-/** Dependencies of the gauges that show the states of handlers. */
-export interface HandlerStateDeps {
-  /** The names of fulfilment and of the configured handlers. */
-  readonly names: () => readonly string[]
-  /** Reads from the database which handlers are paused. */
-  readonly refreshPaused: () => Promise<unknown>
-  /** The handlers that were paused when this was last read. */
-  readonly paused: () => readonly string[]
-  /** Whether a handler answers the calls of this process. Null: the process does not call it. */
-  readonly isUp: (handler: string) => boolean | null
-}
-
 /** The longest time that metrics wait for the pauses. */
 const REFRESH_MS = 1_000
 
 /** Adds a gauge that shows which handlers are paused, and one that shows which answer. */
-export function addHandlerStateGauges(registry: Registry, deps: HandlerStateDeps): void {
+export function addHandlerStateGauges(
+  registry: Registry,
+  deps: {
+    /** The names of fulfilment and of the configured handlers. */
+    names: () => readonly string[]
+    /** Reads from the database which handlers are paused. */
+    refreshPaused: () => Promise<unknown>
+    /** The handlers that were paused when this was last read. */
+    paused: () => readonly string[]
+    /** Whether a handler answers the calls of this process. Null: the process does not call it. */
+    isUp: (handler: string) => boolean | null
+  },
+): void {
   const { names, paused: readPaused, isUp } = deps
   const registers = [registry]
   const refreshOnce = oneAtATime(deps.refreshPaused)
@@ -238,41 +199,41 @@ export function addHandlerStateGauges(registry: Registry, deps: HandlerStateDeps
   })
 }
 
-function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusalNotKept'> {
+function createRefusalMetrics(registry: Registry) {
   const notKept = countersIn(registry)(
     'oncehook_refusals_not_kept_total',
     'Refused deliveries without a record, by reason: too_many, or not_stored by the database',
     ['reason'],
   )
   for (const reason of ['too_many', 'not_stored']) notKept.inc({ reason }, 0)
-  return { refusalNotKept: (reason, times) => notKept.inc({ reason }, times) }
+  return { refusalNotKept: (reason: 'too_many' | 'not_stored', times: number): void => notKept.inc({ reason }, times) }
 }
 
-function createLoginMetrics(registry: Registry): LoginMetrics {
+function createLoginMetrics(registry: Registry) {
   const failed = countersIn(registry)(
     'oncehook_authentication_failures_total',
     'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable; for a sign-in at the issuer issuer_refused, answer_invalid)',
     ['api', 'reason'],
   )
-  return { loginFailed: (api, reason) => failed.inc({ api, reason }) }
-}
-
-/** Dependencies of the gauges of the inbox. */
-export interface InboxGaugesDeps {
-  readonly readDepth: () => Promise<InboxDepth>
-  readonly paused: () => PausedProviders
-  /** The names of the configured providers. */
-  readonly providers: () => Iterable<string>
+  return { loginFailed: (api: string, reason: string): void => failed.inc({ api, reason }) }
 }
 
 /** Adds gauges that query the inbox when they are read, and one that shows which providers are paused. */
-export function addInboxGauges(registry: Registry, { readDepth, paused, providers }: InboxGaugesDeps): void {
-  addPolledGauges(registry, readDepth, [
+export function addInboxGauges(
+  registry: Registry,
+  inbox: {
+    readDepth: () => Promise<InboxDepth>
+    paused: () => PausedProviders
+    /** The names of the configured providers. */
+    providers: () => Iterable<string>
+  },
+): void {
+  addPolledGauges(registry, inbox.readDepth, [
     ...INBOX_GAUGES,
     {
       name: 'oncehook_events_oldest_unsettled_seconds',
       help: 'Age of the oldest event that is not settled, since its receipt or since it became due again, without those of paused providers and of paused or removed handlers; 0 if there is none',
-      read: (depth) => oldestUnsettledSeconds(depth, paused()),
+      read: (depth) => oldestUnsettledSeconds(depth, inbox.paused()),
     },
   ])
   const gauge = new Gauge({
@@ -284,8 +245,9 @@ export function addInboxGauges(registry: Registry, { readDepth, paused, provider
     aggregator: 'max',
     collect() {
       gauge.reset()
-      for (const provider of new Set([...providers(), ...paused().keys()])) {
-        gauge.set({ provider }, Number(paused().has(provider)))
+      const paused = inbox.paused()
+      for (const provider of new Set([...inbox.providers(), ...paused.keys()])) {
+        gauge.set({ provider }, Number(paused.has(provider)))
       }
     },
   })

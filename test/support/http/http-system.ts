@@ -4,9 +4,9 @@ import {
   type StartOptions,
   startFulfilment,
 } from '@oncehook/fulfilment/testing/start-fulfilment'
-import type { Limits } from '@oncehook/gateway/composition/gateway-context'
-import { startGateway } from '@oncehook/gateway/gateway'
-import { readGatewaySettings } from '@oncehook/gateway/settings'
+import { startGateway } from '@oncehook/gateway/start/gateway'
+import type { Limits } from '@oncehook/gateway/start/gateway-context'
+import { readGatewaySettings } from '@oncehook/gateway/start/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'

@@ -1,4 +1,4 @@
-import { runGateway } from '@oncehook/gateway/run-gateway'
+import { runGateway } from '@oncehook/gateway/start/run-gateway'
 import { recordSteps } from '@oncehook/gateway/testing/recording/record-steps'
 import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 import { loseAnswers } from './lose-answers.ts'

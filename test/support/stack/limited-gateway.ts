@@ -1,4 +1,4 @@
-import { runGateway } from '@oncehook/gateway/run-gateway'
+import { runGateway } from '@oncehook/gateway/start/run-gateway'
 import { endAtSignals } from '@oncehook/kernel/time/stop-signals'
 
 // A gateway with the limits in TEST_LIMITS, as JSON.

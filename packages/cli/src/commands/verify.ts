@@ -1,6 +1,6 @@
 // `oncehook verify`: verifies a delivery with the code of the gateway, without asking one.
 
-import type { SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import type { SignedTime } from '@oncehook/gateway/webhooks/providers/observe'
 import type { AddCommand, CliContext } from '../command.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { addDeliveryCommand, type DeliveryFinding, type DeliveryOptions } from '../verify/given-delivery.ts'

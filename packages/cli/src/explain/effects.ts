@@ -2,8 +2,8 @@
 // settings find.
 
 import { readFile } from 'node:fs/promises'
-import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/events/find-wanting'
-import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/settings/read-handlers'
+import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/find-wanting'
+import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/handler-settings'
 import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import {
   firstUnmet,

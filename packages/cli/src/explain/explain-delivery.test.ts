@@ -1,4 +1,4 @@
-import { headerFamiliesOf } from '@oncehook/gateway/providers/explain/scheme-headers'
+import { headerFamiliesOf } from '@oncehook/gateway/webhooks/providers/observe'
 import { describe, expect, it } from 'vitest'
 import {
   all,

@@ -1,4 +1,4 @@
-import { findSignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import { findSignedTime } from '@oncehook/gateway/webhooks/providers/observe'
 import { parseProvidersSettings } from '@oncehook/webhooks/testing/providers-settings'
 import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'

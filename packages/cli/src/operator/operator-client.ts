@@ -1,6 +1,6 @@
 // The operator API of a gateway: the options that select it, the token, and a client whose failures are sentences.
 
-import type { OperatorRouter } from '@oncehook/gateway/operator/operator-router'
+import type { OperatorRouter } from '@oncehook/gateway/start/operator-router'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
 import { type Command, Option } from 'commander'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'

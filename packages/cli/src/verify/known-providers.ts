@@ -1,8 +1,8 @@
 // The provider whose delivery is examined: its settings from a file, a variable or the local system, or made from options
 // alone. It verifies with the code of the gateway.
 
-import { findSignedTime, type SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
-import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
+import { findSignedTime, type SignedTime } from '@oncehook/gateway/webhooks/providers/observe'
+import { fillInTexts } from '@oncehook/gateway/webhooks/providers/providers'
 import type { TextSources } from '@oncehook/kernel/settings/text-source'
 import type { Refusal } from '@oncehook/webhooks'
 import {

@@ -1,4 +1,4 @@
-import type { OperatorRouter } from '@oncehook/gateway/operator/operator-router'
+import type { OperatorRouter } from '@oncehook/gateway/start/operator-router'
 import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink } from '@trpc/client'
 import type { inferRouterOutputs } from '@trpc/server'
 import { EventStream } from './event-stream.ts'

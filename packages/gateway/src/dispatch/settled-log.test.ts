@@ -1,7 +1,7 @@
+import { createSummaryLines } from '@oncehook/kernel/log/summary-lines'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettledClaim, Settlement } from '../inbox/claims/claim.ts'
-import { createSummaryLines } from '../summary-lines.ts'
 import { sampleClaim } from '../testing/sample-claim.ts'
 import { createSettledLog } from './settled-log.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@oncehook/kernel/log/logger'
+import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
 import type { AttemptResult, SettledClaim } from '../inbox/claims/claim.ts'
-import type { SummaryLines } from '../summary-lines.ts'
 
 /** Logs the result of an attempt. */
 type LogSettled = (settled: SettledClaim) => void

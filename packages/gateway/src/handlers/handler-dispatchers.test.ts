@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type HandlerDispatcher, HandlerDispatchers } from './handler-dispatchers.ts'
-import type { HandlerSettings, Handlers } from './settings/read-handlers.ts'
+import { BILLING_AND_SEARCH } from '../testing/handlers/billing-and-search.ts'
+import { type HandlerDispatcher, HandlerDispatchers, pausedHandlers, sentHandlers } from './handler-dispatchers.ts'
+import type { HandlerSettings, Handlers } from './handler-settings.ts'
 
 function settingsOf(fingerprints: Readonly<Record<string, string>>): Handlers {
   return new Map(
@@ -74,5 +75,26 @@ describe('HandlerDispatchers', () => {
     for (const end of stops.slice(1)) end()
     await stopped
     expect(dispatchers.takerOf('a')).toBeUndefined()
+  })
+})
+
+describe('pausedHandlers', () => {
+  it('are those that an operator or the setting has paused, each once, also removed ones', () => {
+    expect(pausedHandlers(BILLING_AND_SEARCH, new Set())).toEqual(['search'])
+    expect(pausedHandlers(BILLING_AND_SEARCH, new Set(['removed', 'search', 'fulfilment']))).toEqual([
+      'removed',
+      'search',
+      'fulfilment',
+    ])
+    expect(pausedHandlers(undefined, new Set())).toEqual([])
+  })
+})
+
+describe('sentHandlers', () => {
+  it('is fulfilment and the configured handlers, without those that the setting or an operator has paused', () => {
+    expect(sentHandlers(BILLING_AND_SEARCH, new Set())).toEqual(['fulfilment', 'billing'])
+    expect(sentHandlers(BILLING_AND_SEARCH, new Set(['billing']))).toEqual(['fulfilment'])
+    expect(sentHandlers(BILLING_AND_SEARCH, new Set(['fulfilment']))).toEqual(['billing'])
+    expect(sentHandlers(undefined, new Set())).toEqual(['fulfilment'])
   })
 })

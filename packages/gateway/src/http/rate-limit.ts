@@ -2,15 +2,6 @@ import { rateLimited } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import type { Clock } from '@oncehook/kernel/time/clock'
 
-/** A limit per key and window. A `limit` of 0 means no limit. */
-export interface RateLimitOptions {
-  /** The policy's name in the headers. */
-  readonly name: string
-  readonly limit: number
-  readonly windowSeconds: number
-  readonly clock: Clock
-}
-
 /** The rest of a key's limit in this window, and the seconds until the next window. */
 interface Allowance {
   readonly remaining: number
@@ -18,26 +9,23 @@ interface Allowance {
 }
 
 /** Counts by key in fixed windows. The counts are in memory, which is bounded whatever keys arrive. */
-export interface RateLimit {
-  /** The allowance of a key, without counting. */
-  peek(key: string): Allowance
-  /** Adds one to the count of a key, or an amount, which may be a fraction. A negative one releases, at most all. */
-  count(key: string, amount?: number): Allowance
-  /** The header fields for an allowance (draft-ietf-httpapi-ratelimit-headers-10); none if there is no limit. */
-  headers(allowance: Allowance): Record<string, string>
-  /** The error for a key that has nothing left; the details are for the log. */
-  refusal(allowance: Allowance, details?: AppError['details']): AppError
-}
+export type RateLimit = ReturnType<typeof createRateLimit>
 
 // Keys beyond this number in one window share one count: they are limited together, and memory does not grow.
 const MAX_KEYS = 20_000
 const OVERFLOW = '\u0000overflow'
 
 /**
- * Creates a limit. This is own code because the usual library keeps a timer and an entry for every key that anybody sends.
+ * Creates a limit per key and window; a `limit` of 0 means none. This is own code because the usual library keeps a timer and an entry for every key that anybody sends.
  * Here a window is one map that is discarded as a whole.
  */
-export function createRateLimit(options: RateLimitOptions): RateLimit {
+export function createRateLimit(options: {
+  /** The policy's name in the headers. */
+  name: string
+  limit: number
+  windowSeconds: number
+  clock: Clock
+}) {
   const { name, limit, windowSeconds, clock } = options
   let counts = new Map<string, number>()
   let current = 0
@@ -64,17 +52,21 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
           RateLimit: `"${name}";r=${Math.max(0, Math.floor(remaining))};t=${resetSeconds}`,
         }
   return {
-    peek(key) {
+    /** The allowance of a key, without counting. */
+    peek(key: string): Allowance {
       const { used, resetSeconds } = read(key)
       return toAllowance(used, resetSeconds)
     },
-    count(key, amount = 1) {
+    /** Adds one to the count of a key, or an amount, which may be a fraction. A negative one releases, at most all. */
+    count(key: string, amount = 1): Allowance {
       const { key: counted, used, resetSeconds } = read(key)
       if (limit > 0) counts.set(counted, Math.max(0, used + amount))
       return toAllowance(used + amount, resetSeconds)
     },
+    /** The header fields for an allowance (draft-ietf-httpapi-ratelimit-headers-10); none if there is no limit. */
     headers,
-    refusal(allowance, details = {}) {
+    /** The error for a key that has nothing left; the details are for the log. */
+    refusal(allowance: Allowance, details: AppError['details'] = {}): AppError {
       const retryAfter = { 'Retry-After': String(allowance.resetSeconds) }
       return rateLimited(details, { headers: { ...headers({ ...allowance, remaining: 0 }), ...retryAfter } })
     },

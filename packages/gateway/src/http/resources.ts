@@ -1,7 +1,10 @@
-/** The methods that this server implements (RFC 9110 section 9.1). Every other method gets 501. */
-export const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+import { methodNotAllowed, methodNotImplemented, notFound } from '@oncehook/kernel/http/error-codes'
+import type { Context, Middleware } from 'koa'
+import type { RequestState } from './request-context.ts'
 
-/** A method of this server. */
+/** The methods that this server implements (RFC 9110 section 9.1). Every other method gets 501. */
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
 export type Method = (typeof METHODS)[number]
 
 /** A kind of resource: its paths, its methods, and whether scripts of allowed origins may use it. */
@@ -55,4 +58,72 @@ export const RESOURCES: readonly Resource[] = [
 /** The resource at a path, if there is one. Paths are case-sensitive. */
 export function resourceAt(path: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.path.test(path))
+}
+
+/** Rejects methods that are not implemented (501), and answers `OPTIONS *` for the whole server (RFC 9110 section 9.3.7). */
+export const refuseUnknownMethods: Middleware<RequestState> = async (ctx, next) => {
+  if (!isImplemented(ctx.method)) throw methodNotImplemented({}, { headers: { Connection: 'close' } })
+  if (ctx.req.url !== '*') return next()
+  ctx.status = 204
+  ctx.set('Allow', METHODS.join(', '))
+}
+
+/** Rejects unknown paths (404) and methods that a resource does not support (405), and answers OPTIONS. */
+export const guardRoute: Middleware<RequestState> = async (ctx, next) => {
+  const resource = resourceAt(ctx.path)
+  if (resource === undefined) throw notFound()
+  if (ctx.method === 'OPTIONS') return answerOptions(ctx, resource)
+  const allowed = isImplemented(ctx.method) && resource.methods.includes(ctx.method)
+  if (!allowed) throw methodNotAllowed({}, { headers: { Allow: resource.methods.join(', ') } })
+  return next()
+}
+
+/** Answers 204 with the methods and patch formats of the resource. */
+export function answerOptions(ctx: Context, { methods, acceptPatch }: Resource): void {
+  ctx.status = 204
+  ctx.set('Allow', methods.join(', '))
+  if (acceptPatch !== undefined) ctx.set('Accept-Patch', acceptPatch)
+}
+
+function isImplemented(method: string): method is Method {
+  return (METHODS as readonly string[]).includes(method)
+}
+
+const ALLOW_HEADERS = 'Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, Authorization, X-Request-Id'
+const EXPOSE_HEADERS =
+  'ETag, Location, Content-Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Preference-Applied, Link, Allow, X-Request-Id'
+const MAX_AGE_SECONDS = '600'
+const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
+
+/**
+ * Creates the CORS middleware (Fetch standard, section 3.2) for an allow-list of origins, without credentials. It sets its
+ * headers before anything can fail, so that errors have them too. An origin that is not listed gets none. Own code, because
+ * `@koa/cors` allows the same methods for every path, and answers preflights for paths that do not exist.
+ */
+export function createCors(origins: ReadonlySet<string>): Middleware<RequestState> {
+  return (ctx, next) => {
+    const resource = resourceAt(ctx.path)
+    if (resource?.cors !== true) return next()
+    const preflight = ctx.method === 'OPTIONS' && ctx.req.headers['access-control-request-method'] !== undefined
+    ctx.vary(preflight ? PREFLIGHT_VARY : 'Origin')
+    const allowed = allowedOrigin(origins, ctx.req.headers.origin)
+    if (allowed === null) return next()
+    ctx.set('Access-Control-Allow-Origin', allowed)
+    ctx.set(preflight ? preflightHeaders(resource) : { 'Access-Control-Expose-Headers': EXPOSE_HEADERS })
+    return next()
+  }
+}
+
+function allowedOrigin(origins: ReadonlySet<string>, origin: string | undefined): string | null {
+  if (origin === undefined) return null
+  if (origins.has('*')) return '*'
+  return origins.has(origin) ? origin : null
+}
+
+function preflightHeaders({ methods }: Resource): Record<string, string> {
+  return {
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': ALLOW_HEADERS,
+    'Access-Control-Max-Age': MAX_AGE_SECONDS,
+  }
 }

@@ -9,22 +9,21 @@ import type { Clock } from '@oncehook/kernel/time/clock'
 import { initTRPC } from '@trpc/server'
 import { type Db, MongoServerError } from 'mongodb'
 import { roleMissing, searchTooWide } from '../errors.ts'
-import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
-import type { Handlers } from '../handlers/settings/read-handlers.ts'
+import type { FulfilmentClient } from '../handlers/fulfilment-client.ts'
+import type { Handlers } from '../handlers/handler-settings.ts'
+import type { Role } from '../http/authentication.ts'
 import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
-import type { Providers } from '../providers/read-providers.ts'
-import type { Role } from '../token-holders.ts'
+import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Operator } from './access/identify-operator.ts'
 import type { Audit } from './audit/audit.ts'
-import type { AnswerHistory } from './health/answer-history.ts'
+import type { AnswerHistory } from './health/answers.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { EventTail } from './tail/event-tail.ts'
 import type { TestEvents } from './test-events/test-events.ts'
 
-/** Dependencies of the operator's procedures. */
 export interface OperatorParts {
   readonly db: Db
   /** Decrypts encrypted bodies. */
@@ -122,8 +121,13 @@ export const changingProcedure = procedure.use(({ next, ctx }) => {
 
 const MAX_TIME_EXPIRED = 50
 
+/** Whether the database aborted a search because it took too long. */
+export function hasExpired(error: unknown): error is MongoServerError {
+  return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
+}
+
 function toKnownError(cause: unknown): AppError | null {
   if (cause instanceof AppError) return cause
-  if (cause instanceof MongoServerError && cause.code === MAX_TIME_EXPIRED) return searchTooWide({}, { cause })
+  if (hasExpired(cause)) return searchTooWide({}, { cause })
   return toUnavailable(cause)
 }

@@ -1,7 +1,6 @@
 import { type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { pausedHandlers } from '../handlers/paused-handlers.ts'
-import { sentHandlers } from '../handlers/sent-handlers.ts'
+import { pausedHandlers, sentHandlers } from '../handlers/handler-dispatchers.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
@@ -49,17 +48,12 @@ function doneOf(total: number, others: readonly (number | null)[]): number | nul
 // A handler chooses the reasons of its tasks: there may be as many as tasks.
 const MOST_REASONS = 20
 
-interface DeadReasons {
-  readonly deadByReason: Readonly<Record<string, number>>
-  readonly deadOfOtherReasons: number
-}
-
 interface CountedReasons {
   readonly frequent: readonly { readonly _id: string; readonly count: number }[]
   readonly all: readonly { readonly count: number }[]
 }
 
-async function countDeadByReason(db: Db): Promise<DeadReasons> {
+async function countDeadByReason(db: Db) {
   const [counted] = await db
     .collection<EventDocument>(EVENTS)
     .aggregate<CountedReasons>(

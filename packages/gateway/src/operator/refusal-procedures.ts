@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { type NotKeptDocument, REFUSALS, type RefusalDocument } from '../refusals/refusal-document.ts'
+import { type NotKeptDocument, REFUSALS, type RefusalDocument } from '../webhooks/refusals/refusals.ts'
 import { pageMembers } from './events/event-filter.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
@@ -62,13 +62,8 @@ const MOST_COUNTS = 1_000
 
 type Counted = NotKeptDocument & { readonly count: number }
 
-interface Selected {
-  readonly provider?: string | undefined
-  readonly reason?: string | undefined
-}
-
 /** Every value is compared literally. */
-function toFilter({ provider, reason }: Selected) {
+function toFilter({ provider, reason }: { provider?: string | undefined; reason?: string | undefined }) {
   return {
     ...(provider === undefined ? {} : { provider: { $eq: provider } }),
     ...(reason === undefined ? {} : { $or: [{ reason: { $eq: reason } }, { why: { $eq: reason } }] }),

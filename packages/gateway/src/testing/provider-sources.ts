@@ -1,4 +1,4 @@
-import type { ProviderSources } from '../providers/read-providers.ts'
+import type { ProviderSources } from '../webhooks/providers/providers.ts'
 
 /** All schemes, the default limits, and no file or variable to read secrets from. */
 export const PROVIDER_SOURCES: ProviderSources = {

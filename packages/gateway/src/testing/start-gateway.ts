@@ -4,9 +4,9 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
-import type { Limits } from '../composition/gateway-context.ts'
-import { startGateway as startParts } from '../gateway.ts'
-import { readGatewaySettings } from '../settings.ts'
+import { startGateway as startParts } from '../start/gateway.ts'
+import type { Limits } from '../start/gateway-context.ts'
+import { readGatewaySettings } from '../start/settings.ts'
 
 /** The database that a test gives to a gateway, and its changes to the defaults. */
 export interface StartOptions {

@@ -9,9 +9,9 @@ import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
 import type { Collection, Db } from 'mongodb'
-import type { Limits } from '../composition/gateway-context.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import type { OperatorRouter } from '../operator/operator-router.ts'
+import type { Limits } from '../start/gateway-context.ts'
+import type { OperatorRouter } from '../start/operator-router.ts'
 import { type RunningGateway, startGateway } from './start-gateway.ts'
 
 /** A test's changes to the defaults of an operated system. */

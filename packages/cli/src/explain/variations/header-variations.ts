@@ -1,4 +1,4 @@
-import type { HeaderFamily } from '@oncehook/gateway/providers/explain/scheme-headers'
+import type { HeaderFamily } from '@oncehook/gateway/webhooks/providers/observe'
 import type { Delivery } from '@oncehook/webhooks/providers'
 import type { Variation } from '../attempt.ts'
 

@@ -1,6 +1,5 @@
-import { wrongProvider } from '@oncehook/gateway/providers/explain/cause'
-import { headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/providers/explain/scheme-headers'
-import { findSignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import { wrongProvider } from '@oncehook/gateway/webhooks/providers/explain-refusal'
+import { findSignedTime, headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/webhooks/providers/observe'
 import { providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
 import type { Attempt, Variation } from '../attempt.ts'

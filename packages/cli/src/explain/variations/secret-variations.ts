@@ -1,5 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import { endedSecret } from '@oncehook/gateway/providers/explain/cause'
+import { endedSecret } from '@oncehook/gateway/webhooks/providers/explain-refusal'
 import type { Cause, CauseName, LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../../verify/known-providers.ts'
 import type { Variation } from '../attempt.ts'

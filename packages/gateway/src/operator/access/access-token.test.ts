@@ -2,8 +2,8 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { AppError } from '@oncehook/kernel/http/errors'
 import { createLocalJWKSet, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { OperatorIssuer } from '../../operator-issuer.ts'
 import { type AccessTokens, createAccessTokens } from './access-token.ts'
+import type { OperatorIssuer } from './operator-issuer.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')
 const seconds = NOW / 1_000

@@ -12,9 +12,8 @@ import {
   jwtVerify,
 } from 'jose'
 import { signInInsufficient } from '../../errors.ts'
-import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
-import { ISSUED_PREFIX, type OperatorIssuer, type SignInRules } from '../../operator-issuer.ts'
-import type { Role } from '../../token-holders.ts'
+import { CHALLENGE, type Role } from '../../http/authentication.ts'
+import { ISSUED_PREFIX, type OperatorIssuer, type SignInRules } from './operator-issuer.ts'
 
 /** The claims of an issuer about an operator besides the subject. They are only displayed, never used for a decision. */
 export interface IssuedIdentity {
@@ -40,7 +39,6 @@ interface IssuedOperator {
  */
 export type AccessTokens = (token: string) => Promise<IssuedOperator>
 
-/** What is needed to verify access tokens. */
 export interface AccessTokenRules {
   readonly issuer: OperatorIssuer
   /** Finds the key that a token names. */

@@ -1,13 +1,22 @@
 import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import type { Caller } from '@oncehook/kernel/rpc/handle-rpc'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import type { Clock } from '@oncehook/kernel/time/clock'
-import { bearerToken, holderOf } from '../../http/authentication/bearer-token.ts'
-import type { OperatorGrant, Role, TokenHolders } from '../../token-holders.ts'
-import { isSessionToken, type Session } from '../sign-in/sign-ins.ts'
+import { type AddressLimits, workOf } from '../../http/address-limits.ts'
+import {
+  bearerToken,
+  CHALLENGE,
+  holderOf,
+  type OperatorGrant,
+  type Role,
+  type TokenHolders,
+} from '../../http/authentication.ts'
+import { clientAddress } from '../../http/client-address.ts'
+import { isSessionToken, type Session, type SignIns } from '../sign-in/sign-ins.ts'
 import type { AccessTokens, IssuedIdentity } from './access-token.ts'
 
-/** The operator who makes a call. */
 export interface Operator extends Caller {
   readonly roles: ReadonlySet<Role>
   /** Null for a token of `OPERATOR_TOKENS`. */
@@ -26,45 +35,80 @@ interface OperatorSession {
   readonly token: Secret
 }
 
-/** The tokens that are accepted. */
-export interface OperatorTokens {
-  /** The tokens of the settings. */
-  readonly holders: TokenHolders<OperatorGrant>
-  /** The tokens of the issuer. Null if there is no issuer. */
-  readonly accessTokens: AccessTokens | null
-  /** Finds the session of a token. Throws unauthenticated if there is none. */
-  readonly sessions: (token: string) => Promise<Session>
-  readonly clock: Clock
-}
-
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
+/** @throws unauthenticated, rateLimited, or unavailable if the issuer must be asked and cannot be reached */
+export type IdentifyRequest = (authorization: string | undefined, request: IncomingMessage) => Promise<Operator>
+
 /**
- * Identifies the operator by the token of an `Authorization` header. A token of the settings is found without the
- * issuer. A session always has the current operator, roles and expiry of the token that opened it.
- * @throws unauthenticated, the same for every reason; the reason is in the details, for the log
- * @throws unavailable if the issuer must be asked and cannot be reached
+ * Creates the identification of operators by an `Authorization` header, which need not be the header of the request. A token
+ * of the settings is found without the issuer. A session always has the current operator, roles and expiry of the token that
+ * opened it. Checks that cost something are limited by the address of the request. Unauthenticated is the same for every
+ * reason; the reason is in the details, for the log.
  */
-export async function identifyOperator(authorization: string | undefined, tokens: OperatorTokens): Promise<Operator> {
-  const token = bearerToken(authorization)
-  if (token === null || !isSessionToken(token) || tokens.holders.has(hash('sha256', token))) {
-    return { ...(await identifyByToken(authorization, tokens)), session: null }
+export function createIdentifyRequest(deps: {
+  /** The tokens of the settings. */
+  holders: TokenHolders<OperatorGrant>
+  /** The tokens of the issuer. Null if there is no issuer. */
+  accessTokens: AccessTokens | null
+  signIns: Pick<SignIns, 'findSession'>
+  tokenChecks: TokenChecks
+  clock: Clock
+}): IdentifyRequest {
+  const { holders, accessTokens, signIns, tokenChecks, clock } = deps
+  const isSetting = (token: string): boolean => holders.has(hash('sha256', token))
+  const findSession = async (token: string): Promise<Session> => {
+    const session = await signIns.findSession(token)
+    if (session === null) throw unauthenticated({ reason: 'session_unknown' }, CHALLENGE)
+    return session
   }
-  const { id, credential, endsAt } = await tokens.sessions(token)
-  const operator = await identifyByToken(`Bearer ${credential.reveal()}`, tokens)
-  const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
-  return { ...operator, endsAt: end, session: { id, token: new Secret(token) } }
+  const identifyByToken = async (authorization: string | undefined, address: string) => {
+    const token = bearerToken(authorization)
+    const credential = new Secret(token ?? '')
+    if (accessTokens !== null && token !== null && JWT.test(token) && !isSetting(token)) {
+      return { ...(await limitTokenChecks(accessTokens, tokenChecks, address)(token)), credential }
+    }
+    const { name, grant, notAfter } = holderOf(authorization, { holders, now: clock.now() })
+    return { name, roles: grant.roles, identity: null, endsAt: notAfter, credential }
+  }
+  return async (authorization, request) => {
+    const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
+    const token = bearerToken(authorization)
+    if (token === null || !isSessionToken(token) || isSetting(token)) {
+      return { ...(await identifyByToken(authorization, address)), session: null }
+    }
+    const { id, credential, endsAt } = await limitTokenChecks(findSession, tokenChecks, address)(token)
+    const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
+    const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
+    return { ...operator, endsAt: end, session: { id, token: new Secret(token) } }
+  }
 }
 
-async function identifyByToken(
-  authorization: string | undefined,
-  { holders, accessTokens, clock }: Omit<OperatorTokens, 'sessions'>,
-): Promise<Omit<Operator, 'session'>> {
-  const token = bearerToken(authorization)
-  const credential = new Secret(token ?? '')
-  if (accessTokens !== null && token !== null && JWT.test(token) && !holders.has(hash('sha256', token))) {
-    return { ...(await accessTokens(token)), credential }
+/** The processor time for tokens that are not valid. */
+export interface TokenChecks {
+  readonly addresses: AddressLimits
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Limits the processor time that forged tokens of one address can use.
+ * @throws rateLimited while none is left, and whatever the verifier throws
+ */
+export function limitTokenChecks<Found>(
+  verify: (token: string) => Promise<Found>,
+  { addresses, now }: TokenChecks,
+  address: string,
+): (token: string) => Promise<Found> {
+  return async (token) => {
+    const refusal = addresses.refusalOf(address, { isSigned: true, bytes: 0 })
+    if (refusal !== null) throw refusal
+    const startedAt = now()
+    try {
+      return await verify(token)
+    } catch (error) {
+      if (unauthenticated.is(error)) addresses.charge(address, workOf(now() - startedAt, token.length))
+      throw error
+    }
   }
-  const { name, grant, notAfter } = holderOf(authorization, { holders, now: clock.now() })
-  return { name, roles: grant.roles, identity: null, endsAt: notAfter, credential }
 }

@@ -3,11 +3,11 @@ import { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { OperatorIssuer } from '../../operator-issuer.ts'
 import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
 import { type OidcIssuer, startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
 import { type AccessTokens, createAccessTokens } from './access-token.ts'
 import { COOL_DOWN_MS, createIssuerKeys, RETRY_MS } from './issuer-keys.ts'
+import type { OperatorIssuer } from './operator-issuer.ts'
 
 const GROUPS = new Map([['operators', new Set(['read'] as const)]])
 const clock = { now: () => Date.now() }

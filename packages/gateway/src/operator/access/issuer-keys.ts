@@ -1,27 +1,11 @@
+import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { discoveryUrlOf, type IssuerReading, namedAddress, readIssuerJson } from './issuer-document.ts'
-
-/** Dependencies of the keys of an issuer. */
-export interface IssuerKeysDeps {
-  readonly issuer: string
-  readonly fetch: typeof globalThis.fetch
-  readonly clock: Clock
-  readonly logger: Logger
-  /** Milliseconds until both answers must have arrived. Default: 5000. */
-  readonly timeoutMs?: number
-}
-
-/** The keys of an issuer. Both functions throw `unavailable` if the issuer cannot be asked now. */
-export interface IssuerKeys {
-  /** Finds the key that a token names. */
-  readonly find: JWTVerifyGetKey
-  /** Asks the issuer, even if its keys are known. */
-  reload(): Promise<void>
-}
+import { isSafeAddress } from './operator-issuer.ts'
 
 const TIMEOUT_MS = 5_000
 const KEPT_MS = 600_000
@@ -37,9 +21,16 @@ const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
  * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). Keys are kept for 10 minutes. The
  * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. An unknown key is
  * requested at most once in 30 s, and after a failure the issuer is asked at most once in 10 s, so that clients cannot
- * flood it with requests.
+ * flood it with requests. Both functions throw `unavailable` if the issuer cannot be asked now.
  */
-export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
+export function createIssuerKeys(deps: {
+  issuer: string
+  fetch: typeof globalThis.fetch
+  clock: Clock
+  logger: Logger
+  /** Milliseconds until both answers must have arrived. Default: 5000. */
+  timeoutMs?: number
+}) {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
   const discoveryUrl = discoveryUrlOf(issuer)
   let failedAt = Number.NEGATIVE_INFINITY
@@ -66,11 +57,13 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
     [customFetch]: askForKeys,
   })
   return {
-    async find(header, token) {
+    /** Finds the key that a token names. */
+    find: async (...[header, token]: Parameters<JWTVerifyGetKey>) => {
       // Otherwise the library would keep the keys longer, by the time that the clock was set back.
       if (clock.now() < readAt) await keys.reload()
       return await keys(header, token)
     },
+    /** Asks the issuer, even if its keys are known. */
     reload: keys.reload,
   }
 }
@@ -94,4 +87,40 @@ async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<t
   const keys = keysSchema.safeParse(await readIssuerJson(url, reading))
   if (!keys.success) throw new Error('The keys are not a JSON Web Key Set')
   return keys.data
+}
+
+interface IssuerReading {
+  readonly fetch: typeof globalThis.fetch
+  readonly signal: AbortSignal
+}
+
+/** The most bytes of an answer of the issuer. */
+export const MAX_ISSUER_BYTES = 262_144
+
+/** The address of the document in which an issuer describes itself (OpenID Connect Discovery 1.0 section 4). */
+export function discoveryUrlOf(issuer: string): URL {
+  return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+}
+
+/**
+ * Reads JSON from an issuer, at most 256 KiB. Redirects are not followed.
+ * @throws Error if the answer is another
+ */
+export async function readIssuerJson(url: URL, { fetch, signal }: IssuerReading): Promise<unknown> {
+  const response = await fetch(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal })
+  const body = await readCapped(response, MAX_ISSUER_BYTES)
+  if (response.status !== 200) throw new Error(`The issuer answered ${response.status}`)
+  return parseStrictJson(body)
+}
+
+/**
+ * An address that the document of an issuer names. The addresses of an https issuer must use https too. Plain HTTP is
+ * safe on this machine only, and that issuer is elsewhere.
+ * @throws Error if it is not safe
+ */
+export function namedAddress(name: string, text: string, discoveryUrl: URL): URL {
+  const url = URL.parse(text)
+  const isInClear = url?.protocol === 'http:' && discoveryUrl.protocol === 'https:'
+  if (url === null || isInClear || !isSafeAddress(url)) throw new Error(`The ${name} is not an https URL`)
+  return url
 }

@@ -3,8 +3,8 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { operatorRouter } from '../../start/operator-router.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
-import { operatorRouter } from '../operator-router.ts'
 
 const tokens = {
   reader: canaryToken(),

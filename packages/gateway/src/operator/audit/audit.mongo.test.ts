@@ -4,8 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Db, MongoClient, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { createReplays } from '../replays/replays.ts'
-import { AUDIT_INDEXES, type Audit, createAudit, type NewAuditEntry } from './audit.ts'
-import type { ChainedEntry } from './audit-chain.ts'
+import { AUDIT_INDEXES, type Audit, type ChainedEntry, createAudit, type NewAuditEntry } from './audit.ts'
 
 const entry = { by: 'alice', action: 'events.replay', reason: 'a test', details: {} } as const
 
@@ -225,7 +224,7 @@ function remove(db: Db, entryToRemove: ChainedEntry | undefined): Promise<unknow
 }
 
 async function rewriteThird(db: Db, [, second, third]: readonly ChainedEntry[]): Promise<void> {
-  const { linkEntry } = await import('./audit-chain.ts')
+  const { linkEntry } = await import('./audit.ts')
   if (second === undefined || third === undefined) throw new Error('The chain is too short')
   const { seq: _, hash: __, previous: ___, ...rest } = third
   await db.collection('audit').replaceOne({ _id: third._id }, linkEntry({ ...rest, by: 'bob' }, second))

@@ -1,13 +1,15 @@
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { MAJORITY } from '@oncehook/kernel/mongo/majority'
+import { AS_WRITTEN, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
-import { AS_WRITTEN } from '../events/as-written.ts'
-import { type ChainedEntry, type ChainLink, linkEntry } from './audit-chain.ts'
-import { type Verification, verifyChain } from './verify-chain.ts'
+import { z } from 'zod'
+import type { IssuedIdentity } from '../access/access-token.ts'
+import { pageMembers } from '../events/event-filter.ts'
+import { procedure } from '../operator-trpc.ts'
 
 /**
  * An action of an operator, of a client of the orders API, or of a provider's delivery. Entries are never changed or
@@ -51,26 +53,9 @@ export interface AuditEntry {
 /** An entry to add. With an `id`, it can safely be added again if it is unknown whether it was stored. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 
-interface AuditPage {
-  readonly limit: number
-  readonly after?: ObjectId | undefined
-}
-
 /** The append-only log of who did what. */
-export interface Audit {
-  /** Adds an entry. When this resolves, a majority holds it and the log has it. The time is the database's. */
-  record(entry: NewAuditEntry): Promise<void>
-  /** The same for several entries. Throws unless all of them were added. */
-  recordAll(entries: readonly NewAuditEntry[]): Promise<void>
-  /** Whether an entry with this id is stored. */
-  has(id: ObjectId): Promise<boolean>
-  /** The newest entries, or the newest before the entry `after`, in the order of the chain. */
-  list(page: AuditPage): Promise<ChainedEntry[]>
-  /** Checks a part of the chain, from its beginning or after a link that was checked. */
-  verify(after: ChainLink | null): Promise<Verification>
-}
+export type Audit = ReturnType<typeof createAudit>
 
-/** The collection of the audit log. */
 const AUDIT = 'audit'
 
 /** One entry per number, so that the chain cannot fork, however many gateways write. */
@@ -86,18 +71,29 @@ export interface AuditDeps {
 }
 
 /** Opens the audit log of a database whose reads show what a majority holds. */
-export function createAudit(db: Db, deps: AuditDeps): Audit {
+export function createAudit(db: Db, deps: AuditDeps) {
   const { logger } = deps
   const entries = db.collection<ChainedEntry>(AUDIT)
   const writer = new ChainWriter(db, deps)
   return {
-    record: (entry) => writer.add([entry]),
-    recordAll: (added) => writer.add(added),
-    async has(id) {
+    /** Adds an entry. When this resolves, a majority holds it and the log has it. The time is the database's. */
+    record: (entry: NewAuditEntry): Promise<void> => writer.add([entry]),
+    /** The same for several entries. Throws unless all of them were added. */
+    recordAll: (added: readonly NewAuditEntry[]): Promise<void> => writer.add(added),
+    async has(id: ObjectId): Promise<boolean> {
       return (await entries.findOne({ _id: { $eq: id } }, { projection: { _id: 1 }, readConcern: 'majority' })) !== null
     },
-    list: (page) => listEntries(entries, page),
-    async verify(after) {
+    /** The newest entries, or the newest before the entry `after`, in the order of the chain. */
+    async list({ limit, after }: { limit: number; after?: ObjectId | undefined }): Promise<ChainedEntry[]> {
+      // Sorting by id is not sufficient: entries of one second, or of gateways whose clocks differ, would be out of order.
+      const from =
+        after === undefined ? null : await entries.findOne({ _id: { $eq: after } }, { projection: { seq: 1 } })
+      if (after !== undefined && from === null) return []
+      const seq = from === null ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
+      return entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray()
+    },
+    /** Checks a part of the chain, from its beginning or after a link that was checked. */
+    async verify(after: ChainLink | null): Promise<Verification> {
       const verification = await verifyChain(entries, { after, seen: writer.last })
       if (verification.ok) writer.see(verification.last)
       const { ok, brokenAt, last } = verification
@@ -105,14 +101,6 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
       return verification
     },
   }
-}
-
-/** Sorting by id is not sufficient: entries of one second, or of gateways whose clocks differ, would be out of order. */
-async function listEntries(entries: Collection<ChainedEntry>, { limit, after }: AuditPage): Promise<ChainedEntry[]> {
-  const from = after === undefined ? null : await entries.findOne({ _id: { $eq: after } }, { projection: { seq: 1 } })
-  if (after !== undefined && from === null) return []
-  const seq = from === null ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
-  return entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray()
 }
 
 interface Waiting {
@@ -266,3 +254,142 @@ async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inser
   }
   return { stored: error.index, isKnown: error.keyPattern?._id !== undefined }
 }
+
+/** The position of an entry in the chain: its number, counted from 1, and its hash. */
+export interface ChainLink {
+  readonly seq: number
+  /** SHA-256 in hexadecimal, over everything that is stored of the entry and the hash of the one before. */
+  readonly hash: string
+}
+
+export interface ChainedEntry extends AuditEntry, ChainLink {
+  readonly _id: ObjectId
+  /** The hash of the entry before; null for the first one. */
+  readonly previous: string | null
+}
+
+/** Appends an entry to the chain that ends with `last`. */
+export function linkEntry(entry: AuditEntry & { readonly _id: ObjectId }, last: ChainLink | null): ChainedEntry {
+  const linked = { ...entry, seq: (last?.seq ?? 0) + 1, previous: last?.hash ?? null }
+  return { ...linked, hash: hashOf(linked) }
+}
+
+const NAMES = ['_id', 'action', 'at', 'by', 'details', 'hash', 'previous', 'reason', 'seq'].join()
+
+/** Whether a stored entry is unchanged and continues the chain that ends with `last`. */
+function continuesChain(stored: ChainedEntry, last: ChainLink | null): boolean {
+  try {
+    const { seq, previous, hash: _, ...entry } = stored
+    const expected = linkEntry(entry, last)
+    return (
+      expected.seq === seq &&
+      expected.previous === previous &&
+      expected.hash === stored.hash &&
+      Object.keys(stored).toSorted().join() === NAMES
+    )
+  } catch {
+    // A stored value has another type.
+    return false
+  }
+}
+
+function hashOf({ seq, previous, _id, at, by, action, reason, details }: Omit<ChainedEntry, 'hash'>): string {
+  return hash('sha256', JSON.stringify([seq, previous, String(_id), at.toISOString(), by, action, reason, details]))
+}
+
+/** The result of checking a part of the chain. */
+export interface Verification {
+  /** Whether every entry of this part is unchanged and follows the one before. */
+  readonly ok: boolean
+  /** The number of entries that were checked and are valid. */
+  readonly entries: number
+  /**
+   * The id of the first entry that is not valid. Null if there is none, or if the newest entries or the entry of
+   * `after` are missing.
+   */
+  readonly brokenAt: string | null
+  /** The last entry that fits. Compare it with the log, which has the number and hash of each entry. */
+  readonly last: ChainLink | null
+  /** Where to continue; null at the end of the chain. */
+  readonly next: ChainLink | null
+}
+
+const PAGE = 20_000
+// Other work, such as deliveries, runs between two batches.
+const AT_ONCE = 500
+const SEARCH_MS = 5_000
+
+/**
+ * Checks the entry of `after`, which must exist, and at most 20,000 entries after it. `seen` is a link that this
+ * process knows to be stored. Without it, the newest entries could be removed unnoticed.
+ */
+async function verifyChain(
+  entries: Collection<ChainedEntry>,
+  { after, seen }: { readonly after: ChainLink | null; readonly seen: ChainLink | null },
+): Promise<Verification> {
+  if (after !== null && !(await isStored(entries, after))) {
+    return { ok: false, entries: 0, brokenAt: null, last: null, next: null }
+  }
+  let last = after
+  let count = 0
+  const cursor = entries
+    .find({ seq: { $gt: after?.seq ?? 0 } }, { maxTimeMS: SEARCH_MS, batchSize: AT_ONCE })
+    .sort({ seq: 1 })
+    .limit(PAGE)
+  for await (const entry of cursor) {
+    const isKnown = entry.seq !== seen?.seq || entry.hash === seen.hash
+    if (!continuesChain(entry, last) || !isKnown) {
+      return { ok: false, entries: count, brokenAt: String(entry._id), last, next: null }
+    }
+    last = { seq: entry.seq, hash: entry.hash }
+    count += 1
+  }
+  const isEnd = count < PAGE
+  const isShort = isEnd && (last?.seq ?? 0) < (seen?.seq ?? 0)
+  return { ok: !isShort, entries: count, brokenAt: null, last, next: isEnd ? null : last }
+}
+
+async function isStored(entries: Collection<ChainedEntry>, { seq, hash }: ChainLink): Promise<boolean> {
+  return (await entries.findOne({ seq, hash }, { projection: { _id: 1 }, maxTimeMS: SEARCH_MS })) !== null
+}
+
+/**
+ * An audit log whose entries also show the issuer's claims about the operator, because the subject alone means little
+ * to a reader.
+ */
+export function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
+  if (identity === null) return audit
+  const shown = (entry: NewAuditEntry): NewAuditEntry => ({
+    ...entry,
+    details: { ...entry.details, operator: { ...identity } },
+  })
+  return {
+    ...audit,
+    record: (entry) => audit.record(shown(entry)),
+    recordAll: (entries) => audit.recordAll(entries.map(shown)),
+  }
+}
+
+/** `audit.list`: who did what and why, newest first. Only the actions that it lists write to the audit log. */
+export const listAuditProcedure = procedure
+  .input(z.strictObject(pageMembers).prefault({}))
+  .query(async ({ ctx, input: { limit, after } }) => {
+    const found = await ctx.audit.list({
+      limit: limit + 1,
+      after: after === undefined ? undefined : new ObjectId(after),
+    })
+    const items = found
+      .slice(0, limit)
+      .map(({ _id, at, ...entry }) => ({ id: String(_id), at: at.toISOString(), ...entry }))
+    return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
+  })
+
+const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/**
+ * `audit.verify`: whether the entries are unchanged and none is missing, 20,000 at a time. `after` is the `next` of the
+ * previous part.
+ */
+export const verifyAuditProcedure = procedure
+  .input(z.strictObject({ after: linkSchema.optional() }).prefault({}))
+  .query(({ ctx, input: { after = null } }) => ctx.audit.verify(after))

@@ -1,27 +1,21 @@
 import { hash } from 'node:crypto'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { ObjectId } from 'mongodb'
-import type { OrderChange } from '../../http/orders/order-context.ts'
+import type { OrderChange } from '../../orders/order-context.ts'
 import type { Audit } from './audit.ts'
-
-/** Writes changes of orders to the audit log, after their callers were answered. */
-export interface OrderAudit {
-  record(change: OrderChange): void
-  /** Resolves when every recorded change is stored or given up. */
-  stop(): Promise<void>
-}
 
 const MAX_PENDING = 5_000
 const ATTEMPTS = 5
 
 /**
- * Creates the record. The order itself names who changed it, in the same write; this copy cannot be changed unnoticed.
- * Callers do not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
+ * Writes changes of orders to the audit log, after their callers were answered. The order itself names who changed it, in
+ * the same write; this copy cannot be changed unnoticed. Callers do not wait for it. A change that cannot be stored is logged
+ * as `audit.not-recorded`.
  */
 export function createOrderAudit(
   audit: Pick<Audit, 'record' | 'has'>,
   { logger, wait }: { readonly logger: Logger; readonly wait: (ms: number) => Promise<unknown> },
-): OrderAudit {
+) {
   const pending = new Set<Promise<void>>()
   // A warning is enough for a change that may not have happened: nobody looks for it.
   const warn = (change: Partial<OrderChange>, error?: unknown): void => {
@@ -48,7 +42,7 @@ export function createOrderAudit(
     }
   }
   return {
-    record(change) {
+    record(change: OrderChange): void {
       if (pending.size >= MAX_PENDING) {
         warn(change)
         return
@@ -56,7 +50,8 @@ export function createOrderAudit(
       const stored: Promise<void> = store(change).finally(() => pending.delete(stored))
       pending.add(stored)
     },
-    stop: async () => void (await Promise.all(pending)),
+    /** Resolves when every recorded change is stored or given up. */
+    stop: async (): Promise<void> => void (await Promise.all(pending)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { takesGzip } from './takes-gzip.ts'
+import { takesGzip } from './console.ts'
 
 describe('takesGzip', () => {
   it.each([

@@ -7,8 +7,8 @@ import { BODIES, type BodyDocument, sealBody } from '../../inbox/bodies.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { NO_BODY, storeEvidence } from '../../inbox/evidence-encryption.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { createBodySearch } from './body-search.ts'
-import { findNewest, type SearchBudget } from './find-newest.ts'
+import { createBodySearch } from './event-procedures.ts'
+import { findNewest, type SearchBudget } from './event-search.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

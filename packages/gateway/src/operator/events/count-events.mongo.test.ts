@@ -3,9 +3,8 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { countEvents } from './count-events.ts'
 import type { EventFilter } from './event-filter.ts'
-import type { SearchBudget } from './find-newest.ts'
+import { countEvents, type SearchBudget } from './event-search.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

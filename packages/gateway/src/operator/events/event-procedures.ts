@@ -1,21 +1,23 @@
+import { hash } from 'node:crypto'
 import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
-import type { Db } from 'mongodb'
+import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
+import { Binary, type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
+import { eventNotDead, eventNotProcessing } from '../../errors.ts'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
+import { releaseEvent } from '../../inbox/claims/release-event.ts'
+import { closeEvent } from '../../inbox/close-event.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { withGone } from '../../inbox/key-only-record.ts'
-import { demandRole, procedure } from '../operator-trpc.ts'
+import { advanceLine } from '../../inbox/lines/advance-line.ts'
+import type { Audit, AuditEntry } from '../audit/audit.ts'
+import { changingProcedure, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
-import { createBodySearch } from './body-search.ts'
-import { countEvents } from './count-events.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
-import { explainWaiting } from './explain-waiting.ts'
-import { type FoundEvents, findNewest, type SearchBudget } from './find-newest.ts'
-import { recordBodySearch } from './record-body-search.ts'
-import { resolveAbout } from './resolve-about.ts'
+import { countEvents, type FoundEvents, findNewest, type SearchBudget } from './event-search.ts'
 import { reverifyEvent } from './reverify-event.ts'
-import { showEvent, showEventDetails } from './show-event.ts'
+import { explainWaiting, showEvent, showEventDetails } from './show-event.ts'
 
 const MOST_MS = 2_000
 const BUDGET: SearchBudget = { ms: MOST_MS, now: () => performance.now() }
@@ -135,4 +137,179 @@ async function readEvent(
     if (keyUnknown.is(error) || recordAltered.is(error)) return { event: stored, notReadable: error }
     throw error
   }
+}
+
+const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
+
+type Change = z.output<typeof changeSchema>
+
+/** `events.close`: closes a dead event. No delivery revives it; a replay that names it still does. */
+export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+  const close = (_id: ObjectId): Promise<boolean> =>
+    closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
+  const kind = { action: 'events.close', from: 'dead', change: close, refusal: eventNotDead } as const
+  const { handler, line } = await changeEvent(ctx, input, kind)
+  if (line !== undefined) await advance(ctx, handler, line)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.closed')
+  return { id: input.id, state: 'closed' as const }
+})
+
+/** The dead event may have blocked its line. If this fails, it is closed all the same, and a sweep makes up for it. */
+async function advance({ db, logger, requestId }: OperatorContext, handler: string, line: string): Promise<void> {
+  try {
+    await advanceLine(db, { handler, line })
+  } catch (error) {
+    logger.warn({ error, requestId, handler }, 'line.not-advanced')
+  }
+}
+
+/** `events.release`: an event that is being processed is due at once. Later writes of its holder have no effect. */
+export const releaseEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+  const release = (_id: ObjectId): Promise<boolean> => releaseEvent(ctx.db, _id)
+  const kind = { action: 'events.release', from: 'processing', change: release, refusal: eventNotProcessing } as const
+  await changeEvent(ctx, input, kind)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.released')
+  return { id: input.id, state: 'pending' as const }
+})
+
+interface ChangeKind {
+  readonly action: AuditEntry['action']
+  readonly from: EventDocument['state']
+  readonly change: (id: ObjectId) => Promise<boolean>
+  readonly refusal: () => AppError
+}
+
+type Found = Pick<EventDocument, 'state' | 'provider' | 'eventId' | 'handler' | 'line'>
+
+/**
+ * Every call for an existing event adds an entry to the audit log, even if it was refused. Resolves to the event before
+ * the change.
+ */
+async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: ChangeKind): Promise<Found> {
+  const { action, from, change, refusal } = kind
+  const _id = toObjectId(id)
+  const projection = { _id: 0, state: 1, provider: 1, eventId: 1, handler: 1, line: 1 }
+  const events = ctx.db.collection<EventDocument>(EVENTS)
+  const found = _id && (await events.findOne<Found>({ _id }, { projection, ...AS_WRITTEN }))
+  if (!_id || !found) throw notFound({}, { message: 'No event has this id' })
+  const { provider, eventId, state } = found
+  const refuse = async (): Promise<never> => {
+    const error = refusal()
+    await ctx.audit.record({
+      by: ctx.operator,
+      action,
+      reason,
+      details: { id, provider, eventId, refused: error.code },
+    })
+    throw error
+  }
+  if (state !== from) return refuse()
+  // The entry of the audit log comes first. After a crash in between, nothing is changed without an entry.
+  await ctx.audit.record({ by: ctx.operator, action, reason, details: { id, provider, eventId } })
+  if (!(await change(_id))) return refuse()
+  return found
+}
+
+/**
+ * The filter for an id: an event, by our id or by the provider's; else an order that has events; else a
+ * payment. Only payments have no index, so the others are looked up first.
+ */
+async function resolveAbout(
+  db: Db,
+  { about, provider }: { readonly about: string; readonly provider?: string | undefined },
+  budget: SearchBudget,
+): Promise<Pick<EventFilter, 'provider' | 'eventId' | 'orderId' | 'paymentId'>> {
+  const from = provider === undefined ? {} : { provider }
+  const _id = toObjectId(about)
+  const options = { projection: { provider: 1, eventId: 1 } }
+  const own = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id, ...from }, options)
+  if (own !== null) return { provider: own.provider, eventId: own.eventId }
+  // Both have an index, so asking for both at once costs less time than asking in turn.
+  const kinds = [{ eventId: about }, { orderId: about }]
+  const found = await Promise.all(
+    kinds.map((one) => findNewest(db, { filter: { ...one, ...from }, after: undefined, limit: 1 }, budget)),
+  )
+  const kind = kinds.find((_, index) => found[index]?.records.length !== 0)
+  return { ...(kind ?? { paymentId: about }), ...from }
+}
+
+const HOUR_SECONDS = 3_600
+
+/**
+ * Adds a search for a text in bodies to the audit log. All pages of a search share one entry if the same operator
+ * requests them within the same hour. The text may be personal data, so the entry contains only its SHA-256.
+ */
+export async function recordBodySearch(
+  {
+    audit,
+    clock,
+    operator,
+  }: Pick<OperatorContext, 'clock' | 'operator'> & { readonly audit: Pick<Audit, 'has' | 'record'> },
+  { filter, text }: { readonly filter: EventFilter; readonly text: string },
+): Promise<void> {
+  const details = { ...filter, textHash: hash('sha256', text) }
+  const id = idOfSearch(Math.floor(clock.now() / 1_000 / HOUR_SECONDS), { operator, ...details })
+  if (await audit.has(id)) return
+  await audit.record({ id, by: operator, action: 'events.search-bodies', reason: null, details })
+}
+
+function idOfSearch(hour: number, search: object): ObjectId {
+  const digest = hash('sha256', JSON.stringify([hour, search]))
+  return new ObjectId((hour * HOUR_SECONDS).toString(16).padStart(8, '0') + digest.slice(0, 16))
+}
+
+/** Creates a search for a text. A body that several events share is fetched once. */
+export function createBodySearch(source: BodySource, text: string) {
+  const forms = writtenForms(text).map((form) => Buffer.from(form))
+  const shared = new Map<string, boolean>()
+  let notReadable = 0
+  const search = async (record: EventDocument): Promise<boolean> => {
+    try {
+      const { raw } = await withBody(source, withGone(record))
+      // Other software may have written anything.
+      if (!(raw instanceof Binary)) return false
+      const { buffer, byteOffset, length } = raw.value()
+      const body = Buffer.from(buffer, byteOffset, length)
+      return forms.some((form) => body.includes(form))
+    } catch (error) {
+      if (!keyUnknown.is(error) && !recordAltered.is(error)) throw error
+      notReadable += 1
+      return false
+    }
+  }
+  return {
+    /**
+     * Whether the body of a record contains the text, literally or as JSON or a form encodes it. Case-sensitive. A body
+     * that has been removed contains nothing.
+     */
+    async matches(record: EventDocument): Promise<boolean> {
+      if (record.bodyId === undefined) return search(record)
+      const known = shared.get(record.bodyId)
+      if (known !== undefined) return known
+      const found = await search(record)
+      shared.set(record.bodyId, found)
+      return found
+    },
+    /** How many bodies could not be read so far, because their key is gone or because they were altered. */
+    get notReadable() {
+      return notReadable
+    },
+  }
+}
+
+const hex = (character: string): string => character.charCodeAt(0).toString(16).padStart(4, '0')
+
+/** The forms in which usual software writes a text into a body. For plain letters and digits there is only one. */
+function writtenForms(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1)
+  const escaped = (which: RegExp, toHex: (character: string) => string): string =>
+    json.replace(which, (character) => `\\u${toHex(character)}`)
+  const inJson = [
+    json,
+    escaped(/[^\0-\x7f]/g, hex),
+    escaped(/[^\0-\x7f]/g, (character) => hex(character).toUpperCase()),
+    escaped(/[<>&]/g, hex),
+  ]
+  const inForm = new URLSearchParams([['', text]]).toString().slice(1)
+  return [...new Set([text, ...inJson, ...inJson.map((form) => form.replaceAll('/', '\\/')), inForm])]
 }

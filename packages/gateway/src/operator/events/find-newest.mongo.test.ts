@@ -5,7 +5,7 @@ import { MongoClient, type ObjectId } from 'mongodb'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { type FoundEvents, findNewest, type PageOfEvents, type SearchBudget } from './find-newest.ts'
+import { type FoundEvents, findNewest, type PageOfEvents, type SearchBudget } from './event-search.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

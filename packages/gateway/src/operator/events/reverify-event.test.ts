@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { Binary } from 'mongodb'
 import { expect, it } from 'vitest'
-import type { Providers } from '../../providers/read-providers.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
+import type { Providers } from '../../webhooks/providers/providers.ts'
 import { type ReverifyDeps, reverifyEvent } from './reverify-event.ts'
 
 const receivedAt = new Date('2026-11-01T10:00:00.000Z')

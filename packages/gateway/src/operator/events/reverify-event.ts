@@ -1,7 +1,7 @@
 import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
-import type { Providers } from '../../providers/read-providers.ts'
+import type { Providers } from '../../webhooks/providers/providers.ts'
 
 /** Whether stored bytes and headers are authentic with the current secrets, as of the time at which they came. */
 export interface Reverified {
@@ -12,7 +12,6 @@ export interface Reverified {
   readonly verified: VerifiedDelivery | null
 }
 
-/** Dependencies of the check. */
 export interface ReverifyDeps {
   readonly providers: () => Providers
   readonly fetch: typeof globalThis.fetch

@@ -1,7 +1,8 @@
 import { ObjectId } from 'mongodb'
-import type { EventDocument } from '../../inbox/event-document.ts'
+import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
+import { findAwaited } from '../../inbox/lines/find-awaited.ts'
 import { IN_LINE_DUE_AT } from '../../inbox/lines/line.ts'
-import type { ShownWaiting } from './explain-waiting.ts'
+import type { OperatorContext } from '../operator-trpc.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
 export interface ShownEvent {
@@ -80,7 +81,7 @@ function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> &
 }
 
 /** An event with everything that is stored about it. */
-export interface ShownEventDetails extends ShownEvent, ShownWaiting {
+interface ShownEventDetails extends ShownEvent, ShownWaiting {
   /** Without the body, only headers that cannot prove a delivery. */
   readonly headers: Readonly<Record<string, string>>
   /** The exact bytes of the body, base64. Null unless requested. */
@@ -119,16 +120,16 @@ function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
 }
 
-/** Which parts of a record to show, why its body cannot be read (null if it can), and why it waits. */
-interface ShownParts {
-  readonly withBody: boolean
-  readonly notReadable: string | null
-  /** Why it is not sent now. */
-  readonly waiting: ShownWaiting
-}
-
 /** Shows a whole record. The body and the headers with signatures are shown only if requested. */
-export function showEventDetails(record: EventDocument, parts: ShownParts): ShownEventDetails {
+export function showEventDetails(
+  record: EventDocument,
+  parts: {
+    withBody: boolean
+    notReadable: string | null
+    /** Why it is not sent now. */
+    waiting: ShownWaiting
+  },
+): ShownEventDetails {
   const { withBody, notReadable, waiting } = parts
   return {
     ...showEvent(record),
@@ -159,4 +160,33 @@ const REUSABLE: ReadonlySet<string> = new Set(['paypal-transmission-sig'])
 
 function withoutReusable(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !REUSABLE.has(name)))
+}
+
+/** Why a pending event is not sent now. */
+interface ShownWaiting {
+  /** The id of the earlier task of its line that is still open. Null: it waits for none, or the database did not answer. */
+  readonly waitsFor: string | null
+  /** Why none of these tasks is sent. Null: they are sent, or it is not pending. */
+  readonly notSent: 'handler_removed' | 'handler_paused' | 'provider_paused' | null
+}
+
+type Waiting = Pick<EventDocument, '_id' | 'state' | 'provider' | 'handler' | 'line'>
+type WaitingContext = Pick<OperatorContext, 'db' | 'handlers' | 'handlerPauses' | 'pauses'>
+
+/** Finds out why an event waits, by what this process knows of pauses. Costs a look at an index if it is in a line. */
+export async function explainWaiting(ctx: WaitingContext, event: Waiting): Promise<ShownWaiting> {
+  if (event.state !== 'pending') return { waitsFor: null, notSent: null }
+  const blockOnDead = ctx.handlers?.().get(event.handler)?.blockOnDead === true
+  const awaited = await findAwaited(ctx.db, event, blockOnDead).catch(() => null)
+  return { waitsFor: awaited === null ? null : String(awaited), notSent: whyNotSent(ctx, event) }
+}
+
+function whyNotSent(
+  { handlers, handlerPauses, pauses }: WaitingContext,
+  { provider, handler }: Waiting,
+): ShownWaiting['notSent'] {
+  const settings = handlers?.().get(handler)
+  if (handler !== FULFILMENT && settings === undefined) return 'handler_removed'
+  if (settings?.paused === true || handlerPauses.current.has(handler)) return 'handler_paused'
+  return pauses.current.has(provider) ? 'provider_paused' : null
 }

@@ -2,7 +2,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { countReceived } from './count-received.ts'
+import { countReceived } from './provider-health.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -6,16 +6,13 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
-import type { FindWanting } from '../../handlers/events/find-wanting.ts'
+import type { FindWanting } from '../../handlers/find-wanting.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { readSlice } from './read-slice.ts'
-import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { ReplayRunner, type ReplayRunnerDeps } from './replay-runner.ts'
-import { searchToEnd } from './replay-search.ts'
-import { createReplays } from './replays.ts'
-import { writeSlice } from './write-slice.ts'
+import { ReplayRunner, type ReplayRunnerDeps, searchToEnd } from './replay-runner.ts'
+import { readSlice, writeSlice } from './replay-slice.ts'
+import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -154,7 +151,7 @@ it('inserts no task of an event that was erased after it was read', async () => 
   const findWanting: FindWanting = () => () => ['search']
   const deps = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, findWanting }
   const part = searchToEnd(db, replay!, { limit: 100, maxTimeMS: 4_000 })
-  const { updates } = await readSlice(deps, replay!, { ...part, limit: 100 })
+  const { updates } = await readSlice(deps, replay!, part, 100)
   expect(updates).toHaveLength(2)
   await erase(stored)
   expect(await writeSlice(db, replay!, updates)).toEqual([])

@@ -7,9 +7,7 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { DEAD_SOON, PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { AuditEntry } from '../audit/audit.ts'
-import { listReplays } from './list-replays.ts'
-import { REPLAYS } from './replay-document.ts'
-import type { ReplayProgress } from './replays.ts'
+import { listReplays, REPLAYS, type ReplayProgress } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -3,8 +3,7 @@ import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventFilterSchema, idSchema, pageMembers, toMongoFilter } from '../events/event-filter.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
-import { listReplays } from './list-replays.ts'
-import type { ReplayRequest } from './replays.ts'
+import { listReplays, type ReplayRequest } from './replays.ts'
 
 /** Why an operator does something: 3 to 200 characters, for readers of the audit log. */
 export const reasonSchema = z.string().trim().min(3).max(200)

@@ -9,9 +9,8 @@ import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { BODIES, type BodyDocument } from '../../inbox/bodies.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { ReplayRunner } from './replay-runner.ts'
-import { createReplays } from './replays.ts'
+import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

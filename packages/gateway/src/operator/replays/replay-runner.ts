@@ -2,13 +2,12 @@ import type { Logger } from '@oncehook/kernel/log/logger'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/database-clock'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/time/run-periodically'
-import type { Db, Document } from 'mongodb'
-import type { FindWanting } from '../../handlers/events/find-wanting.ts'
-import type { Providers } from '../../providers/read-providers.ts'
-import { type LimitedPart, type ReadSlice, readSlice } from './read-slice.ts'
-import { REPLAYS, type ReplayDocument } from './replay-document.ts'
-import { searchRecords, searchToEnd } from './replay-search.ts'
-import { writeSlice } from './write-slice.ts'
+import { BSON, type Db, type Document, type Filter, type FindCursor, type ObjectId } from 'mongodb'
+import type { FindWanting } from '../../handlers/find-wanting.ts'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { Providers } from '../../webhooks/providers/providers.ts'
+import { type ReadSlice, readSlice, type SearchPart, writeSlice } from './replay-slice.ts'
+import { REPLAYS, type ReplayDocument } from './replays.ts'
 
 /** The handlers that can get tasks of stored events. */
 interface BackfilledHandlers {
@@ -16,7 +15,6 @@ interface BackfilledHandlers {
   readonly findWanting: FindWanting
 }
 
-/** Dependencies of the runner. */
 export interface ReplayRunnerDeps {
   readonly db: Db
   readonly encryption: Encryption
@@ -169,21 +167,24 @@ export class ReplayRunner {
    * The next events and their changes. A search without a suitable index could examine all records after the cursor
    * again and again without a match. If it takes too long, it continues in parts.
    */
-  async #nextSlice(replay: ReplayDocument, { limit, inParts }: NextSlice): Promise<Slice> {
+  async #nextSlice(
+    replay: ReplayDocument,
+    { limit, inParts }: { readonly limit: number; readonly inParts: boolean },
+  ): Promise<Slice> {
     const { db, searchMs = SEARCH_MS } = this.#deps
     if (!inParts) {
-      const slice = await this.#read(replay, { ...searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit })
+      const slice = await this.#read(replay, searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit)
       if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
     }
     const part = { limit, maxTimeMS: PART.ms, records: this.#partRecords }
-    const slice = await this.#read(replay, { ...(await searchRecords(db, replay, part)), limit })
+    const slice = await this.#read(replay, await searchRecords(db, replay, part), limit)
     const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
     this.#partRecords = Math.min(Math.max(records, PART.leastRecords), this.#deps.partRecords ?? PART.records)
     return { ...slice, inParts: true }
   }
 
-  #read(replay: ReplayDocument, part: LimitedPart): Promise<ReadSlice> {
-    return readSlice({ ...this.#deps, findWanting: this.#deps.handlers?.findWanting }, replay, part)
+  #read(replay: ReplayDocument, part: SearchPart, limit: number): Promise<ReadSlice> {
+    return readSlice({ ...this.#deps, findWanting: this.#deps.handlers?.findWanting }, replay, part, limit)
   }
 
   /**
@@ -213,13 +214,52 @@ function isOpen(replay: ReplayDocument | null): replay is ReplayDocument {
   return replay?.state === 'running'
 }
 
-/** The maximum number of events, and whether the search is limited to a number of records. */
-interface NextSlice {
-  readonly limit: number
-  readonly inParts: boolean
-}
-
 interface Slice extends ReadSlice {
   /** Whether the next slice of this turn begins with a search in parts. */
   readonly inParts: boolean
+}
+
+/** The limits of a part of a search: matching events, and milliseconds in the database. */
+interface SearchLimits {
+  readonly limit: number
+  readonly maxTimeMS: number
+}
+
+/** Searches after the cursor of a replay, with any suitable index. Without one, it can expire without any match. */
+export function searchToEnd(db: Db, replay: ReplayDocument, limits: SearchLimits): SearchPart {
+  return { found: find(db, replay, replay.until, limits), end: null }
+}
+
+/** Searches the next `records` records after the cursor, whether they match or not. So its cost is limited. */
+async function searchRecords(
+  db: Db,
+  replay: ReplayDocument,
+  { records, ...limits }: SearchLimits & { readonly records: number },
+): Promise<SearchPart> {
+  const [last] = await db
+    .collection<EventDocument>(EVENTS)
+    .find(idRange(replay, replay.until), { maxTimeMS: limits.maxTimeMS, hint: BY_ID })
+    .project<Pick<EventDocument, '_id'>>({ _id: 1 })
+    .sort(BY_ID)
+    .skip(records - 1)
+    .limit(1)
+    .toArray()
+  const end = last?._id ?? null
+  return { found: find(db, replay, end ?? replay.until, limits).hint(BY_ID), end }
+}
+
+const BY_ID = { _id: 1 } as const
+
+function find(db: Db, replay: ReplayDocument, end: ObjectId | null, limits: SearchLimits): FindCursor<EventDocument> {
+  const meant = BSON.EJSON.parse(replay.filter) as Filter<EventDocument>
+  return db
+    .collection<EventDocument>(EVENTS)
+    .find({ $and: [meant, idRange(replay, end)] }, { maxTimeMS: limits.maxTimeMS })
+    .sort(BY_ID)
+    .limit(limits.limit)
+}
+
+function idRange({ cursor }: ReplayDocument, end: ObjectId | null): Filter<EventDocument> {
+  if (end === null && cursor === null) return {}
+  return { _id: { ...(end === null ? {} : { $lte: end }), ...(cursor === null ? {} : { $gt: cursor }) } }
 }

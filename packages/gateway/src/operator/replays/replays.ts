@@ -1,14 +1,14 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../../errors.ts'
 import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
-import { AS_WRITTEN } from '../events/as-written.ts'
 import { toObjectId } from '../events/event-filter.ts'
-import { REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { type OperatorContext, SEARCH_MS } from '../operator-trpc.ts'
 
-/** What to replay, who requests it, and why. */
 export interface ReplayRequest {
   readonly by: string
   readonly reason: string
@@ -43,22 +43,7 @@ export interface ReplayProgress {
 }
 
 /** Starts replays and shows their progress. */
-export interface Replays {
-  /**
-   * Counts the events that a request selects. It changes nothing.
-   * @throws notFound for an unknown id, eventsBusy for one that is being processed
-   */
-  match(request: ReplayRequest): Promise<number>
-  /** Starts a replay under a new id. `matched` is the result of `match`. */
-  start(_id: ObjectId, request: ReplayRequest, matched: number): Promise<void>
-  /** @throws notFound */
-  progress(id: string): Promise<ReplayProgress>
-  /**
-   * Makes no more events due again. Events that are already due stay due.
-   * @throws notFound
-   */
-  cancel(id: string): Promise<ReplayProgress>
-}
+export type Replays = ReturnType<typeof createReplays>
 
 // Below the socket timeout of 5.5 s. After that the driver would ask again, and the answer would be `unavailable` after
 // 11 s.
@@ -84,21 +69,26 @@ function replayable({
 }
 
 /** Opens the replays of a database. `onStarted` is called when a replay has been stored. */
-export function createReplays(db: Db, onStarted: () => void = () => undefined): Replays {
+export function createReplays(db: Db, onStarted: () => void = () => undefined) {
   const events = db.collection<EventDocument>(EVENTS)
   const replays = db.collection<ReplayDocument>(REPLAYS)
   const progress = async (id: string): Promise<ReplayProgress> => {
     const _id = toObjectId(id)
     const found = _id === null ? null : await replays.findOne({ _id })
     if (found === null) throw notFound({}, { message: 'No replay has this id' })
-    return toProgress(found, await countStates(db, found._id))
+    return toProgress(found, await countStates(db, found._id, COUNT_MS))
   }
   return {
-    async match(request) {
+    /**
+     * Counts the events that a request selects. It changes nothing.
+     * @throws notFound for an unknown id, eventsBusy for one that is being processed
+     */
+    async match(request: ReplayRequest): Promise<number> {
       if ('ids' in request.target) await refuseUnknownOrBusy(db, request.target.ids)
       return events.countDocuments(replayable(request), { maxTimeMS: COUNT_MS, ...AS_WRITTEN })
     },
-    async start(_id, request, matched) {
+    /** Starts a replay under a new id. `matched` is the result of `match`. */
+    async start(_id: ObjectId, request: ReplayRequest, matched: number): Promise<void> {
       const { by, reason, ratePerSecond, target, handler } = request
       const newest =
         'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 }, ...AS_WRITTEN })
@@ -110,8 +100,13 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined): 
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })
       onStarted()
     },
+    /** @throws notFound */
     progress,
-    async cancel(id) {
+    /**
+     * Makes no more events due again. Events that are already due stay due.
+     * @throws notFound
+     */
+    async cancel(id: string): Promise<ReplayProgress> {
       const q = { _id: toObjectId(id), state: 'running' }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q, u }] })
@@ -135,36 +130,88 @@ async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void
   if (found.some(({ state }) => state === 'processing')) throw eventsBusy()
 }
 
-interface StateCounts {
-  readonly started: number
-  readonly done: number
-  readonly failed: number
+const DONE: readonly EventState[] = ['done', 'unhandled']
+const FAILED: readonly EventState[] = ['dead', 'closed']
+
+/**
+ * Counted from the events instead of added up: a process may die between making events due and writing their number. The
+ * index contains everything that is counted, so no event is read.
+ */
+async function countStates(db: Db, id: ObjectId, maxTimeMS: number) {
+  const pipeline = [{ $match: { 'replays.id': id } }, { $group: { _id: '$state', count: { $sum: 1 } } }]
+  const states = await db
+    .collection<EventDocument>(EVENTS)
+    .aggregate<{ _id: EventState; count: number }>(pipeline, { maxTimeMS, hint: REPLAYS_INDEX })
+    .toArray()
+  const sumOf = (wanted: readonly EventState[] | null): number =>
+    states.reduce((sum, { _id, count }) => (wanted === null || wanted.includes(_id) ? sum + count : sum), 0)
+  return { started: sumOf(null), done: sumOf(DONE), failed: sumOf(FAILED) }
 }
 
-/** Counted from the events instead of added up: a process may die between making events due and writing their number. */
-async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
-  const count = (more: Filter<EventDocument>): Promise<number> =>
-    db
-      .collection<EventDocument>(EVENTS)
-      .countDocuments({ 'replays.id': id, ...more }, { maxTimeMS: COUNT_MS, hint: REPLAYS_INDEX })
-  const [started, done, failed] = await Promise.all([
-    count({}),
-    count({ state: { $in: ['done', 'unhandled'] } }),
-    count({ state: { $in: ['dead', 'closed'] } }),
-  ])
-  return { started, done, failed }
-}
-
-function toProgress(replay: ReplayDocument, counts: StateCounts): ReplayProgress {
-  const { state, matched, by, reason } = replay
+function toProgress<Counts>(replay: ReplayDocument, counts: Counts) {
+  const { state, matched, notRead = 0, by, reason, startedAt, finishedAt } = replay
   return {
-    state,
-    matched,
-    ...counts,
-    notRead: replay.notRead ?? 0,
-    by,
-    reason,
-    startedAt: replay.startedAt.toISOString(),
-    finishedAt: replay.finishedAt?.toISOString() ?? null,
+    ...{ state, matched, ...counts, notRead, by, reason },
+    ...{ startedAt: startedAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null },
   }
+}
+
+/** A replay: a list of events that become due again, at a rate. Any process may run it. */
+export interface ReplayDocument {
+  readonly _id: ObjectId
+  readonly state: 'running' | 'finished' | 'cancelled'
+  readonly by: string
+  readonly reason: string
+  /** The filter as extended JSON, because names that begin with $ cause problems in a stored document. */
+  readonly filter: string
+  readonly ratePerSecond: number | null
+  /** The handler that gets tasks of the events. Absent: the events themselves are made due again. */
+  readonly handler?: string
+  readonly matched: number
+  /** The number of its events that could not be read with the settings of that time. Absent means none. */
+  readonly notRead?: number
+  /** The newest event that was examined. The next slice begins after it. */
+  readonly cursor: ObjectId | null
+  /** Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. */
+  readonly until: ObjectId | null
+  readonly leaseUntil: Date
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+}
+
+export const REPLAYS = 'replays'
+
+/** The indexes that replays need besides the one that finds the events of each. */
+export const REPLAY_INDEXES: readonly NeededIndexes[] = [
+  {
+    collection: REPLAYS,
+    indexes: [{ name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } }],
+  },
+]
+
+const NOT_COUNTED = { started: null, done: null, failed: null }
+
+/**
+ * Lists replays of all operators, newest first. Counts the events of one replay after the other, for at most 5 s in
+ * total. The numbers are null for those that the database did not count in time.
+ */
+export async function listReplays(
+  { db, monotonicMs }: Pick<OperatorContext, 'db' | 'monotonicMs'>,
+  { limit, after }: { readonly limit: number; readonly after: ObjectId | null },
+) {
+  const found = await db
+    .collection<ReplayDocument>(REPLAYS)
+    .find(after === null ? {} : { _id: { $lt: after } }, { maxTimeMS: SEARCH_MS, projection: { filter: 0 } })
+    .sort({ _id: -1 })
+    .limit(limit)
+    .toArray()
+  const deadline = monotonicMs() + SEARCH_MS
+  const countInTime = (id: ObjectId, leftMs: number) =>
+    leftMs < 1 ? NOT_COUNTED : countStates(db, id, Math.ceil(leftMs)).catch(() => NOT_COUNTED)
+  const listed = []
+  for (const replay of found) {
+    const counts = await countInTime(replay._id, deadline - monotonicMs())
+    listed.push({ replayId: String(replay._id), ...toProgress(replay, counts) })
+  }
+  return listed
 }

@@ -1,7 +1,7 @@
 import { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { describe, expect, it } from 'vitest'
-import { createIssuerMetadata } from './issuer-metadata.ts'
+import { createIssuerMetadata } from './issuer-sign-in.ts'
 
 const ISSUER = 'https://login.example/staff'
 const DOCUMENT = {

@@ -1,13 +1,14 @@
 import { readCapped } from '@oncehook/kernel/http/client'
 import { AppError } from '@oncehook/kernel/http/errors'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import { Secret } from '@oncehook/kernel/secrets/secret'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import * as oauth from 'oauth4webapi'
+import { z } from 'zod'
 import { signInAnswerInvalid, signInDenied, signInMisconfigured, signInUnavailable } from '../../errors.ts'
-import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
-import type { OperatorClient } from '../../operator-client.ts'
-import type { OperatorIssuer } from '../../operator-issuer.ts'
-import { MAX_ISSUER_BYTES } from '../access/issuer-document.ts'
-import { ISSUER_TIMEOUT_MS, type IssuerMetadata, issuerUnreachable } from './issuer-metadata.ts'
+import { CHALLENGE } from '../../http/authentication.ts'
+import { discoveryUrlOf, MAX_ISSUER_BYTES, namedAddress, RETRY_MS, readIssuerJson } from '../access/issuer-keys.ts'
+import type { OperatorClient, OperatorIssuer } from '../access/operator-issuer.ts'
 
 /** What the window of the operator keeps while it is at the issuer. It shows that the answer is for this window. */
 interface KeptForReturn {
@@ -15,12 +16,6 @@ interface KeptForReturn {
   readonly nonce: string
   /** The verifier of PKCE (RFC 7636). */
   readonly verifier: string
-}
-
-/** A sign-in that has begun: where the window goes, and what it keeps. */
-interface BegunSignIn {
-  readonly url: string
-  readonly kept: KeptForReturn
 }
 
 /** The answer of the issuer, as the window brought it back. */
@@ -33,24 +28,9 @@ interface ReturnedSignIn {
 }
 
 /** Signs operators in at the issuer by the authorization code flow with PKCE (OpenID Connect Core 1.0 section 3.1). */
-export interface IssuerSignIn {
-  /**
-   * Makes the address of the sign-in at the issuer, and fresh random texts for it.
-   * @throws signInUnavailable if the issuer must be asked and cannot be reached
-   */
-  begin(redirectUri: string): Promise<BegunSignIn>
-  /**
-   * Exchanges the code in an answer for the access token. The token is not yet verified.
-   * @throws signInDenied if the issuer or the operator refused
-   * @throws signInAnswerInvalid if state, nonce or code are wrong or too old
-   * @throws signInMisconfigured if the issuer does not know the client
-   * @throws signInUnavailable if the issuer cannot be reached within 5 s, or does not answer as it should
-   */
-  finish(returned: ReturnedSignIn): Promise<Secret>
-}
+export type IssuerSignIn = ReturnType<typeof createIssuerSignIn>
 
-/** Dependencies of the sign-in at an issuer. */
-export interface IssuerSignInDeps {
+interface IssuerSignInDeps {
   readonly issuer: OperatorIssuer
   readonly client: OperatorClient
   readonly metadata: () => Promise<IssuerMetadata>
@@ -58,10 +38,14 @@ export interface IssuerSignInDeps {
 }
 
 /** Creates the sign-in. Nothing is kept between begin and finish, so each may be asked of another gateway. */
-export function createIssuerSignIn(deps: IssuerSignInDeps): IssuerSignIn {
+export function createIssuerSignIn(deps: IssuerSignInDeps) {
   const { issuer, client, metadata } = deps
   return {
-    async begin(redirectUri) {
+    /**
+     * Makes the address of the sign-in at the issuer, and fresh random texts for it.
+     * @throws signInUnavailable if the issuer must be asked and cannot be reached
+     */
+    async begin(redirectUri: string) {
       const { authorization_endpoint } = await metadata()
       const kept = {
         state: oauth.generateRandomState(),
@@ -79,7 +63,14 @@ export function createIssuerSignIn(deps: IssuerSignInDeps): IssuerSignIn {
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
       return { url: url.href, kept }
     },
-    async finish(returned) {
+    /**
+     * Exchanges the code in an answer for the access token. The token is not yet verified.
+     * @throws signInDenied if the issuer or the operator refused
+     * @throws signInAnswerInvalid if state, nonce or code are wrong or too old
+     * @throws signInMisconfigured if the issuer does not know the client
+     * @throws signInUnavailable if the issuer cannot be reached within 5 s, or does not answer as it should
+     */
+    async finish(returned: ReturnedSignIn): Promise<Secret> {
       const known = await metadata()
       const code = readCode(deps, known, returned)
       try {
@@ -111,14 +102,10 @@ function readCode({ client }: IssuerSignInDeps, known: IssuerMetadata, { answer,
   }
 }
 
-interface Exchange extends ReturnedSignIn {
-  readonly code: URLSearchParams
-}
-
 async function exchange(
   deps: IssuerSignInDeps,
   known: IssuerMetadata,
-  { code, kept, redirectUri }: Exchange,
+  { code, kept, redirectUri }: ReturnedSignIn & { readonly code: URLSearchParams },
 ): Promise<Secret> {
   const { client } = deps
   const oauthClient = { client_id: client.id }
@@ -200,4 +187,76 @@ function refusalOf(problem: string, otherwise: typeof signInDenied): AppError {
   if (!OF_SETTINGS.includes(problem)) return otherwise({ reason: 'issuer_refused', problem: shown }, CHALLENGE)
   const message = `The issuer refuses the sign-in of the gateway with ${shown}: its settings of the client must match those of the gateway`
   return signInMisconfigured({ reason: 'issuer_refused', problem: shown }, { message })
+}
+
+interface IssuerMetadataDeps {
+  readonly issuer: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+const KEPT_MS = 600_000
+/** How long the issuer may take to answer, in milliseconds. */
+const ISSUER_TIMEOUT_MS = 5_000
+
+// The defaults are those of OpenID Connect Discovery 1.0 section 3 and RFC 9207 section 3.
+const schema = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  token_endpoint_auth_methods_supported: z.array(z.string()).default(['client_secret_basic']),
+  id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
+  authorization_response_iss_parameter_supported: z.boolean().default(false),
+})
+
+/** What an issuer says about its sign-in. */
+export type IssuerMetadata = z.output<typeof schema>
+
+/**
+ * Creates the reader of what an issuer says about its sign-in. It is kept for 10 minutes. After a failure the issuer is
+ * asked once in 10 s, and by many callers at once only once.
+ * @throws signInUnavailable if the issuer does not answer within 5 s, or not as it should
+ */
+export function createIssuerMetadata(deps: IssuerMetadataDeps): () => Promise<IssuerMetadata> {
+  const { issuer, clock, logger } = deps
+  let kept: IssuerMetadata | null = null
+  let readAt = 0
+  let failedAt = Number.NEGATIVE_INFINITY
+  let asking: Promise<IssuerMetadata> | null = null
+  const ask = async (): Promise<IssuerMetadata> => {
+    try {
+      kept = await readMetadata(deps)
+      readAt = clock.now()
+      return kept
+    } catch (error) {
+      failedAt = clock.now()
+      logger.warn({ issuer, error }, 'operator.issuer-failed')
+      throw issuerUnreachable(error)
+    } finally {
+      asking = null
+    }
+  }
+  return async () => {
+    // By their distance, because the clock may have been set back in the meantime.
+    if (kept !== null && Math.abs(clock.now() - readAt) < KEPT_MS) return kept
+    if (Math.abs(clock.now() - failedAt) < RETRY_MS) throw issuerUnreachable()
+    asking ??= ask()
+    return await asking
+  }
+}
+
+/** The error of a sign-in while the issuer cannot be asked. */
+function issuerUnreachable(cause?: unknown): AppError {
+  const headers = { 'Retry-After': String(RETRY_MS / 1_000) }
+  return signInUnavailable({ reason: 'issuer_unreachable' }, { cause, headers })
+}
+
+async function readMetadata({ issuer, fetch }: IssuerMetadataDeps): Promise<IssuerMetadata> {
+  const url = discoveryUrlOf(issuer)
+  const found = schema.safeParse(await readIssuerJson(url, { fetch, signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS) }))
+  if (!found.success) throw new Error('The discovery document does not name the endpoints of a sign-in')
+  if (found.data.issuer !== issuer) throw new Error('The discovery document names another issuer')
+  for (const name of ['authorization_endpoint', 'token_endpoint'] as const) namedAddress(name, found.data[name], url)
+  return found.data
 }

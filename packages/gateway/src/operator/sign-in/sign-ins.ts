@@ -1,10 +1,12 @@
-import { hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import { Binary, type Db } from 'mongodb'
-import { openToken, type SealPurpose, sealToken } from './sealed-token.ts'
+import { z } from 'zod'
+import { sessionNotEnough } from '../../errors.ts'
+import { identifiedProcedure } from '../operator-trpc.ts'
 
 const CODE_MS = 600_000
 const SESSION_MS = 43_200_000
@@ -43,18 +45,7 @@ export interface Session {
 }
 
 /** The codes and sessions of all gateways on a database. */
-export interface SignIns {
-  /** Stores a code that can be used once within 10 minutes. */
-  createCode(credential: Secret): Promise<Issued>
-  /** The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. */
-  useCode(code: string): Promise<Secret | null>
-  /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
-  createSession(credential: Secret, tokenEndsAt: number | null): Promise<Issued>
-  /** The session of a token. Null if there is none, or it has ended. */
-  findSession(token: string): Promise<Session | null>
-  /** Ends a session, for every gateway. */
-  endSession(token: string): Promise<void>
-}
+export type SignIns = ReturnType<typeof createSignIns>
 
 const CODES = 'sign_in_codes'
 const SESSIONS = 'operator_sessions'
@@ -71,35 +62,40 @@ export function isSessionToken(token: string): boolean {
 }
 
 /** Opens the sign-ins of a database whose reads and writes wait for a majority. */
-export function createSignIns(db: Db, { now }: Clock): SignIns {
+export function createSignIns(db: Db, { now }: Clock) {
   const options = { writeConcern: MAJORITY }
   const codes = db.collection<SignInDocument>(CODES, options)
   const sessions = db.collection<SignInDocument>(SESSIONS, options)
   return {
-    async createCode(credential) {
+    /** Stores a code that can be used once within 10 minutes. */
+    async createCode(credential: Secret): Promise<Issued> {
       const issued = issue('', now() + CODE_MS)
       await codes.insertOne(toDocument(issued, { credential, purpose: 'code' }))
       return issued
     },
-    async useCode(code) {
+    /** The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. */
+    async useCode(code: string): Promise<Secret | null> {
       if (!CODE.test(code)) return null
       const found = await codes.findOneAndDelete({ _id: { $eq: digestOf(code) } })
       if (found === null || found.expireAt.getTime() <= now()) return null
       return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
     },
-    async createSession(credential, tokenEndsAt) {
+    /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
+    async createSession(credential: Secret, tokenEndsAt: number | null): Promise<Issued> {
       const issued = issue(SESSION_PREFIX, Math.min(now() + SESSION_MS, tokenEndsAt ?? Number.POSITIVE_INFINITY))
       await sessions.insertOne(toDocument(issued, { credential, purpose: 'session' }))
       return issued
     },
-    async findSession(token) {
+    /** The session of a token. Null if there is none, or it has ended. */
+    async findSession(token: string): Promise<Session | null> {
       const _id = digestOf(token)
       const found = isSessionToken(token) ? await sessions.findOne({ _id: { $eq: _id } }) : null
       if (found === null || found.expireAt.getTime() <= now()) return null
       const credential = openToken(found.sealed.value(), { secret: token, purpose: 'session' })
       return credential === null ? null : { id: shownId(_id), credential, endsAt: found.expireAt.getTime() }
     },
-    async endSession(token) {
+    /** Ends a session, for every gateway. */
+    async endSession(token: string): Promise<void> {
       await sessions.deleteOne({ _id: { $eq: digestOf(token) } })
     },
   }
@@ -110,12 +106,10 @@ function issue(prefix: string, endsAt: number): Issued {
   return { text, endsAt, id: shownId(digestOf(text.reveal())) }
 }
 
-interface Sealing {
-  readonly credential: Secret
-  readonly purpose: SealPurpose
-}
-
-function toDocument({ text, endsAt }: Issued, { credential, purpose }: Sealing): SignInDocument {
+function toDocument(
+  { text, endsAt }: Issued,
+  { credential, purpose }: { readonly credential: Secret; readonly purpose: SealPurpose },
+): SignInDocument {
   const secret = text.reveal()
   const sealed = new Binary(sealToken(credential, { secret, purpose }))
   return { _id: digestOf(secret), sealed, expireAt: new Date(endsAt) }
@@ -128,3 +122,73 @@ function digestOf(text: string): string {
 function shownId(digest: string): string {
   return digest.slice(0, SHOWN_ID)
 }
+
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** The purpose of a key. A text that was encrypted for one purpose cannot be decrypted for the other. */
+type SealPurpose = 'code' | 'session'
+
+/** A random text, and its purpose. It is never stored, and its key encrypts only one text. */
+interface SealKey {
+  readonly secret: string
+  readonly purpose: SealPurpose
+}
+
+/** Encrypts an operator's token with a random text. Without that text, nobody can read the result. */
+export function sealToken(token: Secret, key: SealKey): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, deriveKey(key), nonce)
+  const sealed = Buffer.concat([cipher.update(token.reveal(), 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+/** Decrypts a token. Null if it was not encrypted with this text for this purpose, or was changed. */
+export function openToken(sealed: Uint8Array, key: SealKey): Secret | null {
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
+  if (tag.length < TAG_BYTES) return null
+  const decipher = createDecipheriv(CIPHER, deriveKey(key), nonce).setAuthTag(tag)
+  const opened = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES))
+  try {
+    return new Secret(Buffer.concat([opened, decipher.final()]).toString())
+  } catch {
+    return null
+  }
+}
+
+function deriveKey({ secret, purpose }: SealKey): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', `oncehook sign-in ${purpose}`, KEY_BYTES))
+}
+
+// Not optional in a mutation: a body without JSON is refused.
+const empty = z.strictObject({})
+
+/**
+ * `signIn.createCode`: a code that signs in once, within 10 minutes, as the operator whose token requests it. A session
+ * cannot request one: otherwise it could extend itself forever.
+ */
+export const createCodeProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
+  if (ctx.caller.session !== null) throw sessionNotEnough()
+  await ctx.audit.record({ by: ctx.operator, action: 'sign_in.code_created', reason: null, details: {} })
+  const { text, endsAt } = await ctx.signIns.createCode(ctx.caller.credential)
+  return { code: text.reveal(), expiresAt: new Date(endsAt).toISOString() }
+})
+
+/** `signIn.end`: ends the session whose token was sent. Other tokens have no session and are not changed. */
+export const endSessionProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
+  const { session } = ctx.caller
+  if (session === null) return { ended: false }
+  await ctx.audit.record({ by: ctx.operator, action: 'sign_in.ended', reason: null, details: { session: session.id } })
+  await ctx.signIns.endSession(session.token.reveal())
+  return { ended: true }
+})
+
+/** `me`: who the token belongs to, its roles, and when it expires. Null if it does not expire. */
+export const meProcedure = identifiedProcedure.input(empty.optional()).query(({ ctx }) => ({
+  operator: ctx.operator,
+  roles: [...ctx.roles],
+  expiresAt: ctx.caller.endsAt === null ? null : new Date(ctx.caller.endsAt).toISOString(),
+}))

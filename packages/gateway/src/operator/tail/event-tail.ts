@@ -1,42 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
-import type { Db } from 'mongodb'
+import { type ChangeStream, type Db, type Document, MongoServerError, type ObjectId } from 'mongodb'
 import { tailCrowded, tailShareUsed } from '../../errors.ts'
-import { type ChangeBatch, readChanges } from './read-changes.ts'
-
-/** Dependencies of the tail. */
-export interface EventTailDeps {
-  readonly db: Db
-  readonly clock: Clock
-  /** Monotonic milliseconds. */
-  readonly now: () => number
-  readonly logger: Logger
-}
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { withGone } from '../../inbox/key-only-record.ts'
+import { type ShownEvent, showEvent } from '../events/show-event.ts'
 
 /** Changes for a reader, with the id from which it can continue later. */
 export interface TailBatch extends Pick<ChangeBatch, 'events' | 'skipped'> {
   readonly id: string
 }
 
-/** A reader of the tail. It keeps only a few batches: a slow reader loses the oldest ones, and learns how many changes are lost. */
-export interface TailReader {
-  /** The next batch, or null if none comes within `ms`. Throws an AbortError when the tail stops or the reader has left. */
-  next(ms: number): Promise<TailBatch | null>
-  leave(): void
-}
-
 /** The changes of events, for any number of readers from one change stream. */
-export interface EventTail {
-  /**
-   * Adds a reader of an operator. With the id of a batch, it continues after that batch, or learns that this is no longer
-   * possible.
-   * @throws tailCrowded, tailShareUsed
-   */
-  join(operator: string, lastId: string | null): TailReader
-  /** Ends all readers and the change stream. */
-  stop(): Promise<void>
-}
+export type EventTail = ReturnType<typeof createEventTail>
 
 const MOST_READERS = 100
 // Nobody can take all places, whether by a mistake in a program or on purpose.
@@ -50,8 +28,14 @@ const OLDEST_POSITION_MS = 120_000
 const ID = /^(\d{1,15})-([0-9a-f]{1,2000})$/i
 
 /** Creates the tail. The change stream is open only while there are readers. */
-export function createEventTail(deps: EventTailDeps): EventTail {
-  const readers = new Set<QueuedReader>()
+export function createEventTail(deps: {
+  db: Db
+  clock: Clock
+  /** Monotonic milliseconds. */
+  now: () => number
+  logger: Logger
+}) {
+  const readers = new Set<TailReader>()
   let kept: TailBatch[] = []
   let feed: Feed | null = null
   let isStopping = false
@@ -69,7 +53,7 @@ export function createEventTail(deps: EventTailDeps): EventTail {
     const { db, now } = deps
     feed = { from, end, ended: readChanges({ db, from, now, onBatch, onError, signal: end.signal }) }
   }
-  const begin = (reader: QueuedReader, lastId: string | null): void => {
+  const begin = (reader: TailReader, lastId: string | null): void => {
     const from = lastId === null ? null : resumable(lastId, deps.clock.now())
     if (feed === null) {
       open(from)
@@ -86,21 +70,27 @@ export function createEventTail(deps: EventTailDeps): EventTail {
     ending?.end.abort()
     await ending?.ended
   }
-  const leave = (reader: QueuedReader): void => {
+  const leave = (reader: TailReader): void => {
     reader.end()
     if (readers.delete(reader) && readers.size === 0) void close()
   }
   return {
-    join(operator, lastId) {
+    /**
+     * Adds a reader of an operator. With the id of a batch, it continues after that batch, or learns that this is no longer
+     * possible.
+     * @throws tailCrowded, tailShareUsed
+     */
+    join(operator: string, lastId: string | null): TailReader {
       if (isStopping || readers.size >= MOST_READERS) throw tailCrowded({ readers: readers.size })
       const own = [...readers].filter((reader) => reader.operator === operator).length
       if (own >= MOST_OF_ONE) throw tailShareUsed({ readers: own })
-      const reader = new QueuedReader(operator, leave)
+      const reader = new TailReader(operator, leave)
       readers.add(reader)
       begin(reader, lastId)
       return reader
     },
-    async stop() {
+    /** Ends all readers and the change stream. */
+    async stop(): Promise<void> {
       isStopping = true
       for (const reader of [...readers]) leave(reader)
       await close()
@@ -139,15 +129,16 @@ interface Feed {
   readonly ended: Promise<void>
 }
 
-class QueuedReader implements TailReader {
+/** A reader of the tail. It keeps only a few batches: a slow reader loses the oldest ones, and learns how many changes are lost. */
+export class TailReader {
   readonly operator: string
-  readonly #onLeave: (reader: QueuedReader) => void
+  readonly #onLeave: (reader: TailReader) => void
   #waiting: TailBatch[] = []
   #missed: number | null = 0
   #ended = false
   #wake: () => void = () => undefined
 
-  constructor(operator: string, onLeave: (reader: QueuedReader) => void) {
+  constructor(operator: string, onLeave: (reader: TailReader) => void) {
     this.operator = operator
     this.#onLeave = onLeave
   }
@@ -173,6 +164,7 @@ class QueuedReader implements TailReader {
     this.#onLeave(this)
   }
 
+  /** The next batch, or null if none comes within `ms`. Throws an AbortError when the tail stops or the reader has left. */
   async next(ms: number): Promise<TailBatch | null> {
     if (this.#waiting.length === 0 && !this.#ended) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -191,4 +183,164 @@ class QueuedReader implements TailReader {
 
 function plus(one: number | null, other: number | null): number | null {
   return one === null || other === null ? null : one + other
+}
+
+/** Changes of events that were read together. */
+interface ChangeBatch {
+  /** The position in the stream of changes after this batch. */
+  readonly position: string
+  /** The changed events as they are now, newest first. Empty for a position alone. */
+  readonly events: readonly ShownEvent[]
+  /** Further changes, which were too many to be read. Null: their number is unknown. */
+  readonly skipped: number | null
+}
+
+interface ReadChangesOptions {
+  readonly db: Db
+  /** The position to continue from. Null: only what changes from now on. */
+  readonly from: string | null
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly onBatch: (batch: ChangeBatch) => void
+  readonly onError: (error: unknown) => void
+  /** Ends the reading within about a second. */
+  readonly signal: AbortSignal
+}
+
+const BATCH_MS = 250
+const MOST_EVENTS = 1_000
+const RETRY_MS = 500
+const READ_MS = 5_000
+const POSITION = /^[0-9a-f]{1,2000}$/i
+// Neither bodies nor headers leave the database: the changes have ids only.
+const PIPELINE: Document[] = [
+  { $match: { operationType: { $in: ['insert', 'update', 'replace'] } } },
+  { $project: { operationType: 1, 'documentKey._id': 1 } },
+]
+const SHOWN = {
+  ...{
+    provider: 1,
+    eventId: 1,
+    handler: 1,
+    type: 1,
+    objectId: 1,
+    orderId: 1,
+    state: 1,
+    reason: 1,
+    starts: 1,
+    deliveries: 1,
+  },
+  ...{ mismatches: 1, test: 1, receivedAt: 1, dueAt: 1, settledAt: 1 },
+} as const
+
+/**
+ * Reads the changes of events until the signal, in at most four batches a second. A batch reads each changed event
+ * once, however often it changed. After an error, it continues where it was. If that is no longer possible, the next
+ * batch says so. The first batch has only the position at the beginning.
+ */
+async function readChanges(options: ReadChangesOptions): Promise<void> {
+  const { signal, onError } = options
+  const place: Place = {
+    from: options.from !== null && POSITION.test(options.from) ? options.from : null,
+    isLost: false,
+  }
+  place.isLost = place.from !== options.from
+  while (!signal.aborted) {
+    const begun = { ...place }
+    try {
+      await readFrom(options, place)
+    } catch (error) {
+      // The position itself is refused: it is older than the database's log of changes, or of another one.
+      const isRefused = error instanceof MongoServerError && place.from !== null && place.from === begun.from
+      if (isRefused) Object.assign(place, { from: null, isLost: true })
+      onError(error)
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+/** Where the reading continues, and whether changes before it are lost. */
+interface Place {
+  from: string | null
+  isLost: boolean
+}
+
+async function readFrom(options: ReadChangesOptions, place: Place): Promise<void> {
+  const { db, signal, now, onBatch } = options
+  const resumed = place.from === null ? {} : { resumeAfter: { _data: place.from } }
+  const stream = db.collection<EventDocument>(EVENTS).watch(PIPELINE, { maxAwaitTimeMS: BATCH_MS, ...resumed })
+  const gathered = new GatheredChanges()
+  let sentAt = Number.NEGATIVE_INFINITY
+  let isBegun = false
+  try {
+    while (!signal.aborted) {
+      const changed = await nextChanged(stream, place)
+      if (changed !== null) gathered.add(changed)
+      const isDue = gathered.isFilled && now() - sentAt >= BATCH_MS
+      if (isBegun && !isDue) continue
+      const position = positionOf(stream)
+      const events = await readEvents(db, gathered.ids)
+      onBatch({ position, events, skipped: place.isLost ? null : gathered.skipped })
+      Object.assign(place, { from: position, isLost: false })
+      gathered.clear()
+      sentAt = now()
+      isBegun = true
+    }
+  } finally {
+    await stream.close()
+  }
+}
+
+/**
+ * The next changed event, or null if there is none for a while.
+ * @throws Error at the end of the stream: the collection was dropped or renamed, as a restore does it
+ */
+async function nextChanged(stream: ChangeStream<EventDocument>, place: Place): Promise<ObjectId | null> {
+  const change = await stream.tryNext()
+  if (change !== null && 'documentKey' in change) return change.documentKey._id
+  if (!stream.closed) return null
+  // The driver now answers null at once whenever it is asked. Nothing else in this process would get its turn.
+  Object.assign(place, { from: null, isLost: true })
+  throw new Error('The collection of events was dropped or renamed')
+}
+
+/** The events that have changed since the last batch. Each is counted once. */
+class GatheredChanges {
+  readonly #changed = new Map<string, ObjectId>()
+  skipped = 0
+
+  get ids(): readonly ObjectId[] {
+    return [...this.#changed.values()]
+  }
+
+  get isFilled(): boolean {
+    return this.#changed.size > 0
+  }
+
+  add(id: ObjectId): void {
+    const key = String(id)
+    if (this.#changed.size < MOST_EVENTS || this.#changed.has(key)) this.#changed.set(key, id)
+    else this.skipped += 1
+  }
+
+  clear(): void {
+    this.#changed.clear()
+    this.skipped = 0
+  }
+}
+
+function positionOf({ resumeToken }: ChangeStream<EventDocument>): string {
+  const position: unknown =
+    typeof resumeToken === 'object' && resumeToken !== null && '_data' in resumeToken ? resumeToken._data : null
+  return typeof position === 'string' ? position : ''
+}
+
+async function readEvents(db: Db, ids: readonly ObjectId[]): Promise<ShownEvent[]> {
+  if (ids.length === 0) return []
+  const found = await db
+    .collection<EventDocument>(EVENTS)
+    .find({ _id: { $in: [...ids] } }, { projection: SHOWN, maxTimeMS: READ_MS })
+    .sort({ _id: -1 })
+    .toArray()
+  return found.map((record) => showEvent(withGone(record)))
 }

@@ -1,13 +1,13 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
 import { toAppError } from '@oncehook/kernel/http/errors'
+import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import { PAYMENT_EVENT_TYPES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
-import { ORDER_ID } from '../../http/orders/order-requests.ts'
+import { callFulfilment } from '../../handlers/fulfilment-client.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
-import { AS_WRITTEN } from '../events/as-written.ts'
-import { changingProcedure } from '../operator-trpc.ts'
+import { ORDER_ID } from '../../orders/order-context.ts'
+import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
-import { chooseTestOrder } from './choose-test-order.ts'
 
 const sendTestSchema = z.strictObject({
   provider: z.string().min(1).max(255),
@@ -50,3 +50,33 @@ export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutatio
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider: provider.name, id }, 'event.test-sent')
   return { id, eventId, state: found.state, reason: found.reason }
 })
+
+const USUAL = { amountDue: 1_000, currency: 'EUR' }
+
+/**
+ * Chooses the order of a test event. Where test events have effects, this is the named order or else the newest pending
+ * one, with its amount due and its currency. Elsewhere fulfilment is not asked: an order that is not named does not exist.
+ * @throws unavailable if fulfilment does not answer
+ */
+async function chooseTestOrder(
+  ctx: OperatorContext,
+  { orderId, amount }: Pick<z.output<typeof sendTestSchema>, 'orderId' | 'amount'>,
+) {
+  const order = ctx.testEvents.haveEffects ? await findOrder(ctx, orderId) : null
+  const { amountDue, currency } = order ?? USUAL
+  return { orderId: orderId ?? order?.id, amount: amount ?? amountDue, currency }
+}
+
+async function findOrder({ fulfilment: { orders }, requestId }: OperatorContext, id: string | undefined) {
+  const trace = { context: { requestId } }
+  if (id === undefined) {
+    const { items } = await callFulfilment(orders.list.query({ status: 'pending', limit: 1 }, trace))
+    return items[0] ?? null
+  }
+  return await callFulfilment(orders.get.query({ id }, trace)).catch((error: unknown) => {
+    if (toAppError(error).status === NOT_FOUND) return null
+    throw error
+  })
+}
+
+const NOT_FOUND = 404

@@ -4,9 +4,8 @@ import { signers } from '@oncehook/webhooks/signing/signers'
 import { signatureInvalid, testEventNotSignable } from '../../errors.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
-import type { SigningSource } from '../../providers/read-signing.ts'
-import { type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
-import { isSignable } from './is-signable.ts'
+import type { SigningSource } from '../../webhooks/providers/providers.ts'
+import { type ReceiveDeps, receiveWebhook } from '../../webhooks/receive-webhook.ts'
 
 /** A made-up payment. */
 interface TestEvent {
@@ -21,19 +20,7 @@ interface TestEvent {
   readonly requestId: string
 }
 
-/** Sends test events. */
-export interface TestEvents {
-  /** How many each operator may send. */
-  readonly limit: RateLimit
-  /** Whether a test event about an order has the effects of a real one. */
-  readonly haveEffects: boolean
-  /**
-   * Signs an event as its provider does, and receives it like a delivery, except that its record is marked. Resolves to the
-   * id of the event when it is stored.
-   * @throws testEventNotSignable, notStored
-   */
-  send(event: TestEvent): Promise<string>
-}
+export type TestEvents = ReturnType<typeof createTestEvents>
 
 /** Where test events are stored. Both mark their records. */
 export interface TestInboxes {
@@ -42,8 +29,7 @@ export interface TestInboxes {
   readonly withEffects: Inbox | null
 }
 
-/** Dependencies of test events. */
-export interface TestEventsDeps {
+interface TestEventsDeps {
   readonly limit: RateLimit
   readonly receiving: Omit<ReceiveDeps, 'inbox'>
   readonly inboxes: TestInboxes
@@ -55,13 +41,19 @@ const WITHIN_MS = 10_000
 // 128 bits: no real event has the id of a test event, so none is mistaken for its redelivery.
 const ID_BYTES = 16
 
-/** Creates the sender of test events. */
-export function createTestEvents(deps: TestEventsDeps): TestEvents {
+export function createTestEvents(deps: TestEventsDeps) {
   const { withEffects, withoutEffect } = deps.inboxes
   return {
+    /** How many each operator may send. */
     limit: deps.limit,
+    /** Whether a test event about an order has the effects of a real one. */
     haveEffects: withEffects !== null,
-    async send(event) {
+    /**
+     * Signs an event as its provider does, and receives it like a delivery, except that its record is marked. Resolves to the
+     * id of the event when it is stored.
+     * @throws testEventNotSignable, notStored
+     */
+    async send(event: TestEvent): Promise<string> {
       // Without its order, an event with effects would wait for it.
       const inbox = event.orderId === undefined ? withoutEffect : (withEffects ?? withoutEffect)
       const { headers, body, query, contentType } = signTestEvent(deps, event)
@@ -105,4 +97,11 @@ function signTestEvent({ receiving, readSigning, randomBytes }: TestEventsDeps, 
     if (error instanceof SigningError) throw testEventNotSignable({ reason: 'no_key' }, { cause: error })
     throw error
   }
+}
+
+/** Whether the gateway has the key that signs deliveries of this provider, and its events need no confirmation. */
+export function isSignable({ scheme, confirm }: Pick<Provider, 'scheme' | 'confirm'>): boolean {
+  const signer = signers.get(scheme)
+  if (signer === undefined || signer.signsNothing === true) return false
+  return signer.needsPrivateKey !== true && confirm === undefined
 }

@@ -1,4 +1,4 @@
-import type { HandlerSettings } from '../../handlers/settings/read-handlers.ts'
+import type { HandlerSettings } from '../../handlers/handler-settings.ts'
 
 /** Two handlers, of which the setting pauses `search`. */
 export const BILLING_AND_SEARCH: ReadonlyMap<string, HandlerSettings> = new Map(

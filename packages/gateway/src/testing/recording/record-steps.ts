@@ -1,10 +1,10 @@
 import type { Db, Document } from 'mongodb'
-import type { Recording } from '../../composition/recording.ts'
 import type { Sent } from '../../dispatch/sent.ts'
 import type { Claim, SettledClaim } from '../../inbox/claims/claim.ts'
 import type { Claims } from '../../inbox/claims/claims.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import type { Inbox, Recorded } from '../../inbox/inbox.ts'
+import type { Recording } from '../../start/gateway-context.ts'
 
 /** An event in a step: its id, and what the step says about it. */
 export interface EventOfStep {

@@ -1,0 +1,77 @@
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
+import ipaddr from 'ipaddr.js'
+import { Agent, fetch, type RequestInit } from 'undici'
+
+/** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
+export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
+
+/** The error of a name that leads to private addresses only. */
+class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError'
+  readonly code = 'EPRIVATE'
+}
+
+/** Whether a fetch failed because the name leads to private addresses only. */
+export function isPrivateAddress(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof PrivateAddressError
+}
+
+/**
+ * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
+ * controls the name can lead a call into the private network. Connections that are made at the same time share one
+ * lookup: a process has two threads for lookups, and fulfilment and the database need them too.
+ */
+export function createGuardedFetch({
+  lookup,
+  mayBePrivate,
+}: {
+  lookup: Lookup
+  /** Whether a name may lead to a private address. An address that is written out always may. */
+  mayBePrivate: boolean
+}): CallFetch {
+  const shared = shareLookups(lookup)
+  const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
+  const agent = new Agent({ allowH2: false, connect })
+  // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
+  return async (address, init) =>
+    (await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })) as unknown as Response
+}
+
+function shareLookups(lookup: Lookup): Lookup {
+  const inProgress = new Map<string, Promise<LookupAddress[]>>()
+  return (name, options) => {
+    const found = inProgress.get(name) ?? lookup(name, options).finally(() => inProgress.delete(name))
+    inProgress.set(name, found)
+    return found
+  }
+}
+
+type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
+
+/** A lookup in the form in which connections call it. */
+function toConnectLookup(lookup: Lookup) {
+  return (name: string, options: LookupOptions, found: Found): void => {
+    lookup(name, { ...options, all: true }).then(
+      (addresses) => {
+        const [first] = addresses
+        if (options.all === true) found(null, addresses)
+        else found(null, first?.address ?? '', first?.family)
+      },
+      (error: Error) => found(error, []),
+    )
+  }
+}
+
+function onlyPublic(lookup: Lookup): Lookup {
+  return async (name, options) => {
+    const allowed = (await lookup(name, options)).filter(({ address }) => isPublic(address))
+    if (allowed.length === 0) throw new PrivateAddressError('The name of the host leads to a private address')
+    return allowed
+  }
+}
+
+/** Whether an address belongs to the public Internet. */
+export function isPublic(address: string): boolean {
+  return ipaddr.process(address).range() === 'unicast'
+}

@@ -1,0 +1,399 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keyOfSecret } from '@oncehook/kernel/secrets/parse-service-key'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { systemClock } from '@oncehook/kernel/time/clock'
+import { afterAll, describe, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { NO_BODY } from '../inbox/evidence-encryption.ts'
+import { createHandlerPauses } from '../inbox/pauses/handler-pauses.ts'
+import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
+import { type HandlerServer, isSignedWith, startHandlerServer } from '../testing/handlers/handler-server.ts'
+import { hmacProvider } from '../testing/hmac-provider.ts'
+import { serveFake } from '../testing/serve-fake.ts'
+import { type RunningGateway, startGateway } from '../testing/start-gateway.ts'
+
+const PROVIDER_SECRET = randomBytes(20).toString('hex')
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`
+const providers = { shop: hmacProvider({ id: 'only', value: PROVIDER_SECRET }) }
+const ALL = [{ types: ['*'] }]
+
+const byHttps = (server: Pick<HandlerServer, 'url'>, members: object = {}) => ({
+  ...{ https: `${server.url}/hook`, secrets: [{ id: '1', value: SECRET }], events: ALL },
+  ...members,
+})
+
+interface Started extends AsyncDisposable {
+  readonly gateway: RunningGateway
+  readonly database: TestDatabase
+  /** Delivers an event, and returns its id and the status of the answer. */
+  deliver(type: string, members?: object): Promise<{ readonly id: string; readonly status: number }>
+  /** Handler -> state, of all tasks of an event. */
+  states(eventId: string): Promise<Record<string, string>>
+  records(eventId: string): Promise<EventDocument[]>
+}
+
+async function start(handlers: object | { readonly file: string }, settings: object = {}): Promise<Started> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await testDatabase(process.env))
+  const fulfilment = stack.use(await serveFake(createFakeFulfilment([['ord_1', 1]])))
+  const setting = 'file' in handlers ? { HANDLERS_FILE: String(handlers.file) } : { HANDLERS: JSON.stringify(handlers) }
+  const gateway = stack.use(
+    await startGateway({
+      ...{ database, providers, fulfilmentUrl: fulfilment.url },
+      settings: { RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', ...setting, ...settings },
+    }),
+  )
+  const events = database.db.collection<EventDocument>(EVENTS)
+  const owned = stack.move()
+  const records = (eventId: string) => events.find({ eventId }).sort({ handler: 1 }).toArray()
+  return {
+    ...{ gateway, database, records },
+    async deliver(type, members = {}) {
+      const id = `evt_${randomUUID()}`
+      const data = { object: { id: 'obj_1', order_id: 'ord_1' } }
+      const body = JSON.stringify({ id, type, data, ...members })
+      const signature = createHmac('sha256', PROVIDER_SECRET).update(body).digest('hex')
+      const headers = { 'content-type': 'application/json', 'x-signature': signature }
+      const { status } = await fetch(`${gateway.url}/api/webhooks/shop`, { method: 'POST', headers, body })
+      return { id, status }
+    },
+    async states(eventId) {
+      const found = await records(eventId)
+      return Object.fromEntries(found.map(({ handler, state }) => [handler, state]))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const NAMES = ['once', 'again', 'lined', 'moved', 'slow', 'away', 'rated', 'chosen', 'bare'] as const
+type Name = (typeof NAMES)[number]
+const opened = await Promise.all(NAMES.map(async (name) => [name, stack.use(await startHandlerServer())] as const))
+const servers = Object.fromEntries(opened) as unknown as Readonly<Record<Name, HandlerServer>>
+const ORDER_BY = '/data/object/id'
+/** Of the test with this name: it gets the events whose types begin with it. */
+const own = (name: Name, members: object = {}) => ({
+  [name]: byHttps(servers[name], { events: [{ types: [`${name}.*`] }], ...members }),
+})
+/** For the tests that need no gateway of their own. */
+const shared = stack.use(
+  await start({
+    ...{ ...own('once'), ...own('again'), ...own('moved'), ...own('away'), ...own('bare') },
+    ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }),
+    // Longer than an ordinary call takes beside everything else that this machine does.
+    ...own('slow', { timeoutMs: 4_000 }),
+    ...own('rated', { ratePerSecond: 5 }),
+    ...own('chosen', { events: [{ provider: 'shop', types: ['chosen.*'], where: { [ORDER_BY]: 'obj_1' } }] }),
+  }),
+)
+/** How often it was logged that a handler cannot be reached. */
+const unreachable = (name: Name): number =>
+  shared.gateway.logs.filter(({ msg, handler }) => msg === 'handler.unreachable' && handler === name).length
+
+// Each has its own handler, and most of its time is waiting.
+describe.concurrent('a handler that is called by https', () => {
+  it('gets an event once, signed, under the key of the task', async ({ expect }) => {
+    const { id, status } = await shared.deliver('once.paid', { amount: 5 })
+    expect(status).toBe(200)
+    await expect.poll(() => shared.states(id)).toEqual({ once: 'done' })
+    const [call, ...others] = servers.once.received
+    expect(others).toEqual([])
+    expect(call?.path).toBe('/hook')
+    expect(call?.headers).toMatchObject({ 'webhook-id': `shop:${id}:once`, 'oncehook-attempt': '1' })
+    expect(isSignedWith(SECRET, call!)).toBe(true)
+    expect(JSON.parse(call!.body)).toMatchObject({
+      ...{ key: `shop:${id}:once`, provider: 'shop', eventId: id, type: 'once.paid', objectId: 'obj_1' },
+      body: { id, type: 'once.paid', amount: 5 },
+    })
+    const [record] = await shared.records(id)
+    expect(record).toMatchObject({ outcome: { kind: 'done', version: null }, attempts: [{ outcome: 'done' }] })
+  })
+
+  it('gets the same body at every attempt', async ({ expect }) => {
+    const server = servers.again
+    server.answer = () => ({ status: server.received.length < 3 ? 500 : 200 })
+    const { id } = await shared.deliver('again.paid')
+    await expect.poll(() => shared.states(id)).toEqual({ again: 'done' })
+    expect(new Set(server.received.map(({ body }) => body)).size).toBe(1)
+    expect(server.received.map(({ headers }) => headers['oncehook-attempt'])).toEqual(['1', '2', '3'])
+  })
+
+  it('gets the tasks with the same value one after the other, in their order, and the next one at once', async ({
+    expect,
+  }) => {
+    const server = servers.lined
+    server.answer = () => ({ status: server.received.length === 1 ? 500 : 204 })
+    const sent: string[] = []
+    for (let index = 0; index < 5; index += 1) sent.push((await shared.deliver('lined.paid')).id)
+    const handled = () => server.received.map(({ body }) => JSON.parse(body).eventId)
+    await expect.poll(handled).toEqual([sent[0], ...sent])
+    for (const id of sent) await expect.poll(() => shared.states(id)).toEqual({ lined: 'done' })
+  })
+
+  it('logs and counts that the next task of a line could not be looked for', async ({ expect }) => {
+    await using server = await startHandlerServer()
+    const answered = Promise.withResolvers<{ readonly status: number }>()
+    server.answer = () => answered.promise
+    await using system = await start({ billing: byHttps(server, { orderBy: ORDER_BY, timeoutMs: 60_000 }) })
+    await system.deliver('invoice.paid')
+    await expect.poll(() => server.received.length).toBe(1)
+    for (const name of ['line', 'line_open']) await system.database.db.collection(EVENTS).dropIndex(name)
+    answered.resolve({ status: 204 })
+    const logged = () => system.gateway.logs.filter(({ msg }) => msg === 'line.not-advanced')
+    await expect.poll(logged).toMatchObject([{ level: 'warn', handler: 'billing' }])
+    const metrics = await (await fetch(`${system.gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(/oncehook_database_errors_total\{class="server_2"\} \d/)
+  })
+
+  it('decides about its own task only: of several, one is done, one dead, one tried again', async ({ expect }) => {
+    await using server = await startHandlerServer()
+    server.answer = ({ path }) => ({ status: { '/done': 200, '/dead': 422, '/later': 500 }[path] ?? 404 })
+    const at = (path: string) => byHttps(server, { https: `${server.url}${path}` })
+    await using system = await start({ done: at('/done'), dead: at('/dead'), later: at('/later') })
+    const { id, status } = await system.deliver('payment.succeeded')
+    expect(status).toBe(200)
+    const expected = { fulfilment: 'done', done: 'done', dead: 'dead' }
+    await expect.poll(() => system.states(id)).toMatchObject(expected)
+    await expect.poll(() => server.received.filter(({ path }) => path === '/later').length).toBeGreaterThan(3)
+    expect(server.received.filter(({ path }) => path === '/done')).toHaveLength(1)
+    const dead = (await system.records(id)).find(({ handler }) => handler === 'dead')
+    expect(dead).toMatchObject({ reason: 'handler_refused', lastError: { message: 'The handler answered 422' } })
+  })
+
+  it('follows no redirect', async ({ expect }) => {
+    const server = servers.moved
+    server.answer = ({ path }) =>
+      path === '/hook' && server.received.length < 3
+        ? { status: 307, headers: { location: '/other' } }
+        : { status: 200 }
+    const { id } = await shared.deliver('moved.paid')
+    await expect.poll(() => shared.states(id)).toEqual({ moved: 'done' })
+    expect(server.received).toHaveLength(3)
+    expect(new Set(server.received.map(({ path }) => path))).toEqual(new Set(['/hook']))
+  })
+
+  it('holds up no other while it is down or hangs, and gets its tasks when it is back', async ({ expect }) => {
+    await using healthy = await startHandlerServer()
+    await using hanging = await startHandlerServer()
+    hanging.answer = () => 'hang'
+    const down = await startHandlerServer()
+    await down[Symbol.asyncDispose]()
+    await using system = await start({
+      healthy: byHttps(healthy),
+      hanging: byHttps(hanging, { timeoutMs: 1_000 }),
+      down: byHttps(down),
+    })
+    const ids = await Promise.all(Array.from({ length: 20 }, () => system.deliver('payment.succeeded')))
+    expect(new Set(ids.map(({ status }) => status))).toEqual(new Set([200]))
+    await expect.poll(() => healthy.received.length).toBe(20)
+    await expect
+      .poll(() => system.gateway.logs.filter(({ msg }) => msg === 'handler.unreachable').length)
+      .toBeGreaterThan(0)
+    await using back = await startHandlerServer(Number(new URL(down.url).port))
+    await expect.poll(() => new Set(back.received.map(({ headers }) => headers['webhook-id'])).size).toBe(20)
+    hanging.answer = () => ({ status: 200 })
+    for (const { id } of ids) {
+      const done = { fulfilment: 'done', healthy: 'done', hanging: 'done', down: 'done' }
+      await expect.poll(() => system.states(id)).toEqual(done)
+    }
+    expect(healthy.received).toHaveLength(20)
+  })
+
+  it('gets its other events while one hangs, and does not count as unreachable', async ({ expect }) => {
+    const server = servers.slow
+    server.answer = ({ body }) => (JSON.parse(body).type === 'slow.one' ? 'hang' : { status: 204 })
+    const slow = await shared.deliver('slow.one')
+    const others: string[] = []
+    const callsOf = (type: string) => server.received.filter(({ body }) => JSON.parse(body).type === type).length
+    while (callsOf('slow.one') < 2) {
+      others.push((await shared.deliver('slow.other')).id)
+      await sleep(200)
+    }
+    expect(await shared.records(slow.id)).toMatchObject([{ lastError: { code: 'unavailable' } }])
+    server.answer = () => ({ status: 204 })
+    for (const id of others) await expect.poll(() => shared.states(id)).toEqual({ slow: 'done' })
+    expect(callsOf('slow.other')).toBe(others.length)
+    expect(unreachable('slow')).toBe(0)
+  })
+
+  it('is called once in a while if what is in front of it answers that it is down', async ({ expect }) => {
+    const server = servers.away
+    server.answer = () => ({ status: 503 })
+    const ids = await Promise.all(Array.from({ length: 20 }, () => shared.deliver('away.paid')))
+    await expect.poll(() => unreachable('away')).toBe(1)
+    const before = server.received.length
+    // Without a breaker, each of the tasks is tried ten times a second: 300 calls in this time, and with it a few.
+    await sleep(1_500)
+    expect(server.received.length - before).toBeLessThan(15)
+    server.answer = () => ({ status: 200 })
+    for (const { id } of ids) await expect.poll(() => shared.states(id)).toEqual({ away: 'done' })
+  })
+
+  it('gets no task whose body is gone: a redelivery revives it, and it is dead again and says why', async ({
+    expect,
+  }) => {
+    const server = servers.bare
+    server.answer = () => ({ status: 410 })
+    const { id } = await shared.deliver('bare.paid')
+    await expect.poll(() => shared.states(id)).toEqual({ bare: 'dead' })
+    await shared.database.db.collection(EVENTS).updateOne({ eventId: id }, { $set: { raw: NO_BODY } })
+    await shared.deliver('bare.paid', { id })
+    const reason = async () => (await shared.records(id)).map(({ state, reason }) => [state, reason])
+    await expect.poll(reason, { timeout: 10_000 }).toEqual([['dead', 'body_missing']])
+    const [record] = await shared.records(id)
+    expect(record).toMatchObject({ revivals: 1, lastError: { code: 'body_missing' } })
+    expect(server.received).toHaveLength(1)
+  })
+
+  it('gets what its rate allows', async ({ expect }) => {
+    const startedAt = performance.now()
+    for (let index = 0; index < 15; index += 1) await shared.deliver('rated.paid')
+    await expect.poll(() => servers.rated.received.length).toBe(15)
+    expect(performance.now() - startedAt).toBeGreaterThan(1_500)
+  })
+})
+
+describe.concurrent('a handler that is called by trpc', () => {
+  it('gets batches with a service token for itself, and answers for each event', async ({ expect }) => {
+    await using server = await startHandlerServer()
+    const seen: string[] = []
+    server.answer = ({ body }) => {
+      const { handler, events } = JSON.parse(body) as { handler: string; events: { key: string; attempt: number }[] }
+      const results = events.map(({ key, attempt }) => {
+        if (!seen.includes(key)) seen.push(key)
+        const isFirst = seen.indexOf(key) === 0
+        if (isFirst && attempt < 3) return { refused: 'too_early', retry: 'now' }
+        return seen.indexOf(key) === 1 ? { refused: 'unknown_plan', retry: 'never' } : { done: true }
+      })
+      return handler === 'billing' ? { status: 200, json: { result: { data: { results } } } } : { status: 500 }
+    }
+    const secret = new Secret(randomBytes(24).toString('hex'))
+    const trpc = { trpc: `${server.url}/trpc`, events: ALL, batch: 10 }
+    await using system = await start({ billing: trpc }, { SERVICE_TOKEN_SECRET: secret.reveal() })
+    const ids = await Promise.all(['a.b', 'a.b', 'a.b'].map((type) => system.deliver(type)))
+    const states = async () => Promise.all(ids.map(async ({ id }) => (await system.states(id)).billing))
+    await expect.poll(async () => (await states()).toSorted()).toEqual(['dead', 'done', 'done'])
+    const verify = createServiceTokenVerifier({
+      ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'billing' },
+      ...{ clock: systemClock },
+    })
+    for (const { path, headers, body } of server.received) {
+      expect(path).toBe('/trpc/events.handle')
+      const token = await verify(headers.authorization)
+      token.checkProcedure('events.handle')
+      token.checkInput(body)
+    }
+  })
+
+  it('gets the halves of a batch that it cannot read', async ({ expect }) => {
+    await using server = await startHandlerServer()
+    server.answer = ({ body }) => {
+      const { events } = JSON.parse(body) as { events: { type: string }[] }
+      if (events.some(({ type }) => type === 'odd')) return { status: 400, json: { error: {} } }
+      return { status: 200, json: { result: { data: { results: events.map(() => ({ done: true })) } } } }
+    }
+    await using system = await start({ billing: { trpc: `${server.url}/trpc`, events: ALL } })
+    const ids = await Promise.all(['a', 'a', 'odd', 'a'].map((type) => system.deliver(type)))
+    const isDone = async (at: number) => (await system.states(ids[at]!.id)).billing
+    for (const at of [0, 1, 3]) await expect.poll(() => isDone(at)).toBe('done')
+    const lastErrors = async () => (await system.records(ids[2]!.id)).map(({ lastError }) => lastError?.code)
+    await expect.poll(lastErrors).toEqual(['handler_unreadable'])
+  })
+})
+
+describe.concurrent('the setting HANDLERS', () => {
+  it('is refused if it is wrong', async ({ expect }) => {
+    await expect(start({ billing: { https: 'ftp://a' } })).rejects.toThrow(SettingsError)
+  })
+
+  it('follows its file. A wrong file leaves the old handlers in force', async ({ expect }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'handlers.json')
+    await writeFile(file, '{}')
+    const server = stack.use(await startHandlerServer())
+    const system = stack.use(await start({ file }))
+    const logged = (name: string) => () => system.gateway.logs.filter(({ msg }) => msg === name).length
+    const before = await system.deliver('invoice.paid')
+    expect(await system.states(before.id)).toEqual({ '': 'unhandled' })
+    await writeFile(file, JSON.stringify({ billing: byHttps(server) }))
+    await expect.poll(logged('handlers.changed')).toBe(1)
+    const after = await system.deliver('invoice.paid')
+    await expect.poll(() => system.states(after.id)).toEqual({ billing: 'done' })
+    await writeFile(file, '{"billing":{}}')
+    await expect.poll(logged('handlers.refused')).toBe(1)
+    const still = await system.deliver('invoice.paid')
+    await expect.poll(() => system.states(still.id)).toEqual({ billing: 'done' })
+    await writeFile(file, '{}')
+    await expect.poll(logged('handlers.changed')).toBe(2)
+    const last = await system.deliver('invoice.paid')
+    expect(await system.states(last.id)).toEqual({ '': 'unhandled' })
+  })
+
+  it('lets open calls end when a handler changes: their tasks are not sent beside them, nor later ones of a line', async ({
+    expect,
+  }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'handlers.json')
+    const server = stack.use(await startHandlerServer())
+    const orderBy = '/data/object/id'
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, timeoutMs: 60_000 }) }))
+    const system = stack.use(await start({ file }))
+    const answered = Promise.withResolvers<{ readonly status: number }>()
+    server.answer = () => (server.received.length === 1 ? answered.promise : { status: 204 })
+    const [first, second] = [await system.deliver('invoice.paid'), await system.deliver('invoice.paid')]
+    await expect.poll(() => server.received.length).toBe(1)
+    await writeFile(file, JSON.stringify({ billing: byHttps(server, { orderBy, timeoutMs: 60_000, concurrency: 2 }) }))
+    const changes = () => system.gateway.logs.filter(({ msg }) => msg === 'handlers.changed').length
+    await expect.poll(changes).toBe(1)
+    // A dispatcher that ends with its process waits 2.5 s. The new one looks for tasks every two seconds.
+    await sleep(5_000)
+    expect(server.received).toHaveLength(1)
+    answered.resolve({ status: 204 })
+    for (const { id } of [first, second]) await expect.poll(() => system.states(id)).toEqual({ billing: 'done' })
+    const handled = server.received.map(({ body }) => JSON.parse(body).eventId)
+    expect(handled).toEqual([first.id, second.id])
+  })
+
+  it('chooses events by provider, type and values of the body', async ({ expect }) => {
+    const wanted = await shared.deliver('chosen.paid')
+    const otherType = await shared.deliver('customer.created')
+    const otherValue = await shared.deliver('chosen.paid', { data: { object: { id: 'obj_2' } } })
+    await expect.poll(() => shared.states(wanted.id)).toEqual({ chosen: 'done' })
+    for (const { id } of [otherType, otherValue]) expect(await shared.states(id)).toEqual({ '': 'unhandled' })
+  })
+})
+
+describe.concurrent('a paused handler', () => {
+  it('gets nothing until it is resumed, while others continue', async ({ expect }) => {
+    await using server = await startHandlerServer()
+    const at = (path: string) => byHttps(server, { https: `${server.url}${path}` })
+    await using system = await start({ one: at('/one'), two: at('/two') })
+    const pauses = createHandlerPauses(system.database.db)
+    await pauses.pause({ handler: 'one', by: 'test', reason: 'a test' })
+    const isHeld = async () => {
+      const { id } = await system.deliver('a.b')
+      await expect.poll(async () => (await system.states(id)).two).toBe('done')
+      return (await system.states(id)).one
+    }
+    await expect.poll(isHeld, { interval: 300 }).toBe('pending')
+    const ones = () => server.received.filter(({ path }) => path === '/one').length
+    const before = ones()
+    const { id } = await system.deliver('a.b')
+    await expect.poll(async () => (await system.states(id)).two).toBe('done')
+    expect(ones()).toBe(before)
+    await pauses.resume('one')
+    await expect.poll(() => system.states(id)).toEqual({ one: 'done', two: 'done' })
+  })
+})

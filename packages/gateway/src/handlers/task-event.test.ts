@@ -1,0 +1,131 @@
+import { readWebhookKey, signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
+import { createVerifier } from '@oncehook/webhooks'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Claim } from '../inbox/claims/claim.ts'
+import { sampleClaim } from '../testing/sample-claim.ts'
+import { taskKey, writeTaskEvent } from './task-event.ts'
+
+const receivedAt = new Date('2026-11-26T10:00:00Z')
+
+function claimOf(facts: Claim['event']['facts']): Claim {
+  const event = { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts }
+  return sampleClaim('evt_1', { provider: 'stripe', handler: 'billing', event })
+}
+
+function write(body: Buffer | string, facts: Claim['event']['facts'] = { orderId: '' }) {
+  const raw = Buffer.from(body as string)
+  const { json, ...rest } = writeTaskEvent(claimOf(facts), 'billing', { receivedAt, attempt: 3, raw })
+  return { ...rest, json, event: JSON.parse(json) as Record<string, unknown> }
+}
+
+describe('writeTaskEvent', () => {
+  it('has the key, the names of the event, and its body as JSON', () => {
+    expect(write('{"amount":5}')).toMatchObject({
+      ...{ key: 'stripe:evt_1:billing', attempt: 3 },
+      event: {
+        ...{
+          key: 'stripe:evt_1:billing',
+          provider: 'stripe',
+          eventId: 'evt_1',
+          type: 'invoice.paid',
+          objectId: 'in_1',
+        },
+        ...{ receivedAt: '2026-11-26T10:00:00.000Z', body: { amount: 5 } },
+      },
+    })
+  })
+
+  it('has the order and the time of the event if they are known', () => {
+    const { event } = write('{}', { orderId: 'ord_1', occurredAt: '2026-11-26T09:00:00Z' })
+    expect(event).toMatchObject({ orderId: 'ord_1', occurredAt: '2026-11-26T09:00:00Z' })
+    expect(Object.keys(write('{}').event)).not.toContain('orderId')
+  })
+
+  it('says where the event is in a body with several', () => {
+    expect(write('[{},{}]', { orderId: '', pointer: '/1' }).event).toMatchObject({ pointer: '/1', body: [{}, {}] })
+    expect(Object.keys(write('{}').event)).not.toContain('pointer')
+  })
+
+  it('copies a body that is JSON as it is, so that no number loses digits', () => {
+    expect(write('{"id":12345678901234567890}').json).toContain('"body":{"id":12345678901234567890}}')
+  })
+
+  it.each([
+    ['a form', 'a=1&b=2'],
+    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+  ])('puts %s into raw, as base64', (_, body) => {
+    const { event } = write(body)
+    expect(event.raw).toBe(Buffer.from(body as string).toString('base64'))
+    expect(event).not.toHaveProperty('body')
+  })
+
+  it('is the same at every attempt', () => {
+    const raw = Buffer.from('{}')
+    const at = (attempt: number) => writeTaskEvent(claimOf({ orderId: '' }), 'x', { receivedAt, attempt, raw }).json
+    expect(at(1)).toBe(at(2))
+  })
+})
+
+const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
+const eventId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 }).filter((id) => id.isWellFormed())
+const id = fc.record({ provider: name, eventId, handler: name })
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+const verifier = createVerifier({ scheme: 'standard-webhooks', effects: [], secrets: SECRET })
+
+/** What the library of handlers says of a call whose `webhook-id` is this key. */
+async function outcomeOf(key: string): Promise<string> {
+  const secret = readWebhookKey(SECRET)
+  if (secret === null) throw new Error('The secret of the test is invalid')
+  const body = '{"type":"invoice.paid"}'
+  const headers = signWebhook({ id: key, now: Date.now(), body }, [secret])
+  return (await verifier.verify({ rawBody: body, headers })).outcome
+}
+
+describe('taskKey', () => {
+  it('is the provider, the event and the handler', () => {
+    expect(taskKey({ provider: 'stripe', eventId: 'evt_1', handler: 'billing' })).toBe('stripe:evt_1:billing')
+    expect(taskKey({ provider: 'acme', eventId: 'a:b', handler: 'shop' })).toBe('acme:a:b:shop')
+  })
+
+  it('can be the value of a header, whatever the event id, and has at most 600 bytes', () => {
+    expect(taskKey({ provider: 'acme', eventId: '50% é', handler: 'shop' })).toBe('acme:50%25%20%C3%A9:shop')
+    fc.assert(
+      fc.property(id, (one) => {
+        const key = taskKey(one)
+        expect(key).toMatch(/^[\x21-\x7e]+$/)
+        expect(key.length).toBeLessThanOrEqual(600)
+        expect(new Headers({ 'webhook-id': key }).get('webhook-id')).toBe(key)
+      }),
+    )
+  })
+
+  it('is authentic to the library of handlers, whatever the event id', async () => {
+    const longest = { provider: 'p'.repeat(63), eventId: 'é'.repeat(78), handler: 'h'.repeat(63) }
+    const ids = ['x'.repeat(255), '€'.repeat(50), 'a.'.repeat(100), 'a '.repeat(110), longest.eventId]
+    for (const eventId of ids) {
+      const key = taskKey({ ...longest, eventId })
+      expect([key.length > 255, await outcomeOf(key)]).toEqual([true, 'unreadable'])
+    }
+    await fc.assert(
+      fc.asyncProperty(id, async (one) => {
+        expect(await outcomeOf(taskKey(one))).toBe('unreadable')
+      }),
+    )
+  })
+
+  it('has no dot, so that a signed text begins with one key only', () => {
+    expect(taskKey({ provider: 'acme', eventId: 'a.1.b', handler: 'shop' })).toBe('acme:a%2E1%2Eb:shop')
+    fc.assert(fc.property(id, (one) => !taskKey(one).includes('.')))
+  })
+
+  it('differs for different tasks', () => {
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        const isSame = one.provider === other.provider && one.eventId === other.eventId && one.handler === other.handler
+        expect(taskKey(one) === taskKey(other)).toBe(isSame)
+      }),
+    )
+  })
+})

@@ -1,0 +1,237 @@
+import { notFound } from '@oncehook/kernel/http/error-codes'
+import { type Filter, ObjectId } from 'mongodb'
+import { z } from 'zod'
+import { handlerConfigured, handlerNotPaused, handlerPaused } from '../../errors.ts'
+import type { HandlerSettings, WantedEvents } from '../../handlers/handler-settings.ts'
+import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
+import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
+import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
+import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
+import { discardTasks } from '../../inbox/tasks/discard-tasks.ts'
+import { eventFilterSchema, toMongoFilter } from '../events/event-filter.ts'
+import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
+import { changePause } from '../providers/provider-procedures.ts'
+import { reasonSchema } from '../replays/replay-procedures.ts'
+import type { ReplayRequest } from '../replays/replays.ts'
+
+/** A handler as operators see it, with the numbers of its tasks. */
+interface ShownHandler {
+  readonly name: string
+  /** How it is called. `removed`: it is not in the setting any more, but has pending or dead tasks. */
+  readonly by: 'https' | 'trpc' | 'built in' | 'removed'
+  /** The host and port that is called. Null for fulfilment and for a removed handler. */
+  readonly host: string | null
+  /** Which events it wants. Empty for fulfilment and for a removed handler. */
+  readonly events: readonly WantedEvents[]
+  readonly concurrency: number | null
+  readonly ratePerSecond: number | null
+  /** The JSON Pointer to the value whose tasks are sent one after the other. Null: all are sent in no particular order. */
+  readonly orderBy: string | null
+  /** Whether the later tasks with the same value wait for a dead one. */
+  readonly blockOnDead: boolean
+  /** The secrets that sign its calls, never their values. */
+  readonly secrets: readonly { readonly id: string; readonly notAfter: string | null }[]
+  /** Whether it answers the calls of the process that you ask. Null: this process calls none. */
+  readonly answers: boolean | null
+  /** Whether the setting pauses it. */
+  readonly pausedBySetting: boolean
+  /** Since when an operator has paused it, who did and why. Null: nobody has. */
+  readonly paused: { readonly since: string; readonly by: string; readonly reason: string } | null
+  /** The number of its pending tasks. Null if the database did not answer in time. */
+  readonly pending: number | null
+  readonly dead: number | null
+  /** When the oldest of the pending tasks was stored. */
+  readonly oldestStoredAt: string | null
+  /**
+   * How many of the 20 pending tasks that wait longest for their next attempt have failed at least three times in a row, and
+   * the newest error of these. Null: none has, or the database did not answer in time. Absent: a gateway of an earlier
+   * version. Only of configured handlers.
+   */
+  readonly failing?: FailingShown | null
+}
+
+interface FailingShown {
+  readonly tasks: number
+  readonly code: string
+  readonly message: string
+  readonly at: string
+}
+
+/**
+ * `handlers.list`: fulfilment, the configured handlers in the order of the setting, and then those that were removed but
+ * still have pending or dead tasks, with their pauses and the numbers of their tasks.
+ */
+export const listHandlersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
+  const { db, handlers, handlerPauses } = ctx
+  if (handlers === null) return []
+  const [listed, depths] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
+  const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
+  const configured = handlers()
+  const removed = depths.names.filter((name) => name !== FULFILMENT && !configured.has(name)).toSorted()
+  // While the database does not even count the tasks in time, nothing more is asked.
+  const waiting = [...configured.keys()].filter((name) => (depths.of(name).pending ?? 0) > 0)
+  const failing = await readFailingTasks(db, waiting)
+  const show = (name: string): ShownHandler => ({
+    ...{ name, ...showSettings(ctx, name, configured.get(name)) },
+    ...showPause(pauses.get(name)),
+    ...showDepth(depths.of(name)),
+    failing: showFailing(failing.get(name)),
+  })
+  return [FULFILMENT, ...configured.keys(), ...removed].map(show)
+})
+
+type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | 'failing' | keyof HandlerDepth>
+
+const NO_SETTINGS = {
+  ...{ host: null, events: [], concurrency: null, ratePerSecond: null, secrets: [], answers: null },
+  ...{ orderBy: null, blockOnDead: false, pausedBySetting: false },
+}
+
+function showSettings(
+  { isHandlerUp }: OperatorContext,
+  name: string,
+  handler: HandlerSettings | undefined,
+): ShownSettings {
+  if (handler === undefined) return { by: name === FULFILMENT ? 'built in' : 'removed', ...NO_SETTINGS }
+  const { place, events, concurrency, ratePerSecond, orderBy, blockOnDead, paused } = handler
+  const keys = place.by === 'https' ? place.keys : []
+  return {
+    ...{ by: place.by, host: place.url.host, events, concurrency, ratePerSecond, orderBy, blockOnDead },
+    secrets: keys.map(({ id, notAfter }) => ({
+      id,
+      notAfter: notAfter === null ? null : new Date(notAfter).toISOString(),
+    })),
+    ...{ answers: isHandlerUp(handler.name), pausedBySetting: paused },
+  }
+}
+
+function showPause(pause: HandlerPause | undefined): Pick<ShownHandler, 'paused'> {
+  return {
+    paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
+  }
+}
+
+function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth): Pick<ShownHandler, keyof HandlerDepth> {
+  return { pending, dead, oldestStoredAt: oldestStoredAt?.toISOString() ?? null }
+}
+
+function showFailing(failing: FailingTasks | undefined): FailingShown | null {
+  if (failing === undefined) return null
+  const { code, message, at } = failing.lastError
+  return { tasks: failing.tasks, code, message, at: at.toISOString() }
+}
+
+/** The input of a change of a handler: its name, and why. */
+const handlerChangeSchema = z.strictObject({ handler: z.string().min(1).max(63), reason: reasonSchema })
+
+/**
+ * `handlers.pause`: tasks of this handler are stored, but not sent until it is resumed. It takes effect in all gateways
+ * within two seconds. Calls that have already begun are completed.
+ */
+export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
+  const { handler, reason } = input
+  if (!isKnown(ctx, handler)) throw notFound({}, { message: 'No handler has this name' })
+  await changePause(ctx, {
+    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
+    action: 'handlers.pause',
+    isPaused: false,
+    change: () => ctx.handlerPauses.pause({ handler, by: ctx.operator, reason }),
+    refusal: handlerPaused,
+  })
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler }, 'handler.paused')
+  return { handler, paused: true as const }
+})
+
+/** `handlers.resume`: the tasks that waited are sent, the oldest first. The handler may have been removed. */
+export const resumeHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
+  const { handler, reason } = input
+  await changePause(ctx, {
+    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
+    action: 'handlers.resume',
+    isPaused: true,
+    change: () => ctx.handlerPauses.resume(handler),
+    refusal: handlerNotPaused,
+  })
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler }, 'handler.resumed')
+  return { handler, paused: false as const }
+})
+
+function isKnown({ handlers }: OperatorContext, name: string): boolean {
+  return handlers !== null && (name === FULFILMENT || handlers().has(name))
+}
+
+/**
+ * `handlers.discard`: settles the pending and the dead tasks of a handler that was removed from the setting, as `unhandled`.
+ * It takes some seconds at most: repeat the call as long as there are `more`. Every call adds an entry to the audit log,
+ * even if it was refused.
+ */
+export const discardTasksProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
+  const { handler, reason } = input
+  const entry = { by: ctx.operator, action: 'handlers.discard', reason } as const
+  if (isConfigured(ctx, handler)) {
+    const error = handlerConfigured()
+    await ctx.audit.record({ ...entry, details: { handler, refused: error.code } })
+    throw error
+  }
+  // The entry of the audit log comes first. After a crash in between, nothing is discarded without an entry.
+  await ctx.audit.record({ ...entry, details: { handler } })
+  const result = await discardTasks(ctx, handler)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler, ...result }, 'handler.tasks-discarded')
+  return { handler, ...result }
+})
+
+function isConfigured({ handlers }: OperatorContext, name: string): boolean {
+  return name === FULFILMENT || handlers?.().has(name) === true
+}
+
+const backfillSchema = z.strictObject({
+  handler: z.string().min(1).max(63),
+  filter: eventFilterSchema.default({}),
+  reason: reasonSchema,
+  dryRun: z.boolean().default(false),
+  ratePerSecond: z.number().int().min(1).max(10_000).optional(),
+})
+
+/**
+ * `handlers.backfill`: gives a handler tasks for stored events that it wants and has no task of. It is a replay: `replays.get`
+ * shows its progress, and `replays.cancel` ends it. `matched` is the number of records examined, of which the handler may
+ * want fewer, because conditions on the body are checked one by one.
+ */
+export const backfillProcedure = changingProcedure.input(backfillSchema).mutation(async ({ ctx, input }) => {
+  const { handler: name, filter, reason, dryRun, ratePerSecond } = input
+  const handler = ctx.handlers?.().get(name)
+  if (handler === undefined) throw notFound({}, { message: 'No handler has this name' })
+  const meant = await toMongoFilter(ctx.db, filter)
+  const request: ReplayRequest = {
+    ...{ by: ctx.operator, reason, ratePerSecond: ratePerSecond ?? null, includeDone: true, includeClosed: true },
+    target: { filter: { $and: [meant, wantedBy(handler)] } },
+    handler: name,
+  }
+  const matched = await ctx.replays.match(request)
+  if (dryRun) return { replayId: null, matched }
+  // The entry of the audit log comes first. After a crash in between, nothing is started without an entry.
+  const replayId = new ObjectId()
+  const details = { handler: name, filter, matched, replayId: String(replayId) }
+  await ctx.audit.record({ by: ctx.operator, action: 'handlers.backfill', reason, details })
+  await ctx.replays.start(replayId, request, matched)
+  const line = { requestId: ctx.requestId, by: ctx.operator, handler: name, matched, replayId: String(replayId) }
+  ctx.logger.info(line, 'handler.backfilled')
+  return { replayId: String(replayId), matched }
+})
+
+/** The records of events that a handler may want, except for its own tasks and for test events. */
+function wantedBy({ name, events }: HandlerSettings): Filter<EventDocument> {
+  return { $or: events.map(toFilter), handler: { $ne: name }, test: { $ne: true } }
+}
+
+const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g
+
+function toFilter({ provider, types }: WantedEvents): Filter<EventDocument> {
+  const exact = types.filter((type) => !type.endsWith('*'))
+  const starts = types.filter((type) => type.endsWith('*')).map((type) => type.slice(0, -1))
+  const prefixes = starts.map((start) => ({ type: { $regex: `^${start.replaceAll(SPECIAL, '\\$&')}` } }))
+  return {
+    ...(provider === undefined ? {} : { provider: { $eq: provider } }),
+    $or: [{ type: { $in: exact } }, ...prefixes],
+  }
+}

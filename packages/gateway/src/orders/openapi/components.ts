@@ -1,0 +1,359 @@
+import type { JsonObject } from './operations.ts'
+import orderSchemas from './order-schemas.json' with { type: 'json' }
+
+const { limit, after, status } = orderSchemas.schemas.ListRequest.properties
+const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
+const BLANK = '[ \\t]*'
+// RFC 9110 section 13.1.1: `*`, or a list, whose empty elements are ignored (section 5.6.1).
+const ENTITY_TAGS = {
+  type: 'string',
+  maxLength: 4_096,
+  anyOf: [{ const: '*' }, { pattern: `^(?:,${BLANK})*${TAG}(?:${BLANK},(?:${BLANK}${TAG})?)*$` }],
+}
+const IF_MATCH = {
+  in: 'header',
+  name: 'If-Match',
+  description: 'Proceed only if the current version is one of these, by strong comparison; `*` matches any version',
+  schema: ENTITY_TAGS,
+  examples: { version: { value: '"1"' } },
+}
+
+/** Every parameter, by the name of its component. */
+export const PARAMETERS = {
+  Provider: {
+    in: 'path',
+    name: 'provider',
+    required: true,
+    description: 'The name of a provider in the settings',
+    schema: { type: 'string', minLength: 1 },
+    examples: { acme: { value: 'acme' } },
+  },
+  CrcToken: {
+    in: 'query',
+    name: 'crc_token',
+    description: 'The token that X wants signed; exactly one',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
+    examples: { token: { value: 'MDQ1NmE2YzQtZmI5Ny00ODEx' } },
+  },
+  HubMode: {
+    in: 'query',
+    name: 'hub.mode',
+    description: 'What Meta asks for',
+    schema: { type: 'string', enum: ['subscribe'] },
+    examples: { mode: { value: 'subscribe' } },
+  },
+  HubVerifyToken: {
+    in: 'query',
+    name: 'hub.verify_token',
+    description: 'The `verifyToken` of the provider, as it is entered at Meta',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    examples: { token: { value: 'a-token-of-the-shop' } },
+  },
+  HubChallenge: {
+    in: 'query',
+    name: 'hub.challenge',
+    description: 'The number that Meta wants back',
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' },
+    examples: { challenge: { value: '1158201444' } },
+  },
+  BtChallenge: {
+    in: 'query',
+    name: 'bt_challenge',
+    description: 'The challenge that Braintree wants signed; exactly one',
+    schema: { type: 'string', pattern: '^[a-f0-9]{20,32}$' },
+    examples: { challenge: { value: '20f9f8ed05f77439fe955c977e4c8a53' } },
+  },
+  OrderId: {
+    in: 'path',
+    name: 'id',
+    required: true,
+    description: 'The id of an order, created by the server (POST) or by the client (PUT)',
+    schema: { $ref: '#/components/schemas/OrderId' },
+    examples: { 'made by the client': { value: 'order-1001' } },
+  },
+  OrderSegment: {
+    in: 'path',
+    name: 'id',
+    required: true,
+    description: 'Any single path segment',
+    schema: { type: 'string', minLength: 1 },
+    examples: { 'made by the client': { value: 'order-1001' } },
+  },
+  Limit: { in: 'query', name: 'limit', description: 'The maximum number of orders', schema: limit },
+  After: { in: 'query', name: 'after', description: 'The `next` of the previous page', schema: after },
+  Status: { in: 'query', name: 'status', description: 'Only orders with this status', schema: status },
+  IfMatch: IF_MATCH,
+  RequiredIfMatch: { ...IF_MATCH, required: true },
+  IfNoneMatch: {
+    in: 'header',
+    name: 'If-None-Match',
+    description: 'Proceed only if the current version is none of these; `*`: only if the order does not exist',
+    schema: ENTITY_TAGS,
+    examples: { version: { value: '"1"' }, 'nothing there': { value: '*' } },
+  },
+  IdempotencyKey: {
+    in: 'header',
+    name: 'Idempotency-Key',
+    description:
+      'Makes a repeat of this request safe: it gets the stored answer. Use a new UUID for each order, with or without ' +
+      'double quotes. A key is kept for 24 hours from its first use, unless the operator has configured another time',
+    schema: {
+      type: 'string',
+      pattern: '^(?:[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}|"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
+    },
+    examples: { quoted: { value: '"8e03978e-40d5-43dd-bc93-6894a57f9324"' } },
+  },
+  Prefer: {
+    in: 'header',
+    name: 'Prefer',
+    description: '`return=minimal` omits the order from the answer (RFC 7240); unknown preferences are ignored',
+    schema: { type: 'string' },
+    examples: { representation: { value: 'return=representation' } },
+  },
+} as const satisfies Readonly<Record<string, JsonObject>>
+
+export type ParameterName = keyof typeof PARAMETERS
+
+const text = (description: string): JsonObject => ({ description, schema: { type: 'string' } })
+const always = (header: JsonObject): JsonObject => ({ ...header, required: true })
+const ENTITY_TAG = { type: 'string', pattern: '^"[0-9]+"$' }
+const ORDER_PATH = { type: 'string', pattern: '^/api/orders/[A-Za-z0-9._~-]{1,128}$' }
+
+/** Every header that an answer may have, by the name of its component; `name` is the name on the wire. */
+const HEADERS = {
+  RequestId: {
+    name: 'X-Request-Id',
+    object: always(text('Identifies the request in our logs; an id from the client is logged separately')),
+  },
+  CacheControl: {
+    name: 'Cache-Control',
+    object: always(text('`no-store` on errors and orders: caches must not store them')),
+  },
+  ETag: {
+    name: 'ETag',
+    object: always({ description: 'The version of the order in this body, a strong entity tag', schema: ENTITY_TAG }),
+  },
+  CurrentETag: {
+    name: 'ETag',
+    object: { description: 'The current version; absent if the order does not exist', schema: ENTITY_TAG },
+  },
+  Location: { name: 'Location', object: always({ description: 'The new order', schema: ORDER_PATH }) },
+  ContentLocation: {
+    name: 'Content-Location',
+    object: always({ description: 'The body is the current representation of this order', schema: ORDER_PATH }),
+  },
+  NewContentLocation: {
+    name: 'Content-Location',
+    object: {
+      description: 'The body, if not omitted, is the current representation of this order',
+      schema: ORDER_PATH,
+    },
+  },
+  IdempotentReplayed: {
+    name: 'Idempotent-Replayed',
+    object: {
+      description: 'This is the answer to an earlier request with this Idempotency-Key',
+      schema: { type: 'string', const: 'true' },
+    },
+  },
+  PreferenceApplied: {
+    name: 'Preference-Applied',
+    object: {
+      description: 'The preference that was applied (RFC 7240)',
+      schema: { type: 'string', enum: ['return=minimal', 'return=representation'] },
+    },
+  },
+  Allow: { name: 'Allow', object: always(text('The methods of the resource')) },
+  AcceptPatch: { name: 'Accept-Patch', object: always(text('The formats that PATCH accepts (RFC 5789)')) },
+  TakenPatches: { name: 'Accept-Patch', object: text('The formats that PATCH accepts (RFC 5789)') },
+  TakenTypes: { name: 'Accept', object: text('The accepted media types, if the media type was rejected') },
+  TakenCodings: { name: 'Accept-Encoding', object: text('The accepted coding, if the coding was rejected') },
+  Challenge: { name: 'WWW-Authenticate', object: always(text('How to authenticate (RFC 9110 section 11.6.1)')) },
+  RetryAfter: {
+    name: 'Retry-After',
+    object: always({ description: 'Seconds to wait before the next attempt', schema: { type: 'integer', minimum: 1 } }),
+  },
+  RateLimit: { name: 'RateLimit', object: text('The rest of the limit in this window, if there is a limit') },
+  RateLimitPolicy: { name: 'RateLimit-Policy', object: text('The limit and its window, if there is a limit') },
+  Link: { name: 'Link', object: text('The documentation of the Idempotency-Key') },
+  Vary: { name: 'Vary', object: text('The request headers on which the answer depends') },
+  AllowOrigin: { name: 'Access-Control-Allow-Origin', object: text('The listed origin that may read the answer') },
+  ExposeHeaders: {
+    name: 'Access-Control-Expose-Headers',
+    object: text('Headers that scripts of that origin may read'),
+  },
+  AllowMethods: { name: 'Access-Control-Allow-Methods', object: text('Only in the answer to a preflight') },
+  AllowHeaders: { name: 'Access-Control-Allow-Headers', object: text('Only in the answer to a preflight') },
+  MaxAge: {
+    name: 'Access-Control-Max-Age',
+    object: { description: 'Seconds for which a preflight is valid', schema: { type: 'integer', minimum: 1 } },
+  },
+} as const satisfies Readonly<Record<string, { name: string; object: JsonObject }>>
+
+export type HeaderName = keyof typeof HEADERS
+
+/** The `headers` of a response: references to the components, under the names on the wire. */
+export function headerReferences(names: Iterable<HeaderName>): JsonObject {
+  const references = [...new Set(names)].map((name) => [HEADERS[name].name, { $ref: `#/components/headers/${name}` }])
+  return Object.fromEntries(references)
+}
+
+export function headerComponents(): JsonObject {
+  return Object.fromEntries(Object.entries(HEADERS).map(([name, { object }]) => [name, object]))
+}
+
+const { OrderContent, Order, OrderItem, OrderPage, OrderId, Currency } = orderSchemas.schemas
+const REQUEST_ID = { type: 'string', minLength: 1, description: 'Identifies the request in our logs' }
+const ERROR_MEMBERS = {
+  error: { type: 'string', minLength: 1, description: 'A sentence for people' },
+  code: { type: 'string', pattern: '^[a-z][a-z_]*$', description: 'A code for programs; it never changes' },
+  requestId: REQUEST_ID,
+}
+// Text of 1 to 255 bytes, not only whitespace, without control characters.
+const EVENT_TEXT = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$',
+  description: '1 to 255 bytes of UTF-8',
+}
+const EVENT_ID = {
+  ...EVENT_TEXT,
+  type: ['string', 'integer'],
+  description: '1 to 255 bytes of UTF-8, or a whole number',
+}
+
+const ORDER_REFERENCE = { description: 'The id of the order' }
+// Only the id is required. Errors in the rest appear when the event is applied to its order.
+const PAYMENT = {
+  type: 'object',
+  description: 'The payment. Its id is also the id of the order, unless another property names the order',
+  required: ['id'],
+  properties: {
+    id: EVENT_ID,
+    amount: { description: 'An integer in minor units; if present, it must be the amount due' },
+    currency: { description: 'An ISO 4217 code in any case; if present, it must be the currency of the order' },
+    orderId: ORDER_REFERENCE,
+    order_id: ORDER_REFERENCE,
+    metadata: { description: 'Names the order as `orderId` or `order_id`, if the payment itself does not' },
+  },
+  additionalProperties: true,
+}
+
+/** The schemas of the document. The order schemas come from the schemas with which fulfilment validates. */
+export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  Order,
+  OrderItem,
+  OrderPage,
+  OrderId,
+  Currency,
+  OrderInput: orderInput(),
+  OrderPatch: orderPatch(),
+  Event: {
+    type: 'object',
+    description:
+      'The event that a delivery reports, in our own format. Properties that are not listed here are stored, but not read',
+    required: ['id', 'type', 'data'],
+    properties: {
+      id: EVENT_ID,
+      type: { ...EVENT_TEXT, description: '`payment.succeeded` and `payment.failed` have an effect' },
+      data: {
+        type: 'object',
+        required: ['object'],
+        properties: { object: PAYMENT },
+        additionalProperties: true,
+      },
+    },
+    additionalProperties: true,
+  },
+  Received: {
+    type: 'object',
+    required: ['received'],
+    properties: { received: { const: true } },
+    additionalProperties: false,
+  },
+  CheckAnswer: {
+    oneOf: [
+      {
+        type: 'object',
+        required: ['response_token'],
+        properties: { response_token: { type: 'string', pattern: '^sha256=[A-Za-z0-9+/]{43}=$' } },
+        additionalProperties: false,
+      },
+      { type: 'integer', minimum: 1 },
+    ],
+  },
+  CheckText: {
+    type: 'string',
+    description: 'The public key, and the HMAC of the challenge',
+    pattern: '^[A-Za-z0-9_-]{1,64}\\|[0-9a-f]{40}$',
+  },
+  Health: {
+    type: 'object',
+    required: ['status'],
+    properties: { status: { const: 'ok' } },
+    additionalProperties: false,
+  },
+  Error: {
+    type: 'object',
+    required: ['error', 'code', 'requestId'],
+    properties: ERROR_MEMBERS,
+    additionalProperties: false,
+  },
+  Problem: {
+    type: 'object',
+    description: 'The same error as a problem document (RFC 9457), for clients that list its media type in Accept',
+    required: ['type', 'title', 'status', 'detail', 'error', 'code', 'requestId'],
+    properties: {
+      type: { type: 'string', const: 'about:blank' },
+      title: { type: 'string' },
+      status: { type: 'integer', minimum: 400, maximum: 599 },
+      detail: { type: 'string' },
+      ...ERROR_MEMBERS,
+    },
+    additionalProperties: false,
+  },
+}
+
+/** The properties that the server adds to an order. */
+function serverMembers(): JsonObject {
+  const added = Object.entries(Order.properties).filter(([name]) => !(name in OrderContent.properties))
+  return Object.fromEntries(added.map(([name, schema]) => [name, { ...schema, readOnly: true }]))
+}
+
+function orderInput(): JsonObject {
+  return {
+    ...OrderContent,
+    description:
+      'An order as a client sends it. Properties that the server adds are ignored, so that an order can be read and ' +
+      'written back. Only an `id` that does not match the URL is rejected',
+    properties: { ...OrderContent.properties, ...serverMembers() },
+  }
+}
+
+function orderPatch(): JsonObject {
+  const { customerId, currency, items, email, note, metadata } = OrderContent.properties
+  const orGone = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] })
+  const { additionalProperties: value, maxProperties: _, ...names } = metadata
+  return {
+    type: 'object',
+    description:
+      'A merge patch (RFC 7396): null removes a property, arrays are replaced as a whole, and the result must be an ' +
+      'order. A property that the server adds must have its current value',
+    properties: {
+      customerId,
+      currency,
+      items,
+      email: orGone(email),
+      note: orGone(note),
+      metadata: orGone({ ...names, additionalProperties: orGone(value) }),
+      ...serverMembers(),
+    },
+    // Removing an absent property changes nothing.
+    additionalProperties: { type: 'null' },
+  }
+}
+
+export function schemaReference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
+}

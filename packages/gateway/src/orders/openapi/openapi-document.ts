@@ -1,0 +1,190 @@
+import { notFound } from '@oncehook/kernel/http/error-codes'
+import type { Middleware } from 'koa'
+import packageFile from '../../../package.json' with { type: 'json' }
+import type { RequestState } from '../../http/request-context.ts'
+import { type Method, RESOURCES, type Resource } from '../../http/resources.ts'
+import { headerComponents, PARAMETERS, type ParameterName, SCHEMAS } from './components.ts'
+import {
+  CHECK_ENDPOINT,
+  COLLECTION_OPERATIONS,
+  GET_HEALTH,
+  GET_OPENAPI,
+  ITEM_OPERATIONS,
+  type JsonObject,
+  type Operation,
+  RECEIVE_WEBHOOK,
+} from './operations.ts'
+import { type PlacedOperation, responsesOf } from './responses.ts'
+
+const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Operation>>>> = {
+  webhook: { GET: CHECK_ENDPOINT, POST: RECEIVE_WEBHOOK },
+  orders: COLLECTION_OPERATIONS,
+  order: ITEM_OPERATIONS,
+  openapi: { GET: GET_OPENAPI },
+  health: { GET: GET_HEALTH },
+}
+
+const DESCRIPTION = `The orders API, and the receiver of the webhooks that report their payments.
+
+- Every error has the same three properties, and a code that never changes. With \`Accept: application/problem+json\`, a
+  problem document (RFC 9457) contains them.
+- A version is a strong ETag. PATCH requires it as If-Match; for PUT and DELETE it is optional.
+- A request that gets a 5xx or a 429 may be repeated: a POST with the same Idempotency-Key, all others unchanged.
+- A method that a path does not support gets 405 with Allow. \`OPTIONS *\` returns all methods of the server.
+- Bodies are strict JSON (RFC 7493) in UTF-8: no duplicate property names, no numbers that a double cannot hold exactly.`
+
+/**
+ * Creates the OpenAPI 3.1 document of the public listener: each method of each resource in the table. Own code, because
+ * `zod-openapi` needs the zod schemas of orders at run time, which only fulfilment has, and would shorten the other schemas
+ * by 20 lines; the statuses, headers and error codes come from the resource table and the error catalogue either way.
+ */
+export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes: number }) {
+  const shared = createSharedResponses()
+  const paths = RESOURCES.map((resource) => [resource.template, toPathItem(resource, shared)])
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Oncehook',
+      version: packageFile.version,
+      description: `${DESCRIPTION}\n- An order or a patch has at most ${maxBodyBytes} bytes.`,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: SCHEMAS,
+      parameters: PARAMETERS,
+      headers: headerComponents(),
+      responses: shared.components(),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  }
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token from the setting API_TOKENS (RFC 6750)' },
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'webhook-signature',
+    description:
+      'The signature of the delivery, in the scheme of the provider. This is the header of Standard Webhooks, which is ' +
+      'used with webhook-id and webhook-timestamp. Other schemes use other headers, such as stripe-signature',
+  },
+}
+
+/** The operations of a resource: one per method, including methods that only some of these resources support. */
+export function operationsOf(resource: Resource): PlacedOperation[] {
+  const { methods, takenBySome = [] } = resource
+  return [...methods, ...takenBySome].map((method) => ({ operation: operationOf(resource, method), method, resource }))
+}
+
+function toPathItem(resource: Resource, shared: SharedResponses): JsonObject {
+  return Object.fromEntries(
+    operationsOf(resource).map((placed) => [placed.method.toLowerCase(), toOperationObject(placed, shared)]),
+  )
+}
+
+function operationOf(resource: Resource, method: Method): Operation {
+  const own = OPERATIONS[resource.name]
+  if (method === 'OPTIONS') return optionsOf(resource)
+  const found = method === 'HEAD' ? own.GET && toHead(own.GET) : own[method]
+  if (found === undefined) throw new Error(`${method} ${resource.template} is not described`)
+  return found
+}
+
+function toHead(get: Operation): Operation {
+  return { ...get, operationId: `${get.operationId}Head`, summary: `${get.summary}: only the headers of the answer` }
+}
+
+const SEGMENTS: Partial<Record<Resource['name'], ParameterName>> = { webhook: 'Provider', order: 'OrderSegment' }
+
+function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
+  const segment = SEGMENTS[name]
+  return {
+    operationId: `${name}Options`,
+    summary: 'Returns the supported methods; also answers the preflight of a browser',
+    parameters: segment === undefined ? [] : [segment],
+    answers: {
+      204: {
+        description: 'The methods are in Allow',
+        headers: [
+          'Allow',
+          ...(acceptPatch === undefined ? [] : (['AcceptPatch'] as const)),
+          ...(cors ? (['AllowMethods', 'AllowHeaders', 'MaxAge'] as const) : []),
+        ],
+      },
+    },
+    refusals: segment === undefined ? [] : [notFound],
+  }
+}
+
+function toOperationObject(placed: PlacedOperation, shared: SharedResponses): JsonObject {
+  const { operationId, summary, description, security, parameters = [], body } = placed.operation
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: security === undefined ? [] : [{ [security]: [] }],
+    ...(parameters.length === 0
+      ? {}
+      : { parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })) }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries(
+              body.mediaTypes.map((type) => [type, { schema: body.schema, examples: body.examples }]),
+            ),
+          },
+        }),
+    responses: Object.fromEntries(
+      responsesOf(placed).map(({ status, codes, response }) => [
+        status,
+        codes.length === 0 ? response : shared.reference(codes, response),
+      ]),
+    ),
+  }
+}
+
+/** Responses that are listed once among the components, however many operations refer to them. */
+type SharedResponses = ReturnType<typeof createSharedResponses>
+
+/** Creates an empty collection. */
+function createSharedResponses() {
+  const names = new Map<string, string>()
+  return {
+    /** Returns a reference to a response. Equal responses are one component, named after the codes. */
+    reference(codes: readonly string[], response: JsonObject): JsonObject {
+      const content = JSON.stringify(response)
+      const name = names.get(content) ?? freeName(codes.map(toPascalCase).join('Or'), new Set(names.values()))
+      names.set(content, name)
+      return { $ref: `#/components/responses/${name}` }
+    },
+    /** All referenced responses. */
+    components: (): JsonObject =>
+      Object.fromEntries([...names].map(([content, name]) => [name, JSON.parse(content) as JsonObject])),
+  }
+}
+
+function toPascalCase(code: string): string {
+  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function freeName(wanted: string, taken: ReadonlySet<string>): string {
+  let name = wanted
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted}${number}`
+  return name
+}
+
+/** Creates `GET /api/openapi.json`. Every other path is passed to the next middleware. */
+export function createOpenApiRoute(settings: { readonly maxBodyBytes: number }): Middleware<RequestState> {
+  const document = JSON.stringify(createOpenApiDocument(settings))
+  return async (ctx, next) => {
+    if (ctx.path !== '/api/openapi.json') return next()
+    ctx.set('Cache-Control', 'no-cache')
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = document
+  }
+}

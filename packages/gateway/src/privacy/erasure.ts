@@ -1,0 +1,193 @@
+import { hash } from 'node:crypto'
+import { AppError } from '@oncehook/kernel/http/errors'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { fromNow } from '@oncehook/kernel/mongo/database-clock'
+import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
+import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
+import { type Db, MongoServerError, type ObjectId } from 'mongodb'
+import { z } from 'zod'
+import { eraseUnsettled } from '../errors.ts'
+import { callFulfilment } from '../handlers/fulfilment-client.ts'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { IS_COMPLETE } from '../inbox/key-only-record.ts'
+import { nameByKey } from '../inbox/record-key.ts'
+import {
+  type EventsToErase,
+  eraseEvents,
+  findErasableEvents,
+  isBodyAwaited,
+  isSettled,
+  MOST_EVENTS,
+} from '../inbox/retention/erase-events.ts'
+import { insertErased } from '../inbox/transitions.ts'
+import { changingProcedure, type OperatorContext } from '../operator/operator-trpc.ts'
+import { reasonSchema } from '../operator/replays/replay-procedures.ts'
+import { REPLAYS, type ReplayDocument } from '../operator/replays/replays.ts'
+
+const text = z.string().min(1).max(255)
+const how = { reason: reasonSchema, dryRun: z.boolean().default(false) }
+
+const eraseSchema = z.union([
+  z.strictObject({ orderId: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/), ...how }),
+  z.strictObject({ customerId: text, ...how }),
+  z.strictObject({ provider: text, eventId: text, ...how }),
+])
+
+type Erasure = z.output<typeof eraseSchema>
+
+/**
+ * `erase`: removes the data of an order, of a customer's orders or of one event from both databases, except keys and
+ * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. If
+ * something is stored or made due again during the call, the rest is erased, and the call is refused afterwards: the
+ * message says so. Another call completes an interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
+ * order can only be found by its id.
+ */
+export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
+  const found = await findAll(ctx, input)
+  const matched = found.events.length + found.orders.length
+  const answer = { matched, orders: found.orders.map(({ id }) => id) }
+  if (matched === 0 || input.dryRun) return { ...answer, erased: 0, more: false }
+  const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
+  const details = { ...named(input), events: found.events.length, orders: found.orders.length }
+  // Nothing else leads from a customer to their deleted orders if the answer is lost.
+  const whose = 'customerId' in input ? { orderIds: answer.orders } : {}
+  try {
+    await refuseUnsettled(ctx, found)
+    // The entry of the audit log comes first. After a crash in between, nothing is erased without an entry.
+    await ctx.audit.record({ ...entry, details: { ...details, ...whose } })
+    const erased = await eraseAll(ctx, { found, input })
+    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')
+    return { ...answer, erased, more: found.isFull }
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) {
+      await ctx.audit.record({ ...entry, details: { ...details, refused: error.code } })
+    }
+    throw error
+  }
+})
+
+interface Found {
+  /** Which events were looked for. */
+  readonly meant: EventsToErase
+  readonly events: Awaited<ReturnType<typeof findErasableEvents>>
+  readonly orders: readonly { readonly id: string; readonly isSettled: boolean }[]
+  /** Whether there may be more than one call can erase. */
+  readonly isFull: boolean
+}
+
+async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
+  if ('eventId' in input) {
+    const { provider, eventId } = input
+    const meant = { provider, eventId }
+    const events = await findErasableEvents(ctx.db, meant)
+    return { meant, events, orders: [], isFull: false }
+  }
+  const whose = 'customerId' in input ? { customerId: input.customerId } : { orderIds: [input.orderId] }
+  // Not in the URL: the id of a customer is often an email address.
+  const context = { requestId: ctx.requestId, byPost: true }
+  const { orders } = await callFulfilment(ctx.fulfilment.erasures.find.query(whose, { context }))
+  const orderIds = 'orderId' in input ? [input.orderId] : orders.map(({ id }) => id)
+  const meant = { orderIds }
+  const events = await findErasableEvents(ctx.db, meant)
+  // As long as an order has events left, it is needed to find them.
+  const isFull = events.length === MOST_EVENTS
+  const found = { meant, events, orders: isFull ? [] : orders }
+  return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
+}
+
+async function refuseUnsettled({ db }: OperatorContext, { events, orders }: Found): Promise<void> {
+  if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
+  await refuseAwaited(db, events)
+}
+
+async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Promise<void> {
+  if (await isBodyAwaited(...awaited)) throw eraseUnsettled({}, { message: BODY_AWAITED })
+}
+
+const PARTLY_ERASED =
+  'A part is erased, but an event was stored or became due again meanwhile: erase again to complete the erasure'
+const RECEIPT_OWED = 'A part is erased, but a receipt became due again meanwhile: erase again when it is sent'
+const BODY_AWAITED =
+  'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'
+
+/** Fulfilment comes last, because its orders lead to the events of a customer if this is repeated. */
+async function eraseAll(
+  ctx: OperatorContext,
+  { found, input }: { readonly found: Found; readonly input: Erasure },
+): Promise<number> {
+  const { events, orders } = found
+  // A redelivery or a replay may have come meanwhile.
+  await refuseAwaited(ctx.db, events)
+  const erased = await eraseEvents(ctx.db, events)
+  const ids = events.map(({ _id }) => _id)
+  await keepOutErased(ctx.db, ids)
+  if (erased < events.length || (await isAnyLeft(ctx, found))) throw eraseUnsettled({}, { message: PARTLY_ERASED })
+  if (orders.length === 0) return erased
+  const context = { requestId: ctx.requestId }
+  const orderIds = orders.map(({ id }) => id)
+  const whose = 'customerId' in input ? { customerId: input.customerId } : {}
+  const asked = callFulfilment(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
+  const answer = await asked.catch((error: unknown) => {
+    throw eraseUnsettled.is(error) ? eraseUnsettled({}, { message: RECEIPT_OWED, cause: error }) : error
+  })
+  return erased + answer.erased
+}
+
+/**
+ * Whether there is an event now that was not erased, such as the task of a backfill that had read the event before, and
+ * was faster than `keepOutErased`. If one call was not enough, the next one finds it.
+ */
+async function isAnyLeft({ db }: OperatorContext, { meant, events }: Found): Promise<boolean> {
+  return events.length < MOST_EVENTS && (await findErasableEvents(db, meant)).length > 0
+}
+
+/** What the audit log keeps of the input. Of a customer it keeps only a hash. */
+function named(input: Erasure): Readonly<Record<string, string>> {
+  if ('customerId' in input) return { customerHash: hash('sha256', input.customerId) }
+  if ('orderId' in input) return { orderId: input.orderId }
+  return { provider: input.provider, eventId: input.eventId }
+}
+
+// A process may still hold events of a backfill that was cancelled, or that another process has finished.
+const HELD_MS = 60_000
+const READ = { maxTimeMS: 4_000, ...AS_WRITTEN } as const
+
+/**
+ * Keeps the tasks of events that were just erased out. A backfill may have read these events before, and insert their tasks
+ * at any time, even from a process that is then killed. So the key of each such task is inserted, for each handler with
+ * a backfill: the unique index lets only one of the two in. A backfill that starts later does not find the events.
+ */
+export async function keepOutErased(db: Db, ids: readonly ObjectId[]): Promise<void> {
+  const handlers = await findBackfilled(db)
+  if (handlers.length === 0) return
+  const erased = await db
+    .collection<EventDocument>(EVENTS)
+    .find({ _id: { $in: [...ids] }, $nor: [IS_COMPLETE] }, READ)
+    .project<Pick<EventDocument, 'provider' | 'eventId' | 'bodyHash' | 'receivedAt'>>({ ...KEY, _id: 0 })
+    .toArray()
+  const updates = handlers.flatMap((handler) =>
+    erased.map(({ provider, eventId, bodyHash, receivedAt }) => ({
+      q: nameByKey({ provider, eventId, handler }),
+      u: insertErased({ bodyHash, receivedAt }),
+      upsert: true,
+    })),
+  )
+  if (updates.length === 0) return
+  const { refused } = await sendUpdates(db, { update: EVENTS, updates })
+  // A task of that moment, which the caller then finds.
+  const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
+  if (failed !== undefined) throw new MongoServerError({ message: 'The key of a task was refused', code: failed.code })
+}
+
+const KEY = { provider: 1, eventId: 1, bodyHash: 1, receivedAt: 1 } as const
+
+/** The handlers with a backfill that runs, or ended a moment ago. */
+async function findBackfilled(db: Db): Promise<string[]> {
+  const isRecent = { $or: [{ $eq: ['$finishedAt', null] }, { $gte: ['$finishedAt', fromNow(-HELD_MS)] }] }
+  const found = await db
+    .collection<ReplayDocument>(REPLAYS)
+    .find({ handler: { $exists: true }, $expr: isRecent }, READ)
+    .project<Required<Pick<ReplayDocument, 'handler'>>>({ _id: 0, handler: 1 })
+    .toArray()
+  return [...new Set(found.map(({ handler }) => handler))]
+}

@@ -1,0 +1,190 @@
+import { CHECK_TLS_MS } from '@oncehook/kernel/http/server/tls'
+import { addClockSkewGauge } from '@oncehook/kernel/mongo/database-clock'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { addMissingKeysGauge, createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
+import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/secrets/encryption-keys'
+import { CHECK_KEYS_MS } from '@oncehook/kernel/secrets/service-keys'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
+import type { Db } from 'mongodb'
+import { collectDefaultMetrics } from 'prom-client'
+import { sentHandlers } from '../handlers/handler-dispatchers.ts'
+import { BODY_INDEXES } from '../inbox/bodies.ts'
+import { EVENT_INDEXES } from '../inbox/event-document.ts'
+import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
+import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
+import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
+import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
+import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
+import { addInboxGauges } from '../metrics.ts'
+import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
+import { type ConsoleFiles, readConsole } from '../operator/console/console.ts'
+import { createAnswerHistory } from '../operator/health/answers.ts'
+import { ReplayRunner } from '../operator/replays/replay-runner.ts'
+import { REPLAY_INDEXES } from '../operator/replays/replays.ts'
+import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
+import { createEventTail } from '../operator/tail/event-tail.ts'
+import type { TestInboxes } from '../operator/test-events/test-events.ts'
+import type { Providers } from '../webhooks/providers/providers.ts'
+import { REFUSAL_INDEXES } from '../webhooks/refusals/refusals.ts'
+import { noteFailure } from './create-context.ts'
+import type { Dispatching } from './dispatching.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import { type AnswerOperators, createAdminParts } from './operator-api.ts'
+import type { PublicListener } from './public-listener.ts'
+
+// A delivery needs only the first indexes of events.
+const INDEXES = [
+  EVENT_INDEXES,
+  ...[BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
+  ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
+]
+
+/** The parts that run in the background. */
+export interface Background {
+  readonly operators: AnswerOperators
+  readonly housekeeping: Housekeeping
+}
+
+/** Where deliveries come from, the inbox for test events, and the handlers. */
+interface Deliveries extends Pick<Dispatching, 'handlers'> {
+  readonly testInboxes: TestInboxes
+  readonly listener: PublicListener
+}
+
+/**
+ * Starts everything that no request to the public listener needs: the operator API and the housekeeping. Resolves to null if
+ * the gateway is stopping.
+ */
+export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
+  const { listener, testInboxes, handlers } = deliveries
+  const { mongo, registry, lifecycle, fulfilment, pauses, handlerPauses } = context
+  collectDefaultMetrics({ register: registry })
+  const opening = mongo.background.open((db) => ensureIndexes(db, INDEXES))
+  const [console] = await Promise.all([openConsole(context), opening])
+  if (lifecycle.isStopping) return null
+  addInboxGauges(registry, {
+    async readDepth() {
+      // A gateway that sends nothing reads them rarely.
+      const sent = sentHandlers(handlers?.current(), handlerPauses.current)
+      const reading = readInboxDepth(mongo.background.db, sent)
+      const [depth] = await Promise.all([reading, pauses.refresh().catch(() => undefined)])
+      return depth
+    },
+    paused: () => pauses.current,
+    providers: () => context.providers.current().keys(),
+  })
+  addClockSkewGauge(registry, { db: mongo.background.db, clock: context.clock })
+  // Operators act on the data that they see, so it must not be rolled back later.
+  const db = mongo.background.durableDb
+  const keyRegister = createKeyRegister({
+    db,
+    encryption: context.encryption,
+    now: () => performance.now(),
+    processId: context.owner,
+  })
+  addMissingKeysGauge(registry, keyRegister)
+  const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
+  const answers = createAnswerHistory(registry, context.clock)
+  const replays = createReplayRunner(context, handlers)
+  const onReplayStarted = (): void => replays.wake()
+  const operators = createAdminParts(context, {
+    ...{ onReplayStarted, db, keyRegister, fulfilment, tail, answers, console },
+    ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
+    isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
+  })
+  const sampling = runPeriodically({
+    ...{ task: answers.sample, everyMs: context.limits.answerSpanMs, random: context.random },
+    onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
+  })
+  replays.start()
+  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister), tail, sampling] }
+}
+
+/** Creates the runner of the replays that operators request. */
+function createReplayRunner(context: GatewayContext, handlers: Dispatching['handlers']): ReplayRunner {
+  const { mongo, encryption, providers, fetch, random, logger } = context
+  return new ReplayRunner({
+    ...{ db: mongo.background.db, encryption, providers: providers.current, fetch, random, logger },
+    ...{ onError: noteFailure(context), handlers: handlers ?? undefined },
+  })
+}
+
+/** Reads the built files of the operator's page. Without them, the gateway logs a warning and works otherwise. */
+async function openConsole({ findConsole, logger }: GatewayContext): Promise<ConsoleFiles | null> {
+  try {
+    const consoleFolder = findConsole?.() ?? null
+    if (consoleFolder !== null) return await readConsole(consoleFolder)
+    logger.warn({}, 'console.missing')
+  } catch (error) {
+    logger.warn({ error }, 'console.missing')
+  }
+  return null
+}
+
+const HOUR_MS = 3_600_000
+const CHECK_FILES_MS = 1_000
+
+/** Periodic work. Each part runs until it is stopped. */
+type Housekeeping = readonly { stop(): Promise<void> }[]
+
+/**
+ * Starts the work that is independent of single deliveries: reloads of changed provider and key files, removal of bodies
+ * at the end of their retention, and warnings about secrets that expire soon.
+ */
+function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): Housekeeping {
+  const { providers, serviceKeys, encryptionKeys, fulfilmentTls, mongo, logger, clock, random } = context
+  const onError = noteFailure(context)
+  const { db } = mongo.background
+  const retention = readRetention(context.settings)
+  const warn = async (): Promise<void> => {
+    const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
+    for (const secret of expiring) logger.warn(secret, 'secret.expires-soon')
+  }
+  return [
+    runPeriodically({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
+    runPeriodically({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
+    runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
+    runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
+    runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
+    runPeriodically({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
+    runPeriodically({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
+    runPeriodically({ task: warn, everyMs: HOUR_MS, random, onError }),
+  ]
+}
+
+/** A secret that still matches deliveries and expires soon. */
+interface ExpiringSecret {
+  readonly provider: string
+  readonly secretId: string
+  readonly notAfter: string
+  readonly lastMatchedAt: string
+}
+
+const SOON_MS = 7 * 86_400_000
+const STILL_USED_MS = 86_400_000
+
+/** Finds secrets that expire within seven days of `now` (milliseconds) and have matched within the day before it. */
+export async function findExpiringSecrets(db: Db, providers: Providers, now: number): Promise<ExpiringSecret[]> {
+  const used = await db
+    .collection<ProviderCounter>(PROVIDER_STATS)
+    .find({ '_id.kind': 'secret' })
+    .limit(10_000)
+    .toArray()
+  const lastMatch = new Map(used.map(({ _id, lastAt }) => [`${_id.provider}\n${_id.name}`, lastAt]))
+  return [...providers.values()].flatMap(({ name, secrets }) =>
+    secrets.flatMap(({ id, notAfter }) => {
+      const lastAt = lastMatch.get(`${name}\n${id}`)
+      const ends = notAfter !== null && notAfter > now && notAfter - now <= SOON_MS
+      if (!ends || lastAt === undefined || now - lastAt.getTime() > STILL_USED_MS) return []
+      return [
+        {
+          provider: name,
+          secretId: id,
+          notAfter: new Date(notAfter).toISOString(),
+          lastMatchedAt: lastAt.toISOString(),
+        },
+      ]
+    }),
+  )
+}

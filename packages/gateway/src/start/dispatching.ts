@@ -1,0 +1,276 @@
+import { lookup } from 'node:dns/promises'
+import { touch } from '@oncehook/kernel/mongo/majority-probe'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
+import { Dispatcher } from '../dispatch/dispatcher.ts'
+import { createAllowance } from '../dispatch/pace/allowance.ts'
+import { FreshPauses, type UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
+import { joinPauses } from '../dispatch/pace/joined-pauses.ts'
+import { reportMismatch } from '../dispatch/report-mismatch.ts'
+import { sendPayments } from '../dispatch/send-payments.ts'
+import type { Send } from '../dispatch/sent.ts'
+import { createSettledLog } from '../dispatch/settled-log.ts'
+import { SuspectsLane } from '../dispatch/suspects-lane.ts'
+import { type FindWanting, prepareWanting } from '../handlers/find-wanting.ts'
+import { createGuardedFetch } from '../handlers/guarded-fetch.ts'
+import { HandlerDispatchers, pausedHandlers, settlesShared } from '../handlers/handler-dispatchers.ts'
+import { type HandlerSettings, type Handlers, watchHandlers } from '../handlers/handler-settings.ts'
+import { createHttpsCall } from '../handlers/https-call.ts'
+import { createSharedReads, readTasks } from '../handlers/read-tasks.ts'
+import { sendTasks } from '../handlers/send-tasks.ts'
+import type { CallHandler } from '../handlers/task-event.ts'
+import { createTrpcCall, MOST_TIMES } from '../handlers/trpc-call.ts'
+import { type Claims, createClaims } from '../inbox/claims/claims.ts'
+import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
+import { createDueProbe, type DueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
+import { Steadiness } from '../inbox/claims/steadiness.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
+import { readHandlerDepths } from '../inbox/statistics/handler-depth.ts'
+import { addHandlerGauge, addHandlerStateGauges, createHandlerMetrics } from '../metrics.ts'
+import { createTokens, noteFailure } from './create-context.ts'
+import type { GatewayContext } from './gateway-context.ts'
+
+const HOUR_MS = 3_600_000
+// The longest that a call of a handler may take, and its halves: no claim lasts longer.
+const LONGEST_CALL_MS = 120_000
+
+/** What sends stored events. */
+export type Dispatching = ReturnType<typeof createDispatching>
+
+/** Creates the dispatchers, which send stored events to fulfilment and to the configured handlers, and the lane of suspects. */
+export function createDispatching(context: GatewayContext) {
+  const { settings, mongo, logger, random, databaseErrors, lifecycle } = context
+  const { db } = mongo.background
+  const maxDelayMs = settings.RETRY_CAP_MS
+  const lastsMs = settings.LEASE_MS + LONGEST_CALL_MS
+  const steadiness = new Steadiness(settings.LEASE_MS / 2, now, () => touch(db, 'claims'))
+  const shared: SharedDispatching = {
+    probe: createDueProbe({ db, maxMs: Math.max(maxDelayMs, lastsMs), steadiness, now }),
+    steadiness,
+    pauses: followPauses(context),
+  }
+  const dispatcher = createFulfilmentDispatcher(context, shared)
+  const handlers = settings.handlers.isSet ? createHandlerWork(context, shared) : null
+  const lane = new SuspectsLane({
+    dispatchers: () => [dispatcher, ...(handlers?.dispatchers.running() ?? [])],
+    suspected: shared.probe.suspected,
+    ...{ random, now },
+    onError(error) {
+      databaseErrors.count(error)
+      logger.warn({ error }, 'dispatch.database-failed')
+    },
+  })
+  const stop = async (): Promise<void> => {
+    lane.stop()
+    await Promise.all([handlers?.stop(), dispatcher.stop()])
+  }
+  lifecycle.onStop({ name: 'dispatcher', withinMs: 4_000, stop })
+  return {
+    /** To fulfilment. */
+    dispatcher,
+    /** To the configured handlers. Null if the setting is not set. */
+    handlers,
+    /** Starts to send. */
+    start(): void {
+      dispatcher.start()
+      handlers?.start()
+      lane.start()
+    },
+  }
+}
+
+function now(): number {
+  return performance.now()
+}
+
+/** The pauses of providers. If handlers are configured, theirs are read and used together with them. */
+function followPauses({ settings, pauses, handlerPauses, databaseErrors }: GatewayContext): UsedPauses {
+  const deps = { now, onError: databaseErrors.count }
+  const providers = new FreshPauses({ ...deps, pauses })
+  return settings.handlers.isSet
+    ? joinPauses(providers, new FreshPauses({ ...deps, pauses: handlerPauses }))
+    : providers
+}
+
+function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispatching): Dispatcher {
+  const { settings, logger, summaries, random, metrics, payments, recording, handlerPauses } = context
+  const { dispatchBatch, fulfilmentCallMs: callMs } = context.limits
+  const limits = {
+    baseMs: settings.RETRY_BASE_MS,
+    capMs: settings.RETRY_CAP_MS,
+    maxAgeMs: settings.RETRY_MAX_AGE_MS,
+    orderUnknownMs: HOUR_MS,
+  }
+  const deps = {
+    ...{ fulfilment: payments, limits, random, databaseNow: context.mongo.background.databaseNow },
+    appliesTests: settings.TEST_EVENTS === 'apply',
+  }
+  const send: Send = async (claims) => reportMismatch(await sendPayments(deps, claims), { logger, metrics })
+  const logSettled = createSettledLog({ logger, summaries, handler: FULFILMENT })
+  const isPaused = (): boolean => handlerPauses.current.has(FULFILMENT)
+  const own = createOwnClaims(context, shared, { handler: FULFILMENT, callMs })
+  return new Dispatcher({
+    ...describeDispatcher(context, shared),
+    handler: FULFILMENT,
+    claims: recording?.claims(own) ?? own,
+    send: recording?.calls(send) ?? send,
+    allowance: createAllowance({ ratePerSecond: null, isPaused, now }),
+    batchSize: dispatchBatch,
+    concurrency: settings.DISPATCH_CONCURRENCY,
+    callMs,
+    onSettled: (settled) => {
+      metrics.settled(settled.settlement.state, settled.attempt.outcome)
+      logSettled(settled)
+    },
+  })
+}
+
+const CHECK_MS = 1_000
+
+/** Creates a dispatcher for each handler. They follow the setting without a restart. */
+function createHandlerWork(context: GatewayContext, shared: SharedDispatching) {
+  const { settings, logger, random, registry, handlerPauses } = context
+  const metrics = createHandlerMetrics(registry)
+  const dispatchers = new HandlerDispatchers((handler) =>
+    createHandlerDispatcher(context, { ...shared, metrics }, handler),
+  )
+  // The dispatchers come first: as soon as an event is offered to a handler, its tasks can be claimed.
+  const apply = (handlers: Handlers): FindWanting => {
+    dispatchers.apply(handlers)
+    return prepareWanting(handlers)
+  }
+  const watched = watchHandlers(settings.handlers, logger, (handlers) => {
+    find = apply(handlers)
+  })
+  let find: FindWanting = apply(watched.current())
+  addHandlerGauge(registry, {
+    names: () => watched.current().keys(),
+    readDepths: () => readHandlerDepths(context.mongo.background.db),
+  })
+  addHandlerStateGauges(registry, {
+    names: () => [FULFILMENT, ...watched.current().keys()],
+    refreshPaused: () => handlerPauses.refresh(),
+    paused: () => pausedHandlers(watched.current(), handlerPauses.current),
+    isUp: (name) => dispatchers.takerOf(name)?.isUp ?? null,
+  })
+  let timer: { stop(): Promise<void> } | null = null
+  return {
+    dispatchers,
+    /** Finds the handlers that want an event, by the current settings. */
+    findWanting: ((delivery) => find(delivery)) satisfies FindWanting,
+    current: watched.current,
+    /** Starts to send tasks, and to follow the files. */
+    start(): void {
+      dispatchers.start()
+      timer = runPeriodically({
+        task: async () => watched.check(),
+        everyMs: CHECK_MS,
+        random,
+        onError: noteFailure(context),
+      })
+    },
+    /** Releases what the handlers' dispatchers hold, in a limited time. */
+    async stop(): Promise<void> {
+      await Promise.all([timer?.stop(), dispatchers.stop()])
+    },
+  }
+}
+
+function createHandlerDispatcher(
+  context: GatewayContext,
+  shared: SharedDispatching & { readonly metrics: ReturnType<typeof createHandlerMetrics> },
+  handler: HandlerSettings,
+): Dispatcher {
+  const { logger, summaries, handlerPauses } = context
+  const { name, concurrency, batch, ratePerSecond, timeoutMs } = handler
+  const ordering = handler.orderBy === null ? undefined : { blockOnDead: handler.blockOnDead }
+  const isPaused = (): boolean => handler.paused || handlerPauses.current.has(name)
+  const logSettled = createSettledLog({ logger, summaries, handler: name })
+  const callMs = batch > 1 ? MOST_TIMES * timeoutMs : timeoutMs
+  return new Dispatcher({
+    ...describeDispatcher(context, shared),
+    ...{ handler: name, concurrency, batchSize: batch, callMs },
+    claims: settlesShared(createOwnClaims(context, shared, { handler: name, callMs, ordering })),
+    send: prepareSend(context, handler, callMs),
+    allowance: createAllowance({ ratePerSecond, isPaused, now }),
+    onSettled(settled) {
+      shared.metrics.taskSettled(name, settled.settlement.state, settled.attempt.outcome)
+      logSettled(settled)
+    },
+  })
+}
+
+function prepareSend(context: GatewayContext, handler: HandlerSettings, callMs: number): Send {
+  const { settings, random, encryption, mongo } = context
+  const source = { db: mongo.background.db, encryption }
+  const deps = {
+    read:
+      handler.batch === 1
+        ? createSharedReads(source, handler.name)
+        : (claims: Parameters<Send>[0]) => readTasks(source, handler.name, claims),
+    call: createCall(context, handler),
+    limits: {
+      baseMs: settings.RETRY_BASE_MS,
+      capMs: settings.RETRY_CAP_MS,
+      maxAgeMs: handler.maxAgeMs ?? settings.RETRY_MAX_AGE_MS,
+      // A code of a handler has no special meaning.
+      orderUnknownMs: Number.POSITIVE_INFINITY,
+    },
+    ...{ random, callMs, isBatched: handler.batch > 1, databaseNow: mongo.background.databaseNow },
+    sendsTests: settings.TEST_EVENTS === 'apply',
+  }
+  return (claims) => sendTasks(deps, claims)
+}
+
+function createCall({ serviceKeys, clock }: GatewayContext, handler: HandlerSettings): CallHandler {
+  const { name, place, timeoutMs } = handler
+  if (place.by === 'https') {
+    const fetch = createGuardedFetch({ lookup, mayBePrivate: place.mayBePrivate })
+    return createHttpsCall({ place, fetch, clock, timeoutMs })
+  }
+  const fetch = createGuardedFetch({ lookup, mayBePrivate: true })
+  const tokens = createTokens({ serviceKeys, clock }, name)
+  return createTrpcCall({ handler: name, url: place.url, tokens, fetch, timeoutMs, now })
+}
+
+/** What all dispatchers of a process share. */
+interface SharedDispatching {
+  readonly probe: DueProbe
+  readonly steadiness: Steadiness
+  /** The pauses of providers, joined with those of handlers. */
+  readonly pauses: UsedPauses
+}
+
+function describeDispatcher(
+  { logger, random, metrics, mongo, clock, settings }: GatewayContext,
+  { pauses }: SharedDispatching,
+) {
+  return {
+    ...{ pauses, random, now, logger },
+    leaseMs: settings.LEASE_MS,
+    databaseNow: mongo.background.databaseNow,
+    wallNow: () => clock.now(),
+    onLost: metrics.lostClaims,
+  }
+}
+
+/** Creates the claims of a handler. A call takes at most `callMs`. */
+function createOwnClaims(
+  { settings, mongo, pauses, databaseErrors, logger }: GatewayContext,
+  { probe, steadiness }: SharedDispatching,
+  { handler, callMs, ordering }: Pick<ClaimsDeps, 'handler' | 'ordering'> & { readonly callMs: number },
+): Claims {
+  const claims = createClaims({
+    ...readRetention(settings),
+    ...{ handler, ordering, steadiness, db: mongo.background.db },
+    lastsMs: settings.LEASE_MS + callMs,
+    maxCrashes: settings.MAX_CRASHES,
+    maxDelayMs: settings.RETRY_CAP_MS,
+    paused: () => pauses.current,
+    onLineFailed(error) {
+      databaseErrors.count(error)
+      logger.warn({ error, handler }, 'line.not-advanced')
+    },
+  })
+  return databaseErrors.watch(probedClaims(claims, { handler, probe, now }))
+}

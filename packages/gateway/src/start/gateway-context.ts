@@ -1,0 +1,122 @@
+import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
+import type { ClientTls } from '@oncehook/kernel/http/server/tls'
+import type { LogOutput } from '@oncehook/kernel/log/log-output'
+import type { Logger } from '@oncehook/kernel/log/logger'
+import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
+import type { WatchedEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import type { WatchedServiceKeys } from '@oncehook/kernel/secrets/service-keys'
+import type { WatchedSource } from '@oncehook/kernel/settings/file-source'
+import type { Clock } from '@oncehook/kernel/time/clock'
+import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
+import type { Db } from 'mongodb'
+import type { Registry } from 'prom-client'
+import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
+import type { Send } from '../dispatch/sent.ts'
+import type { FulfilmentClient } from '../handlers/fulfilment-client.ts'
+import type { Claims } from '../inbox/claims/claims.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
+import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import type { Audit } from '../operator/audit/audit.ts'
+import type { WatchedProviders } from '../webhooks/providers/providers.ts'
+import type { Refusals } from '../webhooks/refusals/refusals.ts'
+import type { GatewaySettings } from './settings.ts'
+
+/** What is fixed in production. Tests use shorter times and smaller numbers. */
+export interface Limits {
+  readonly rateWindowSeconds: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** The longest wait of a request from its first octet. */
+  readonly answerWithinMs: number
+  /** The events of a call to fulfilment. */
+  readonly dispatchBatch: number
+  /** How long a call to fulfilment may take. */
+  readonly fulfilmentCallMs: number
+  /** The length of a span in the history of answers. */
+  readonly answerSpanMs: number
+}
+
+export const LIMITS: Limits = {
+  rateWindowSeconds: 10,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  // Half a second of 10 s is left for the answer itself.
+  answerWithinMs: 9_500,
+  dispatchBatch: 500,
+  fulfilmentCallMs: 10_000,
+  answerSpanMs: 10_000,
+}
+
+/** The settings of a gateway, and the dependencies that tests can replace. */
+export interface GatewayDeps {
+  readonly settings: GatewaySettings
+  readonly logger: Logger
+  /** The output of the logger, which counts the lines that it lost. */
+  readonly logOutput?: LogOutput
+  readonly clock: Clock
+  /** Measures intervals, in milliseconds on a clock that is never set back. Default: that of the process. */
+  readonly monotonicMs?: () => number
+  readonly random: () => number
+  readonly fetch: typeof globalThis.fetch
+  /** Finds the folder of the built files of the operator's page. Null if there is none. Default: none. */
+  readonly findConsole?: () => string | null
+  /** Returns the metrics that the endpoint shows instead of this process's own. */
+  readonly showMetrics?: (own: Registry) => ShownMetrics
+  /** Default: `LIMITS`. */
+  readonly limits?: Partial<Limits> | undefined
+  /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
+  readonly recording?: Recording | undefined
+}
+
+/** The context that all stages of the start share: the dependencies, and everything that is created from them. */
+export interface GatewayContext extends GatewayDeps {
+  readonly limits: Limits
+  readonly lifecycle: Lifecycle
+  /** The log lines that cover several events each. They end after everything else. */
+  readonly summaries: SummaryLines
+  readonly providers: WatchedProviders
+  /** The current keys of service tokens. */
+  readonly serviceKeys: WatchedServiceKeys
+  /** The current keys for encryption at rest, and the encryption that uses them. */
+  readonly encryptionKeys: WatchedEncryptionKeys
+  readonly encryption: Encryption
+  /** The current authorities and client certificate for calls to fulfilment. */
+  readonly fulfilmentTls: WatchedSource<ClientTls | null>
+  /** The name of this process as the holder of claims. */
+  readonly owner: string
+  /** Two pools, so that a backlog never delays a delivery. */
+  readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
+  /** The pauses of providers, as this process knows them. */
+  readonly pauses: ProviderPauses
+  /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
+  readonly handlerPauses: HandlerPauses
+  readonly fulfilment: FulfilmentClient
+  readonly payments: PaymentProcedures
+  readonly registry: Registry
+  readonly shownMetrics: ShownMetrics
+  readonly metrics: GatewayMetrics
+  /** Records of refused deliveries. */
+  readonly refusals: Refusals
+  readonly audit: Audit
+  readonly databaseErrors: DatabaseErrors
+}
+
+/**
+ * Records the steps of the protocol, so that a test can compare them with the model in `docs/model`. Each function
+ * returns the same part, which also records its steps. In production there is no recording, and no part is replaced.
+ */
+export interface Recording {
+  /** The inserts of records, as the commands and the replies have them. */
+  inserts(db: Db): Db
+  /** The answers to deliveries. */
+  answers(inbox: Inbox): Inbox
+  /** Claims, takeovers, settlements and releases. */
+  claims(claims: Claims): Claims
+  /** The calls to fulfilment and their results. */
+  calls(send: Send): Send
+}

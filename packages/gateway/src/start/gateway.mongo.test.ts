@@ -1,0 +1,525 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
+import { hmacProvider } from '../testing/hmac-provider.ts'
+import { serveFake } from '../testing/serve-fake.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+
+const whsec = (): string => `whsec_${randomBytes(24).toString('base64')}`
+const secrets = { acme: whsec(), other: whsec(), shop: randomBytes(20).toString('hex') }
+const standard = (value: string) => ({
+  scheme: 'standard-webhooks',
+  effects: ['payment.succeeded', 'payment.failed'],
+  secrets: [{ id: 'only', value }],
+})
+const providers = {
+  acme: standard(secrets.acme),
+  other: standard(secrets.other),
+  shop: hmacProvider({ id: 'only', value: secrets.shop }),
+}
+const MAX_BYTES = 4_000
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fake = createFakeFulfilment()
+const served = stack.use(await serveFake(fake))
+const gateway = stack.use(
+  await startGateway({
+    ...{ database, providers, fulfilmentUrl: served.url },
+    settings: { MAX_WEBHOOK_BYTES: String(MAX_BYTES), RETRY_BASE_MS: '20', RETRY_CAP_MS: '100' },
+  }),
+)
+const events = database.db.collection<EventDocument>(EVENTS)
+
+type Headers = Readonly<Record<string, string>>
+
+/** The Standard Webhooks headers for a body, signed now. */
+function sign(body: Uint8Array | string, secret = secrets.acme): Headers {
+  const id = `msg_${randomUUID()}`
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` }
+}
+
+interface Delivery {
+  readonly body?: string | Uint8Array
+  readonly headers?: Headers
+  /** Default: a signature of the body by acme. */
+  readonly signature?: Headers
+  readonly path?: string
+  readonly method?: string
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function deliver({ body = '', headers = JSON_TYPE, signature, path, method = 'POST' }: Delivery) {
+  const response = await fetch(`${gateway.url}${path ?? '/api/webhooks/acme'}`, {
+    method,
+    headers: { ...(signature ?? sign(body)), ...headers },
+    ...(method === 'POST' ? { body: Buffer.from(body) } : {}),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: text === '' ? null : JSON.parse(text) }
+}
+
+function eventOf(id: string, members: object = {}): string {
+  const object = { id: `pay of ${id}`, order_id: `order of ${id}` }
+  return JSON.stringify({ id, type: 'payment.succeeded', data: { object }, ...members })
+}
+
+function uniqueId(): string {
+  return `evt_${randomUUID()}`
+}
+
+/** Checks that a refused delivery has left no trace, and that the next valid delivery succeeds. */
+async function expectNoTrace(refuse: () => Promise<unknown>): Promise<void> {
+  const before = await events.countDocuments()
+  await refuse()
+  expect(await events.countDocuments()).toBe(before)
+  const id = uniqueId()
+  expect(await deliver({ body: eventOf(id, { type: 'customer.created' }) })).toMatchObject({ status: 200 })
+  expect(await events.countDocuments({ eventId: id })).toBe(1)
+}
+
+const REFUSED = { error: expect.stringMatching(/^[A-Z].*[^.]$/), requestId: expect.any(String) }
+
+describe('a delivery', () => {
+  it('is answered with 200 once it is stored, and has its effect', async () => {
+    const id = uniqueId()
+    fake.orders.set(`order of ${id}`, 1)
+    const body = eventOf(id)
+    const answer = await deliver({ body })
+    expect(answer).toMatchObject({ status: 200, text: '{"received":true}' })
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const record = await events.findOne({ eventId: id })
+    expect(record?.raw.toString()).toBe(body)
+    expect(record).toMatchObject({
+      provider: 'acme',
+      secretId: 'only',
+      objectId: `pay of ${id}`,
+      orderId: `order of ${id}`,
+    })
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    expect(fake.applied).toContain(id)
+    expect(fake.orders.get(`order of ${id}`)).toBe(2)
+  })
+
+  it('is kept with the headers that prove it, and with no others', async () => {
+    const id = uniqueId()
+    const body = eventOf(id, { type: 'customer.created' })
+    const signature = sign(body)
+    const headers = {
+      ...JSON_TYPE,
+      'user-agent': 'acme/1',
+      authorization: 'Bearer canary',
+      cookie: 'canary',
+      'x-other': 'y',
+    }
+    await deliver({ body, signature, headers })
+    expect((await events.findOne({ eventId: id }))?.headers).toEqual({
+      ...signature,
+      ...JSON_TYPE,
+      'user-agent': 'acme/1',
+    })
+  })
+
+  it('gets a request id from the answer to the log and to the record; the caller’s id is kept too', async () => {
+    const id = uniqueId()
+    const clientRequestId = `request-${randomUUID()}`
+    const answer = await deliver({ body: eventOf(id), headers: { ...JSON_TYPE, 'x-request-id': clientRequestId } })
+    const requestId = answer.headers.get('x-request-id')
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await events.findOne({ eventId: id })).toMatchObject({ requestId })
+    expect(gateway.logs).toContainEqual(
+      expect.objectContaining({ requestId, clientRequestId, msg: 'webhook.recorded', eventId: id }),
+    )
+  })
+
+  it('BP-06 may have odd white space, key order and escapes, and a signature in headers of any case', async () => {
+    const id = uniqueId()
+    const body = `\r\n{ "data":{"object":{"id":"p"}} ,\t"type":"customer\\u002ecreated", "id":"${id}"}\n`
+    const signature = Object.fromEntries(Object.entries(sign(body)).map(([name, value]) => [name.toUpperCase(), value]))
+    expect((await deliver({ body, signature })).status).toBe(200)
+    expect(await events.findOne({ eventId: id })).toMatchObject({ type: 'customer.created' })
+  })
+
+  it('BP-27 of an unknown type is stored as unhandled, logged once and has no effect', async () => {
+    const id = uniqueId()
+    expect((await deliver({ body: eventOf(id, { type: 'customer.created' }) })).status).toBe(200)
+    expect(await events.findOne({ eventId: id })).toMatchObject({ state: 'unhandled', reason: 'type_unhandled' })
+    expect(gateway.logs.filter(({ eventId, msg }) => eventId === id && msg === 'event.unhandled')).toHaveLength(1)
+    expect(fake.calls.flat()).not.toContain(id)
+  })
+
+  it('BP-29 is answered alike when it comes again, and makes one record', async () => {
+    const id = uniqueId()
+    fake.orders.set(`order of ${id}`, 1)
+    const body = eventOf(id)
+    const first = await deliver({ body })
+    const again = await deliver({ body })
+    expect([again.status, again.text]).toEqual([first.status, first.text])
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries).toBe(2)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    expect(fake.applied.filter((applied) => applied === id)).toHaveLength(1)
+  })
+
+  it('is answered fifty times with 200 when it comes fifty times at once, and has one effect', async () => {
+    const id = uniqueId()
+    fake.orders.set(`order of ${id}`, 1)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => deliver({ body: eventOf(id) })))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"received":true}']))
+    expect(await events.countDocuments({ eventId: id })).toBe(1)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    expect(fake.orders.get(`order of ${id}`)).toBe(2)
+  })
+
+  it('BP-50 with another body under a known id is answered with 200; the first one counts', async () => {
+    const id = uniqueId()
+    await deliver({ body: eventOf(id, { type: 'customer.created' }) })
+    expect((await deliver({ body: eventOf(id, { type: 'customer.deleted' }) })).status).toBe(200)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches).toBe(1)
+    expect(await events.findOne({ eventId: id })).toMatchObject({ type: 'customer.created', deliveries: 2 })
+    const metrics = async () => (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    await expect.poll(metrics).toMatch(/oncehook_delivery_mismatches_total\{[^}]*provider="acme"[^}]*\} 1\n/)
+  })
+
+  it('BP-32 may be exactly as large as allowed', async () => {
+    const id = uniqueId()
+    const empty = eventOf(id, { type: 'customer.created', note: '' })
+    const body = eventOf(id, { type: 'customer.created', note: 'x'.repeat(MAX_BYTES - empty.length) })
+    expect(body).toHaveLength(MAX_BYTES)
+    expect((await deliver({ body })).status).toBe(200)
+    await expectNoTrace(async () => expect(await deliver({ body: `${body} ` })).toMatchObject({ status: 413 }))
+  })
+
+  it.each([
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'Application/JSON',
+    'application/vnd.acme.event+json',
+  ])('BP-38 may call itself %s', async (type) => {
+    expect((await deliver({ body: eventOf(uniqueId()), headers: { 'content-type': type } })).status).toBe(200)
+  })
+})
+
+describe('what is refused', () => {
+  const tooLarge = 'x'.repeat(MAX_BYTES + 1)
+  const forged = sign('something else')
+  const text = { 'content-type': 'text/plain' }
+  const encoded = { ...JSON_TYPE, 'content-encoding': 'gzip' }
+  const good = eventOf('never-stored')
+
+  // Each row has the faults of all rows below it. The first fault in this order decides the answer.
+  it.each<[number, string, Delivery]>([
+    [
+      404,
+      'not_found',
+      { path: '/api/webhooks/nobody', body: tooLarge, headers: { ...text, ...encoded }, signature: forged },
+    ],
+    [413, 'payload_too_large', { body: tooLarge, headers: { ...text, ...encoded }, signature: forged }],
+    [415, 'unsupported_media_type', { body: 'not json', headers: { ...text, ...encoded }, signature: forged }],
+    [401, 'signature_invalid', { body: 'not json', headers: text, signature: forged }],
+    [415, 'unsupported_media_type', { body: 'not json', headers: text }],
+    [400, 'invalid_body', { body: 'not json' }],
+    [400, 'event_invalid', { body: '{}' }],
+  ])('gets %i %s in the order of the checks, and leaves no trace', async (status, code, delivery) => {
+    await expectNoTrace(async () => {
+      const answer = await deliver(delivery)
+      expect(answer).toMatchObject({ status, json: { ...REFUSED, code } })
+      expect(Object.keys(answer.json).sort()).toEqual(['code', 'error', 'requestId'])
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(answer.headers.get('x-request-id')).toBe(answer.json.requestId)
+    })
+  })
+
+  it.each<[string, Delivery]>([
+    ['BP-01 has no signature', { body: good, signature: {} }],
+    ['BP-02 has an empty signature', { body: good, signature: { ...sign(good), 'webhook-signature': '' } }],
+    ['BP-03 is signed with a wrong secret', { body: good, signature: sign(good, whsec()) }],
+    ['BP-04 has one byte changed', { body: good.replace('pay of', 'pay oF'), signature: sign(good) }],
+    ['BP-05 is signed over other JSON', { body: good, signature: sign(JSON.stringify(JSON.parse(good), null, 1)) }],
+    ['BP-10 has no time', { body: good, signature: { ...sign(good), 'webhook-timestamp': '' } }],
+    [
+      'BP-15 has half a signature',
+      {
+        body: good,
+        signature: { ...sign(good), 'webhook-signature': sign(good)['webhook-signature']?.slice(0, 25) ?? '' },
+      },
+    ],
+    ['BP-48 is signed by another provider', { body: good, signature: sign(good, secrets.other) }],
+    ['BP-48 is signed for another path', { body: good, path: '/api/webhooks/other' }],
+    [
+      'BP-48 is signed by another scheme',
+      { body: good, signature: { 'x-signature': createHmac('sha256', secrets.shop).update(good).digest('hex') } },
+    ],
+    ['is encoded without saying so', { body: gzipSync(good), signature: sign(good) }],
+    ['is no JSON either', { body: 'not json', signature: forged }],
+    ['is empty', { body: '', signature: forged }],
+  ])('gets the same 401 as all others when it %s', async (_, delivery) => {
+    const reference = await deliver({ body: good, signature: forged })
+    await expectNoTrace(async () => {
+      const answer = await deliver(delivery)
+      expect(answer.status).toBe(401)
+      expect(likeness(answer)).toEqual(likeness(reference))
+    })
+  })
+
+  /** Everything that a sender can see, except the time and the request's id. */
+  function likeness({ status, headers, json, text }: Awaited<ReturnType<typeof deliver>>): unknown {
+    const { date: _, 'x-request-id': id, ...lasting } = Object.fromEntries(headers)
+    return { status, lasting, body: text.replaceAll(json.requestId, 'id'), id: id === json.requestId }
+  }
+
+  it.each(['[]', '"x"', '1', 'null', 'true', '', '{"id":"a","id":"b"}', `\ufeff${good}`])(
+    'BP-18 to BP-20, BP-49 gets 400 for the signed body %j',
+    async (body) => {
+      await expectNoTrace(async () => {
+        expect(await deliver({ body })).toMatchObject({ status: 400, json: { ...REFUSED, code: 'invalid_body' } })
+      })
+    },
+  )
+
+  it.each([
+    { id: { $gt: '' } },
+    { id: ' ' },
+    { id: 1.5 },
+    { type: null },
+    { data: [] },
+    { data: { object: { id: '' } } },
+  ])('BP-21 to BP-26 gets 400 for an event with %j', async (members) => {
+    await expectNoTrace(async () => {
+      const body = eventOf('never-stored', members)
+      expect(await deliver({ body })).toMatchObject({ status: 400, json: { ...REFUSED, code: 'event_invalid' } })
+    })
+  })
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+    'application/jsonp',
+    'json',
+  ])('BP-37, BP-39 gets 415 for the type %s', async (type) => {
+    await expectNoTrace(async () => {
+      const answer = await deliver({ body: good, headers: { 'content-type': type } })
+      expect(answer).toMatchObject({ status: 415, json: { code: 'unsupported_media_type' } })
+    })
+  })
+
+  it.each([
+    [JSON_TYPE['content-type'], 'text/plain'],
+    ['text/plain', JSON_TYPE['content-type']],
+    [JSON_TYPE['content-type'], JSON_TYPE['content-type']],
+  ])('gets 400 for two types, %s and %s', async (one, two) => {
+    await expectNoTrace(async () => {
+      const answer = await exchange(head({ ...sign(good), 'content-length': String(good.length) }, [one, two]) + good)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(answer).toContain('"code":"bad_request"')
+    })
+  })
+
+  it('BP-30 gets 413 for an announced body that is too large, before it is sent', async () => {
+    await expectNoTrace(async () => {
+      const answer = await exchange(head({ ...sign(''), 'content-length': '999999999' }))
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+      expect(answer).toMatch(/\r\nConnection: close\r\n/i)
+      expect(answer).toContain('"code":"payload_too_large"')
+    })
+  })
+
+  it('BP-31 gets 413 for a body that grows too large, and the connection closes', async () => {
+    await expectNoTrace(async () => {
+      const chunk = `1000\r\n${'x'.repeat(4_096)}\r\n`
+      const answer = await exchange(head({ ...sign(''), 'transfer-encoding': 'chunked' }) + chunk.repeat(3))
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    })
+  })
+
+  it('BP-33 gets 415 for an encoded body, and nothing is decoded', async () => {
+    await expectNoTrace(async () => {
+      const body = gzipSync(good)
+      for (const coding of ['gzip', 'deflate', 'br', 'identity, gzip', 'x']) {
+        const answer = await deliver({ body, headers: { ...JSON_TYPE, 'content-encoding': coding } })
+        expect(answer).toMatchObject({ status: 415, json: { code: 'unsupported_media_type' } })
+      }
+    })
+  })
+
+  it('BP-34 gets 405 for another method', async () => {
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
+      const answer = await deliver({ method, signature: {} })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toMatch(/POST/)
+      if (method !== 'HEAD') expect(answer.json).toMatchObject({ ...REFUSED, code: 'method_not_allowed' })
+      else expect(answer.text).toBe('')
+    }
+  })
+
+  it('BP-35 answers OPTIONS with what is allowed, and grants scripts of other origins nothing', async () => {
+    const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
+    const answer = await deliver({ method: 'OPTIONS', signature: {}, headers })
+    expect(answer.status).toBe(204)
+    expect(answer.headers.get('allow')).toMatch(/POST/)
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
+  })
+
+  it('BP-36 gets for an unknown provider what it gets for an unknown path', async () => {
+    const paths = [
+      '/api/webhooks/nobody',
+      '/api/nothing',
+      '/api/webhooks/',
+      '/api/webhooks',
+      '/api/webhooks/acme/',
+      '/api/webhooks/ACME',
+      '/api/webhooks/__proto__',
+    ]
+    const answers = await Promise.all(paths.map((path) => deliver({ path, body: good })))
+    const [first] = answers
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 404, json: { code: 'not_found', error: first?.json.error } })
+  })
+})
+
+/** The raw octets of a delivery's head. */
+function head(headers: Headers, types: readonly string[] = ['application/json']): string {
+  const lines = [
+    ['Host', 'gateway.example'],
+    ...Object.entries(headers),
+    ...types.map((type) => ['Content-Type', type]),
+  ]
+  return `POST /api/webhooks/acme HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}Connection: close\r\n\r\n`
+}
+
+/** Sends octets, and resolves to everything that the gateway sends until it closes the connection. */
+function exchange(octets: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1', () => socket.write(octets))
+    socket.setEncoding('latin1').on('data', (data) => {
+      answer += data
+    })
+    socket.on('error', reject).on('close', () => resolve(answer))
+  })
+}
+
+describe('while an event cannot be stored', () => {
+  it('is answered with 500, and with 200 when it comes again and can be', async () => {
+    const id = uniqueId()
+    await database.db.command({ collMod: EVENTS, validator: { eventId: { $ne: id } } })
+    const refused = await deliver({ body: eventOf(id) })
+    expect(refused).toMatchObject({ status: 500, json: { ...REFUSED, code: 'not_stored' } })
+    expect(await events.countDocuments({ eventId: id })).toBe(0)
+    await database.db.command({ collMod: EVENTS, validator: {} })
+    expect((await deliver({ body: eventOf(id) })).status).toBe(200)
+    expect(await events.countDocuments({ eventId: id })).toBe(1)
+  })
+})
+
+describe('the listeners', () => {
+  beforeEach(() => {
+    served.canned = () => null
+  })
+
+  it('show probes, metrics and operators’ paths on the private one only', async () => {
+    for (const path of ['/livez', '/readyz', '/metrics', '/operator/events.list', '/']) {
+      expect((await fetch(`${gateway.url}${path}`)).status).toBe(404)
+    }
+    expect(await (await fetch(`${gateway.url}/healthz`)).json()).toEqual({ status: 'ok' })
+    expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
+    expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200)
+  })
+
+  it('name what cannot be reached', async () => {
+    served.canned = () => ({ status: 503, body: '' })
+    const answer = await fetch(`${gateway.adminUrl}/readyz`)
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).toContain('fulfilment')
+  })
+
+  it('count deliveries by outcome', async () => {
+    await deliver({ body: eventOf(uniqueId()) })
+    await deliver({ body: '{}', signature: {} })
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    for (const outcome of ['recorded', 'signature_invalid']) {
+      expect(metrics).toMatch(new RegExp(`oncehook_deliveries_total\\{provider="acme",outcome="${outcome}"\\} [1-9]`))
+    }
+  })
+})
+
+describe('what is logged', () => {
+  it('has no body, no signature and no secret in it', async () => {
+    const body = eventOf(uniqueId(), { note: 'canary-of-the-body' })
+    const signature = sign(body)
+    await deliver({ body, signature })
+    await deliver({ body: `${body} `, signature })
+    await deliver({ body: `{"canary-of-the-body":`, headers: { ...JSON_TYPE, authorization: 'Bearer canary-token' } })
+    const logged = JSON.stringify(gateway.logs)
+    expect(logged).not.toMatch(/canary/)
+    for (const secret of Object.values(secrets)) expect(logged).not.toContain(secret.slice(8, 28))
+    expect(logged).not.toContain(signature['webhook-signature']?.slice(3, 30))
+    expect(logged).not.toContain(database.uri.reveal())
+  })
+})
+
+describe('startGateway', () => {
+  it('stops in order: answers its requests, releases its claims, and reports a clean stop', async () => {
+    await using own = await testDatabase(process.env)
+    await using hanging = await serveFake(createFakeFulfilment())
+    hanging.canned = ({ procedure }) => (procedure === 'payments.applyEvents' ? 'hang' : null)
+    await using one = await startGateway({ database: own, providers, fulfilmentUrl: hanging.url })
+    const body = eventOf('held')
+    const answer = await fetch(`${one.url}/api/webhooks/acme`, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, ...sign(body) },
+      body,
+    })
+    expect(answer.status).toBe(200)
+    await expect.poll(() => hanging.received.length).toBeGreaterThanOrEqual(2)
+    expect(await one.close()).toBe(true)
+    expect(await own.db.collection(EVENTS).findOne({ eventId: 'held' })).toMatchObject({ state: 'pending', lost: 0 })
+    await expect(fetch(`${one.url}/healthz`)).rejects.toThrow()
+    expect(one.logs.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  it('refuses to start on an index of another shape', async () => {
+    await using own = await testDatabase(process.env)
+    await own.db.collection(EVENTS).createIndex({ provider: 1 }, { name: 'task_key' })
+    await expect(startGateway({ database: own, providers })).rejects.toThrow(SettingsError)
+  })
+
+  it('refuses to start where the same event is stored twice already', async () => {
+    await using own = await testDatabase(process.env)
+    await ensureFormat(own.db, { collection: EVENTS, setting: '' })
+    await own.db.collection(EVENTS).insertMany([
+      { provider: 'a', eventId: 'b' },
+      { provider: 'a', eventId: 'b' },
+    ])
+    await expect(startGateway({ database: own, providers })).rejects.toThrow(/task_key/)
+  })
+
+  it('continues where a gateway before it stopped', async () => {
+    await using own = await testDatabase(process.env)
+    const body = eventOf('left')
+    {
+      await using before = await startGateway({ database: own, providers })
+      const sent = await fetch(`${before.url}/api/webhooks/acme`, {
+        method: 'POST',
+        headers: { ...JSON_TYPE, ...sign(body) },
+        body,
+      })
+      expect(sent.status).toBe(200)
+    }
+    fake.orders.set('order of left', 1)
+    await using _ = await startGateway({ database: own, providers, fulfilmentUrl: served.url })
+    const record = () => own.db.collection(EVENTS).findOne({ eventId: 'left' })
+    await expect.poll(async () => (await record())?.state).toBe('done')
+  })
+})

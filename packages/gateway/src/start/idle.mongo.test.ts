@@ -1,0 +1,27 @@
+import { measureCommandRate } from '@oncehook/kernel/testing/profile'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, it } from 'vitest'
+import { startGateway } from '../testing/start-gateway.ts'
+
+const SETTLING_MS = 2_000
+// As long as a look for due tasks, a poll for pauses and a search for replays take turns.
+const WINDOW_MS = 6_000
+
+// They only wait, and each has its own database.
+describe.concurrent('two gateways with nothing to do', () => {
+  it.for([
+    ['ask the database at most once a second each', 0, 1],
+    ['ask at most three times in two seconds if they have handlers, however many they are', 16, 1.5],
+  ] as const)('%s', async ([, handlers, most], { expect }) => {
+    await using database = await testDatabase(process.env)
+    await using gateways = new AsyncDisposableStack()
+    const handler = { trpc: 'http://127.0.0.1:9/trpc', events: [{ types: ['*'] }] }
+    const named = Array.from({ length: handlers }, (_one, at) => [`h${at}`, handler])
+    const settings = { HANDLERS: JSON.stringify(Object.fromEntries(named)) }
+    for (let started = 0; started < 2; started += 1) gateways.use(await startGateway({ database, settings }))
+    // The tasks of the start, such as the creation of indexes, may end late.
+    const rate = () => measureCommandRate(database.db, SETTLING_MS)
+    await expect.poll(rate).toBeLessThanOrEqual(2 * most)
+    expect(await measureCommandRate(database.db, WINDOW_MS)).toBeLessThanOrEqual(2 * most)
+  })
+})

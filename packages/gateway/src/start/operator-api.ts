@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toAppError } from '@oncehook/kernel/http/errors'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import { handleRpc } from '@oncehook/kernel/rpc/handle-rpc'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import { monotonicMs } from '@oncehook/kernel/time/clock'
+import type { Db } from 'mongodb'
+import { AddressLimits } from '../http/address-limits.ts'
+import { createFailedLogins, type FailedLogins, type Role } from '../http/authentication.ts'
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
+import { type AccessTokens, createAccessTokens } from '../operator/access/access-token.ts'
+import {
+  createIdentifyRequest,
+  type IdentifyRequest,
+  type Operator,
+  type TokenChecks,
+} from '../operator/access/identify-operator.ts'
+import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
+import { withIdentity } from '../operator/audit/audit.ts'
+import { type ConsoleFiles, SIGN_IN_PATH, serveConsole } from '../operator/console/console.ts'
+import type { AnswerHistory } from '../operator/health/answers.ts'
+import type { OperatorParts } from '../operator/operator-trpc.ts'
+import { createReplays } from '../operator/replays/replays.ts'
+import {
+  type Answer,
+  createExchangeCode,
+  createSignInAtIssuer,
+  ISSUER_PATH,
+  type OfferedSignIn,
+  type SignInDeps,
+  type SignInLimits,
+} from '../operator/sign-in/answer-sign-in.ts'
+import { createIssuerMetadata, createIssuerSignIn } from '../operator/sign-in/issuer-sign-in.ts'
+import { createSignIns } from '../operator/sign-in/sign-ins.ts'
+import { createTestEvents, type TestEvents, type TestInboxes } from '../operator/test-events/test-events.ts'
+import type { ReceiveDeps } from '../webhooks/receive-webhook.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import { operatorRouter } from './operator-router.ts'
+import { OPERATOR_PREFIX } from './private-listener.ts'
+
+interface AdminServices
+  extends Pick<OperatorParts, 'keyRegister' | 'fulfilment' | 'handlers' | 'isHandlerUp' | 'tail'> {
+  /** A database whose reads show what a majority holds. */
+  readonly db: Db
+  readonly answers: AnswerHistory
+  /** The files of the operator's page. Null if it is not built. */
+  readonly console: ConsoleFiles | null
+  /** Receives test events. Only the test inboxes store them. */
+  readonly receiving: Omit<ReceiveDeps, 'inbox'>
+  readonly testInboxes: TestInboxes
+  /** Called when an operator has started a replay. */
+  readonly onReplayStarted: () => void
+}
+
+/** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
+export function createAdminParts(context: GatewayContext, services: AdminServices): AnswerOperators {
+  const { db, keyRegister, fulfilment, tail, answers, console, onReplayStarted } = services
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
+  const signIns = createSignIns(db, clock)
+  const failedLogins = createOperatorLogins(context)
+  const identify = createIdentifyRequest({
+    ...{ holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context), clock },
+    ...{ signIns, tokenChecks: createTokenChecks(context) },
+  })
+  const api = createOperatorApi({
+    identify,
+    failedLogins,
+    errors: databaseErrors,
+    parts: {
+      ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
+      ...{ handlers: services.handlers, isHandlerUp: services.isHandlerUp },
+      handlerPauses: context.handlerPauses,
+      ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
+      ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
+      monotonicMs: context.monotonicMs ?? monotonicMs,
+    },
+  })
+  const signIn: SignInDeps = {
+    ...{ signIns, audit, failedLogins, logger, limits: createSignInLimits(context) },
+    identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
+    atIssuer: openIssuerSignIn(context),
+  }
+  return answerOperators({
+    ...{ api, console },
+    exchangeCode: createExchangeCode(signIn),
+    signInAtIssuer: createSignInAtIssuer(signIn),
+  })
+}
+
+function openTestEvents({ settings, clock }: GatewayContext, services: AdminServices): TestEvents {
+  return createTestEvents({
+    receiving: services.receiving,
+    inboxes: services.testInboxes,
+    readSigning: (provider) => settings.providers.readSigning(provider, clock.now()),
+    randomBytes,
+    limit: createRateLimit({ name: 'test_events', limit: 30, windowSeconds: 60, clock }),
+  })
+}
+
+/** The limits of attempts to sign in, in a minute. */
+function createSignInLimits({ clock }: GatewayContext): SignInLimits {
+  const createLimit = (limit: number): RateLimit =>
+    createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
+  return { ofAddress: createLimit(10), ofAll: createLimit(300) }
+}
+
+function openIssuerSignIn({ settings, fetch, clock, logger }: GatewayContext): OfferedSignIn | null {
+  const { operatorIssuer: issuer } = settings
+  if (issuer === null || issuer.client === null) return null
+  const metadata = createIssuerMetadata({ issuer: issuer.issuer, fetch, clock, logger })
+  return { issuer: issuer.issuer, ...createIssuerSignIn({ issuer, client: issuer.client, metadata, fetch }) }
+}
+
+function createOperatorLogins({ settings, limits, clock, logger, summaries, metrics }: GatewayContext): FailedLogins {
+  return createFailedLogins({
+    api: 'operator',
+    limit: createRateLimit({
+      ...{ name: 'failed', limit: settings.RATE_LIMIT_FAILED, clock },
+      windowSeconds: limits.rateWindowSeconds,
+    }),
+    // There is no proxy in front of the private listener.
+    trustedProxyHops: 0,
+    ...{ logger, summaries },
+    count: metrics.loginFailed,
+  })
+}
+
+function createTokenChecks({ settings, limits, clock }: GatewayContext): TokenChecks {
+  const { RATE_LIMIT_FAILED: failures } = settings
+  const addresses = new AddressLimits({ failures, windowSeconds: limits.rateWindowSeconds, clock })
+  return { addresses, now: () => performance.now() }
+}
+
+/** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
+function openAccessTokens({ settings, fetch, clock, logger }: GatewayContext): AccessTokens | null {
+  const { operatorIssuer } = settings
+  if (operatorIssuer === null) return null
+  const keys = createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
+  // Failures are already logged.
+  keys.reload().catch(() => undefined)
+  return createAccessTokens({ issuer: operatorIssuer, keys: keys.find, clock })
+}
+
+// The context of a call that is refused before a procedure runs.
+const NOBODY: Operator = {
+  ...{ name: '', roles: new Set<Role>(), identity: null, endsAt: null, session: null },
+  credential: new Secret(''),
+}
+
+/** Creates the operator API. Each call needs an operator's token, and its log line names its subject. */
+function createOperatorApi(deps: {
+  identify: IdentifyRequest
+  failedLogins: FailedLogins
+  errors: Pick<DatabaseErrors, 'count'>
+  parts: OperatorParts
+}): Answer {
+  const { identify, failedLogins, errors, parts } = deps
+  const authenticate = async (request: IncomingMessage): Promise<Operator> => {
+    try {
+      return await identify(request.headers.authorization, request)
+    } catch (error) {
+      const known = toUnavailable(error) ?? toAppError(error)
+      // Nobody failed to sign in if the database or the issuer did not answer.
+      throw known.status >= 500 ? known : failedLogins.refuse(request, known)
+    }
+  }
+  return async (request, response) => {
+    const startedAt = performance.now()
+    const requestId = String(response.getHeader('X-Request-Id'))
+    const report = await handleRpc(
+      {
+        prefix: OPERATOR_PREFIX,
+        router: operatorRouter,
+        authenticate,
+        createContext: (_, caller) => ({
+          ...{ ...parts, operator: caller?.name ?? '', requestId, call: {} },
+          roles: caller?.roles ?? new Set<Role>(),
+          caller: caller ?? NOBODY,
+          audit: withIdentity(parts.audit, caller?.identity ?? null),
+        }),
+      },
+      request,
+      response,
+    )
+    const { procedure, status, caller, context, error } = report
+    errors.count(error)
+    if (failedLogins.isSummarised(error)) return
+    const { about } = context.call
+    const { identity } = context.caller
+    const ms = Math.round(performance.now() - startedAt)
+    const shown = identity === null ? {} : { issuer: identity.issuer, operatorName: identity.name }
+    const line = { ...about, requestId, procedure, status, operator: caller, ...shown, ms }
+    if (status >= 500) parts.logger.error({ ...line, error }, 'operator.called')
+    else
+      parts.logger.info(error === undefined ? line : { ...error.details, ...line, code: error.code }, 'operator.called')
+  }
+}
+
+/** What operators use on the private listener. */
+interface OperatorAnswers {
+  readonly api: Answer
+  readonly exchangeCode: Answer
+  readonly signInAtIssuer: Answer
+  /** The files of the operator's page. Null if it is not built. */
+  readonly console: ConsoleFiles | null
+}
+
+/** Answers a request of an operator. Resolves to false, without an answer, if the path is none of theirs. */
+export type AnswerOperators = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
+
+/** Leads each request to the operator API, to the sign-in, or to the operator's page. */
+export function answerOperators(parts: OperatorAnswers): AnswerOperators {
+  return async (request, response) => {
+    const answer = findPart(parts, request)
+    if (answer === null) return parts.console !== null && serveConsole(parts.console, request, response)
+    await answer(request, response)
+    return true
+  }
+}
+
+/** The part that a request is for. Null: it may be for the page. */
+function findPart(parts: OperatorAnswers, { url = '', method }: IncomingMessage): Answer | null {
+  const path = url.split('?', 1)[0] ?? ''
+  if (path.startsWith(OPERATOR_PREFIX)) return parts.api
+  if (path === SIGN_IN_PATH && method === 'POST') return parts.exchangeCode
+  return path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`) ? parts.signInAtIssuer : null
+}

@@ -1,0 +1,80 @@
+import { listAuditProcedure, verifyAuditProcedure } from '../operator/audit/audit.ts'
+import {
+  closeEventProcedure,
+  countEventsProcedure,
+  getEventProcedure,
+  listEventsProcedure,
+  releaseEventProcedure,
+  reverifyEventProcedure,
+} from '../operator/events/event-procedures.ts'
+import {
+  backfillProcedure,
+  discardTasksProcedure,
+  listHandlersProcedure,
+  pauseHandlerProcedure,
+  resumeHandlerProcedure,
+} from '../operator/handlers/handler-procedures.ts'
+import { answersProcedure, answerTimesProcedure } from '../operator/health/answers.ts'
+import { providerHealthProcedure } from '../operator/health/provider-health.ts'
+import { router } from '../operator/operator-trpc.ts'
+import { overviewProcedure } from '../operator/overview-procedures.ts'
+import {
+  listProvidersProcedure,
+  pauseProviderProcedure,
+  resumeProviderProcedure,
+} from '../operator/providers/provider-procedures.ts'
+import { listReceiptsProcedure, releaseReceiptProcedure } from '../operator/receipt-procedures.ts'
+import { countRefusalsProcedure, listRefusalsProcedure } from '../operator/refusal-procedures.ts'
+import {
+  cancelReplayProcedure,
+  getReplayProcedure,
+  listReplaysProcedure,
+  replayEventsProcedure,
+} from '../operator/replays/replay-procedures.ts'
+import { createCodeProcedure, endSessionProcedure, meProcedure } from '../operator/sign-in/sign-ins.ts'
+import { tailProcedure } from '../operator/tail/tail-procedure.ts'
+import { sendTestProcedure } from '../operator/test-events/send-test-procedure.ts'
+import { eraseProcedure } from '../privacy/erasure.ts'
+import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
+
+/** All procedures of the operator, one line each. */
+export const operatorRouter = router({
+  me: meProcedure,
+  signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
+  overview: overviewProcedure,
+  answers: answersProcedure,
+  answerTimes: answerTimesProcedure,
+  events: router({
+    list: listEventsProcedure,
+    counts: countEventsProcedure,
+    tail: tailProcedure,
+    get: getEventProcedure,
+    replay: replayEventsProcedure,
+    reverify: reverifyEventProcedure,
+    sendTest: sendTestProcedure,
+    close: closeEventProcedure,
+    release: releaseEventProcedure,
+  }),
+  replays: router({ list: listReplaysProcedure, get: getReplayProcedure, cancel: cancelReplayProcedure }),
+  erase: eraseProcedure,
+  encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
+  providers: router({
+    list: listProvidersProcedure,
+    health: providerHealthProcedure,
+    pause: pauseProviderProcedure,
+    resume: resumeProviderProcedure,
+  }),
+  handlers: router({
+    list: listHandlersProcedure,
+    pause: pauseHandlerProcedure,
+    resume: resumeHandlerProcedure,
+    backfill: backfillProcedure,
+    discard: discardTasksProcedure,
+  }),
+  refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
+  receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
+  audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
+})
+
+/** The type for clients of the operator API. */
+export type OperatorRouter = typeof operatorRouter

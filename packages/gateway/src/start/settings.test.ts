@@ -1,0 +1,311 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
+import { describe, expect, it } from 'vitest'
+import { hmacProvider } from '../testing/hmac-provider.ts'
+import { readGatewaySettings } from './settings.ts'
+
+const token = 'canary-token-0123456789-0123456789-abc'
+const secret = 'canary-secret-of-the-services-0123456789'
+const PROVIDERS = JSON.stringify({
+  acme: hmacProvider({ id: 'a', value: 'canary-secret-0123456789' }),
+})
+const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
+
+const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env))
+
+describe('readGatewaySettings', () => {
+  it('needs three settings and has a default for every other', () => {
+    const settings = readGatewaySettings(needed)
+    expect(settings).toMatchObject({
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: 8080,
+      ADMIN_HOST: '127.0.0.1',
+      ADMIN_PORT: 8081,
+      GATEWAY_DB: 'oncehook_gateway',
+      MAX_WEBHOOK_BYTES: 1_048_576,
+      MAX_BODY_BYTES: 262_144,
+      SIGNATURE_TOLERANCE_SECONDS: 300,
+      EVENT_RETENTION_DAYS: 90,
+      LEASE_MS: 20_000,
+      RETRY_BASE_MS: 2_000,
+      RETRY_CAP_MS: 900_000,
+      RETRY_MAX_AGE_MS: 259_200_000,
+      MAX_CRASHES: 8,
+      WORKERS: 1,
+      LOG_LEVEL: 'info',
+    })
+    expect(settings.FULFILMENT_URL.href).toBe('http://127.0.0.1:8090/')
+    expect([...settings.providers.read().keys()]).toEqual(['acme'])
+    expect(settings.API_TOKENS.size).toBe(0)
+  })
+
+  it.each([
+    [{ GATEWAY_HOST: '0.0.0.0' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ ADMIN_HOST: '10.0.0.1' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ GATEWAY_HOST: '::' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ NODE_ENV: 'production' }, 'cannot be apply if NODE_ENV is production'],
+  ])('refuses test events with effects outside of a development system: %o', (env, problem) => {
+    const own = { ...needed, TEST_EVENTS: 'apply', GATEWAY_HOST: 'localhost', ADMIN_HOST: '::1' }
+    expect(readGatewaySettings(own).TEST_EVENTS).toBe('apply')
+    expect(problemsOf({ ...own, ...env })).toEqual([`TEST_EVENTS ${problem}`])
+    expect(problemsOf({ ...needed, ...env })).toEqual([])
+  })
+
+  it.each(['0', '65', 'all', '1.5', '', 'AUTO'])('refuses %j as the number of workers and names auto', (WORKERS) => {
+    expect(problemsOf({ ...needed, WORKERS })).toEqual(['WORKERS must be a whole number from 1 to 64, or auto'])
+  })
+
+  it.each([
+    ['auto', 'auto'],
+    [' 64 ', 64],
+  ])('takes %j as the number of workers', (WORKERS, expected) => {
+    expect(readGatewaySettings({ ...needed, WORKERS }).WORKERS).toBe(expected)
+  })
+
+  it('names what is missing, all at once', () => {
+    expect(problemsOf({})).toEqual([
+      'MONGODB_URI is not set',
+      'SERVICE_TOKEN_SECRET is not set',
+      'PROVIDERS is not set',
+    ])
+  })
+
+  it('names problems of settings, tokens and providers at once, and quotes no value', () => {
+    const problems = problemsOf({
+      MONGODB_URI: 'http://user:canary@127.0.0.1/',
+      SERVICE_TOKEN_SECRET: 'canary',
+      PROVIDERS: PROVIDERS.replace('canary-secret-0123456789', 'canary'),
+      FULFILMENT_URL: 'ftp://canary',
+      GATEWAY_PORT: 'canary',
+      DISPATCH_CONCURRENCY: '65',
+      LOG_LEVEL: 'canary',
+      API_TOKENS: '{"shop":"canary"}',
+      OPERATOR_TOKENS: '["canary"]',
+    })
+    for (const name of [
+      ...['MONGODB_URI', 'SERVICE_TOKEN_SECRET', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT'],
+      ...['DISPATCH_CONCURRENCY', 'LOG_LEVEL', 'API_TOKENS', 'OPERATOR_TOKENS'],
+    ]) {
+      expect(problems.filter((problem) => problem.startsWith(name))).toHaveLength(1)
+    }
+    expect(problems.join('\n')).not.toContain('canary')
+  })
+
+  it('reads values from files, including those of the providers', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'oncehook-'))
+    try {
+      const path = (name: string, text: string): string => {
+        writeFileSync(join(folder, name), text)
+        return join(folder, name)
+      }
+      const env = {
+        MONGODB_URI_FILE: path('uri', `${needed.MONGODB_URI}\n`),
+        SERVICE_TOKEN_SECRET_FILE: path('secret', `${secret}\n`),
+        PROVIDERS_FILE: path(
+          'providers',
+          JSON.stringify({
+            acme: { scheme: 'stripe', secrets: [{ id: 'a', value: { file: path('acme', 'whsec_canary_canary\n') } }] },
+          }),
+        ),
+      }
+      const settings = readGatewaySettings(env)
+      expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
+      expect(settings.serviceKeys.read()[0]?.signing?.export()).toEqual(Buffer.from(secret))
+      expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
+      expect(problemsOf({ ...env, PROVIDERS })).toEqual(['PROVIDERS is set twice: as PROVIDERS and by PROVIDERS_FILE'])
+      expect(problemsOf({ ...env, PROVIDERS_FILE: join(folder, 'absent') })).toEqual([
+        'PROVIDERS_FILE cannot be read (ENOENT)',
+      ])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it.each(['', 'a b/$', 'a.b', 'a\0b', 'x'.repeat(64), 'ü'.repeat(32)])(
+    'refuses a database that cannot be: %j',
+    (name) => {
+      expect(problemsOf({ ...needed, GATEWAY_DB: name })).toEqual([expect.stringMatching(/^GATEWAY_DB is/)])
+      expect(problemsOf({ ...needed, GATEWAY_DB: 'oncehook-2_ü' })).toEqual([])
+    },
+  )
+
+  it.each([
+    ['no JSON', 'shop', 'API_TOKENS is not valid JSON'],
+    ['a name twice', `{"shop":"${token}","shop":"${token}-2"}`, 'API_TOKENS has a name twice'],
+    ['a list', `["${token}"]`, 'API_TOKENS must be a JSON object of names and tokens'],
+    ['a number', '{"shop":1}', 'API_TOKENS must be a JSON object of names and tokens'],
+    ['an empty token', '{"shop":""}', 'API_TOKENS has a token of shop that is empty'],
+    ['a short token', '{"shop":"canary"}', 'API_TOKENS has a token of shop that is shorter than 32 characters'],
+    ['a sample', `{"shop":"changeme-${token}"}`, 'API_TOKENS has a token of shop that is a sample placeholder'],
+    [
+      'one character repeated',
+      `{"shop":"${'x'.repeat(32)}"}`,
+      'API_TOKENS has a token of shop that is a sample placeholder',
+    ],
+    ['one token for two', `{"shop":"${token}","desk":"${token}"}`, 'API_TOKENS has the same token for shop and desk'],
+  ])('refuses tokens that are %s', (_, API_TOKENS, problem) => {
+    expect(problemsOf({ ...needed, API_TOKENS })).toEqual([problem])
+  })
+
+  describe('of an issuer of tokens for operators', () => {
+    const GROUPS = '{"operators":["operate"],"readers":[]}'
+    const issuer = {
+      OPERATOR_ISSUER: 'https://login.example.com/realms/staff',
+      OPERATOR_AUDIENCE: 'oncehook',
+      OPERATOR_GROUPS: GROUPS,
+    }
+
+    it('are none by default', () => {
+      expect(readGatewaySettings(needed).operatorIssuer).toBeNull()
+    })
+
+    it('are three, and two more that have defaults', () => {
+      const read = (more: object) => readGatewaySettings({ ...needed, ...issuer, ...more }).operatorIssuer
+      expect(read({})).toEqual({
+        ...{ issuer: 'https://login.example.com/realms/staff', audience: 'oncehook', groupsClaim: 'groups' },
+        groups: new Map([
+          ['operators', new Set(['read', 'operate'])],
+          ['readers', new Set()],
+        ]),
+        maxAgeSeconds: 7_200,
+        signIn: { acrValues: [], amrValues: [] },
+        client: null,
+      })
+      expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
+      expect(
+        read({ OPERATOR_GROUPS_CLAIM: '/realm_access/roles', OPERATOR_TOKEN_MAX_AGE_SECONDS: '300' }),
+      ).toMatchObject({
+        ...{ groupsClaim: '/realm_access/roles', maxAgeSeconds: 300 },
+      })
+    })
+
+    it('may require a kind of sign-in', () => {
+      const more = { OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' }
+      expect(readGatewaySettings({ ...needed, ...issuer, ...more }).operatorIssuer?.signIn).toEqual({
+        ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'] },
+      })
+      const aloneBy = (name: string) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`
+      expect(problemsOf({ ...needed, ...more })).toEqual(Object.keys(more).map(aloneBy))
+    })
+
+    it.each([
+      ['OPERATOR_ACR_VALUES', 'a"b', 'phr phrh'],
+      ['OPERATOR_AMR_VALUES', '["mfa"]', 'mfa'],
+      ['OPERATOR_AMR_VALUES', 'x'.repeat(256), 'mfa'],
+    ])('refuses %s %s', (name, value, sample) => {
+      expect(problemsOf({ ...needed, ...issuer, [name]: value })).toEqual([
+        `${name} must be values separated by spaces, such as ${name}=${sample}`,
+      ])
+    })
+
+    it('may make the gateway a client, with which operators sign in from the page', () => {
+      const read = (more: object) =>
+        readGatewaySettings({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', ...more }).operatorIssuer
+      expect(read({})?.client).toEqual({ id: 'oncehook', secret: null, scope: 'openid', audienceParameter: null })
+      const OPERATOR_CLIENT_SECRET = 'Wm3-of-the-client-9f31'
+      const more = {
+        ...{ OPERATOR_CLIENT_SECRET, OPERATOR_SCOPES: 'openid profile' },
+        ...{ OPERATOR_AUDIENCE: 'https://oncehook.example.com/operator', OPERATOR_AUDIENCE_PARAMETER: 'resource' },
+      }
+      const client = read(more)?.client
+      expect(client).toMatchObject({ scope: 'openid profile', audienceParameter: 'resource' })
+      expect(client?.secret?.reveal()).toBe(OPERATOR_CLIENT_SECRET)
+      expect(JSON.stringify(client)).not.toContain(OPERATOR_CLIENT_SECRET)
+      expect(read({ OPERATOR_AUDIENCE_PARAMETER: 'audience' })?.client?.audienceParameter).toBe('audience')
+    })
+
+    it('of a client need the client, and the client needs an issuer', () => {
+      const more = { OPERATOR_CLIENT_SECRET: 'Wm3-of-the-client-9f31', OPERATOR_AUDIENCE_PARAMETER: 'audience' }
+      expect(problemsOf({ ...needed, ...issuer, ...more })).toEqual(
+        Object.keys(more).map((name) => `${name} needs a client: set OPERATOR_CLIENT_ID=oncehook`),
+      )
+      const all = { OPERATOR_CLIENT_ID: 'oncehook', ...more }
+      expect(problemsOf({ ...needed, ...all })).toEqual(
+        Object.keys(all).map((name) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`),
+      )
+    })
+
+    it.each([
+      ['OPERATOR_CLIENT_ID', 'é', 'OPERATOR_CLIENT_ID must be 1 to 255 printable ASCII characters'],
+      ['OPERATOR_CLIENT_SECRET', 'short', 'OPERATOR_CLIENT_SECRET is shorter than 16 characters'],
+      ...['profile', 'openid  profile', 'openid "', 'openidx'].map((scopes) => [
+        ...['OPERATOR_SCOPES', scopes],
+        'OPERATOR_SCOPES must be scopes separated by spaces, with openid: OPERATOR_SCOPES=openid',
+      ]),
+      ['OPERATOR_AUDIENCE_PARAMETER', 'aud', 'OPERATOR_AUDIENCE_PARAMETER must be resource or audience'],
+      [
+        ...['OPERATOR_AUDIENCE_PARAMETER', 'resource'],
+        'OPERATOR_AUDIENCE_PARAMETER=resource needs an absolute URI without fragment in OPERATOR_AUDIENCE (RFC 8707)',
+      ],
+    ])('refuses the client setting %s %s', (name = '', value = '', problem = '') => {
+      expect(problemsOf({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', [name]: value })).toEqual([problem])
+    })
+
+    it.each([
+      ['http://login.example.com'],
+      ['login.example.com'],
+      ['https://login.example.com/?tenant=1'],
+      ['https://login.example.com/#'],
+      ['https://user:canary@login.example.com'],
+    ])('refuse the issuer %s', (OPERATOR_ISSUER) => {
+      const problems = problemsOf({ ...needed, ...issuer, OPERATOR_ISSUER })
+      expect(problems).toEqual([expect.stringMatching(/^OPERATOR_ISSUER must be an https URL/)])
+      expect(problems[0]).not.toContain('canary')
+    })
+
+    it.each([
+      ['no JSON', 'operators', 'OPERATOR_GROUPS is not valid JSON'],
+      ['a group twice', '{"a":["read"],"a":[]}', 'OPERATOR_GROUPS has a name twice'],
+      ...['{}', '[]', '{"a":"read"}', '{"a":["admin"]}', '{"":["read"]}'].map((json) => [
+        json,
+        json,
+        'OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS={"oncehook-operators": ["read", "operate"]}',
+      ]),
+    ])('refuse groups that are %s', (_, OPERATOR_GROUPS, problem) => {
+      expect(problemsOf({ ...needed, ...issuer, OPERATOR_GROUPS })).toEqual([problem])
+    })
+
+    it('show the line that is missing', () => {
+      expect(problemsOf({ ...needed, OPERATOR_ISSUER: issuer.OPERATOR_ISSUER })).toEqual([
+        'OPERATOR_AUDIENCE is not set: use the audience of the tokens, such as OPERATOR_AUDIENCE=oncehook',
+        'OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS={"oncehook-operators": ["read", "operate"]}',
+      ])
+      expect(problemsOf({ ...needed, OPERATOR_AUDIENCE: 'oncehook', OPERATOR_GROUPS: GROUPS })).toEqual([
+        'OPERATOR_AUDIENCE needs an issuer: set OPERATOR_ISSUER=https://login.example.com/realms/staff',
+        'OPERATOR_GROUPS needs an issuer: set OPERATOR_ISSUER=https://login.example.com/realms/staff',
+      ])
+    })
+  })
+
+  it('gives no operator a prefix that the audit log uses for others', () => {
+    const names = ['oidc:alice', 'api:shop', 'provider:acme', 'alice:api:']
+    const OPERATOR_TOKENS = JSON.stringify(Object.fromEntries(names.map((name, n) => [name, `${token}${n}`])))
+    const problem = (name: string, prefix: string, other: string): string =>
+      `OPERATOR_TOKENS has the name ${name}: the audit log uses ${prefix} for others, so write ${other}`
+    expect(problemsOf({ ...needed, OPERATOR_TOKENS })).toEqual([
+      problem('oidc:alice', 'oidc:', 'oidc-alice'),
+      problem('api:shop', 'api:', 'api-shop'),
+      problem('provider:acme', 'provider:', 'provider-acme'),
+    ])
+  })
+
+  it('keeps no token, only its holder', () => {
+    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
+    expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
+  })
+
+  it('shows no secret when it is printed', () => {
+    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    expect(JSON.stringify(settings)).not.toContain('canary')
+  })
+
+  it('accepts no webhook body that does not fit into a record', () => {
+    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000001' })).toEqual([
+      'MAX_WEBHOOK_BYTES must be a whole number from 1 to 16000000',
+    ])
+    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000000' })).toEqual([])
+  })
+})

@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs'
+import { isLoopback } from '@oncehook/kernel/http/client'
+import {
+  type ClientTls,
+  createClientTlsSource,
+  createTlsPairSource,
+  type TlsPair,
+} from '@oncehook/kernel/http/server/tls'
+import {
+  createEncryptionKeysSource,
+  type EncryptionKeys,
+  encryptionKeySettings,
+} from '@oncehook/kernel/secrets/encryption-keys'
+import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/secrets/service-keys'
+import type { FileSource } from '@oncehook/kernel/settings/file-source'
+import {
+  collectProblems,
+  databaseSetting,
+  integerSetting,
+  logLevelSetting,
+  mongoUriSetting,
+  optionalIntegerSetting,
+  optionalPortSetting,
+  portSetting,
+  readSetting,
+  readSettings,
+  SettingsError,
+  secretSetting,
+  textSetting,
+  urlSetting,
+} from '@oncehook/kernel/settings/settings'
+import { MAX_RECORD_BYTES } from '@oncehook/webhooks/providers'
+import { z } from 'zod'
+import { createHandlersSource, type HandlersSource } from '../handlers/handler-settings.ts'
+import {
+  API_TOKEN_KIND,
+  type ApiGrant,
+  OPERATOR_TOKEN_KIND,
+  type OperatorGrant,
+  readTokenHolders,
+  type TokenHolders,
+  type TokenSetting,
+} from '../http/authentication.ts'
+import {
+  AUDIENCE_PARAMETERS,
+  ISSUED_PREFIX,
+  type OperatorIssuer,
+  readOperatorIssuer,
+} from '../operator/access/operator-issuer.ts'
+import { createProvidersSource, type ProvidersSource } from '../webhooks/providers/providers.ts'
+import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
+import { workersSetting } from './worker-count.ts'
+
+const DAY_MS = 86_400_000
+
+/** The gateway's settings: each property is an environment variable. */
+export const gatewaySchema = z.object({
+  GATEWAY_HOST: textSetting('127.0.0.1'),
+  GATEWAY_PORT: portSetting(8080),
+  ADMIN_HOST: textSetting('127.0.0.1'),
+  ADMIN_PORT: portSetting(8081),
+  METRICS_PORT: optionalPortSetting(),
+  ADMIN_TLS_CERT: textSetting().optional(),
+  ADMIN_TLS_KEY: textSetting().optional(),
+  MONGODB_URI: mongoUriSetting(),
+  GATEWAY_DB: databaseSetting('oncehook_gateway'),
+  FULFILMENT_URL: urlSetting(['http:', 'https:'], 'http://127.0.0.1:8090'),
+  FULFILMENT_TLS_CA: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
+  ...serviceKeySettings,
+  ...encryptionKeySettings,
+  PROVIDERS: textSetting(),
+  HANDLERS: textSetting().optional(),
+  OPERATOR_TOKENS: z.string().default('{}'),
+  OPERATOR_ISSUER: textSetting().optional(),
+  OPERATOR_AUDIENCE: textSetting().optional(),
+  OPERATOR_GROUPS: textSetting().optional(),
+  OPERATOR_GROUPS_CLAIM: textSetting('groups'),
+  OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
+  OPERATOR_ACR_VALUES: textSetting().optional(),
+  OPERATOR_AMR_VALUES: textSetting().optional(),
+  OPERATOR_CLIENT_ID: textSetting().optional(),
+  OPERATOR_CLIENT_SECRET: secretSetting(16).optional(),
+  OPERATOR_SCOPES: textSetting('openid'),
+  OPERATOR_AUDIENCE_PARAMETER: z.enum(AUDIENCE_PARAMETERS, { error: 'must be resource or audience' }).optional(),
+  API_TOKENS: z.string().default('{}'),
+  CORS_ORIGINS: originsSetting(),
+  TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
+  RATE_LIMIT_FAILED: rateSetting(100),
+  RATE_LIMIT_PROVIDER: rateSetting(100_000),
+  RATE_LIMIT_API: rateSetting(1_000),
+  MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: MAX_RECORD_BYTES, fallback: 1_048_576 }),
+  MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
+  SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
+  MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
+  EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
+  BODY_RETENTION_DAYS: optionalIntegerSetting({ min: 1, max: 36_500 }),
+  DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),
+  LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 20_000 }),
+  RETRY_BASE_MS: integerSetting({ min: 1, max: 3_600_000, fallback: 2_000 }),
+  RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
+  RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
+  MAX_CRASHES: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
+  WORKERS: workersSetting(),
+  TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
+  LOG_LEVEL: logLevelSetting,
+})
+
+type ReadApart = keyof typeof READ_APART
+
+export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
+  /** The keys of service tokens; the first one signs. */
+  readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** The keys for encryption at rest; null if nothing is encrypted. */
+  readonly encryptionKeys: FileSource<EncryptionKeys | null>
+  /** The authorities and client certificate for calls to fulfilment; null for the defaults of Node. */
+  readonly fulfilmentTls: FileSource<ClientTls | null>
+  readonly API_TOKENS: TokenHolders<ApiGrant>
+  readonly OPERATOR_TOKENS: TokenHolders<OperatorGrant>
+  /** The issuer of other tokens for operators; null if there is none. */
+  readonly operatorIssuer: OperatorIssuer | null
+  readonly providers: ProvidersSource
+  readonly handlers: HandlersSource
+  /** Finds the weaknesses of the present secrets. */
+  readonly findSecretWarnings: () => readonly SecretWarning[]
+  /** The certificate and the key of the private listener; null if it uses plain HTTP. */
+  readonly adminTls: FileSource<TlsPair | null>
+}
+
+/**
+ * Reads the gateway's settings, including the providers' secrets.
+ * @throws SettingsError with every problem
+ */
+export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
+  const { problems, attempt } = collectProblems()
+  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  if (settings) attempt(() => checkTestEvents(settings, env))
+  const serviceKeys = createServiceKeysSource(env, 'sign')
+  attempt(() => serviceKeys.read())
+  const encryptionKeys = createEncryptionKeysSource(env)
+  attempt(() => encryptionKeys.read())
+  const fulfilmentTls = createClientTlsSource(env, 'FULFILMENT_TLS')
+  const tls = attempt(() => fulfilmentTls.read())
+  if (tls && settings?.FULFILMENT_URL.protocol === 'http:') attempt(refuseClearCalls)
+  const providers = createProvidersSource(env, {
+    readText: () => readText('PROVIDERS', env),
+    maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
+    toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
+  })
+  const readable = attempt(() => providers.read())
+  const handlers = createHandlersSource(env)
+  attempt(() => handlers.read())
+  const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
+  const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
+  const operatorIssuer = attempt(() => readIssuer(env)) ?? null
+  if (OPERATOR_TOKENS) attempt(() => refuseNamesOfOthers(OPERATOR_TOKENS))
+  const adminTls = createTlsPairSource(env, 'ADMIN_TLS')
+  attempt(() => adminTls.read())
+  const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
+  if (!isComplete || problems.length > 0) throw new SettingsError(problems)
+  const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
+  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, handlers }
+  return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
+}
+
+const ISSUER_SETTINGS = {
+  OPERATOR_ISSUER: true,
+  OPERATOR_AUDIENCE: true,
+  OPERATOR_GROUPS: true,
+  OPERATOR_GROUPS_CLAIM: true,
+  OPERATOR_TOKEN_MAX_AGE_SECONDS: true,
+  OPERATOR_ACR_VALUES: true,
+  OPERATOR_AMR_VALUES: true,
+  OPERATOR_CLIENT_ID: true,
+  OPERATOR_CLIENT_SECRET: true,
+  OPERATOR_SCOPES: true,
+  OPERATOR_AUDIENCE_PARAMETER: true,
+} as const
+
+function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
+  return readOperatorIssuer(readSettings(gatewaySchema.pick(ISSUER_SETTINGS), env))
+}
+
+// Prefixes of operators from an issuer, of principals of the orders API, and of providers.
+const OTHERS_IN_AUDIT = [ISSUED_PREFIX, 'api:', 'provider:']
+
+/** In the audit log, an operator with such a name would look like somebody else. */
+function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
+  const names = new Set(Array.from(holders.values(), ({ name }) => name))
+  const problems = [...names].flatMap((name) => {
+    const prefix = OTHERS_IN_AUDIT.find((one) => name.startsWith(one))
+    const other = name.replace(':', '-')
+    return prefix === undefined
+      ? []
+      : [`OPERATOR_TOKENS has the name ${name}: the audit log uses ${prefix} for others, so write ${other}`]
+  })
+  if (problems.length > 0) throw new SettingsError(problems)
+}
+
+const READ_APART = {
+  PROVIDERS: true,
+  HANDLERS: true,
+  API_TOKENS: true,
+  OPERATOR_TOKENS: true,
+  ...ISSUER_SETTINGS,
+  ADMIN_TLS_CERT: true,
+  ADMIN_TLS_KEY: true,
+  SERVICE_TOKEN_SECRET: true,
+  SERVICE_TOKEN_SECRETS: true,
+  ENCRYPTION_KEYS: true,
+  FULFILMENT_TLS_CA: true,
+  FULFILMENT_TLS_CLIENT_CERT: true,
+  FULFILMENT_TLS_CLIENT_KEY: true,
+} as const
+
+function refuseClearCalls(): never {
+  throw new SettingsError(['FULFILMENT_URL must begin with https:// if a FULFILMENT_TLS_… setting is set'])
+}
+
+type TextName = 'PROVIDERS' | 'API_TOKENS' | 'OPERATOR_TOKENS'
+
+function readText(name: TextName, env: NodeJS.ProcessEnv): string {
+  return readSetting(name, gatewaySchema.shape[name], env)
+}
+
+function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {
+  const readEnv = (variable: string): string | undefined => env[variable]
+  return { name, json: readText(name, env), sources: { readEnv, readFile: (path) => readFileSync(path, 'utf8') } }
+}
+
+/** How many requests a rate limit allows in its window. */
+function rateSetting(fallback: number) {
+  return integerSetting({ min: 0, max: 1_000_000_000, fallback })
+}
+
+/** Origins whose scripts may use the orders API, separated by commas; `*` allows any origin. */
+function originsSetting() {
+  return z
+    .string()
+    .default('')
+    .transform((text, context): ReadonlySet<string> => {
+      const origins = text.split(',').map((part) => part.trim())
+      const wrong = origins.some((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin)
+      if (wrong) context.addIssue({ code: 'custom', message: 'must be origins like https://shop.example, or *' })
+      return new Set(origins.filter((origin) => origin !== ''))
+    })
+}
+
+/** The settings that decide whether test events can have effects. */
+interface TestEventSettings {
+  readonly TEST_EVENTS: 'store' | 'apply'
+  readonly GATEWAY_HOST: string
+  readonly ADMIN_HOST: string
+}
+
+/**
+ * Refuses test events with effects anywhere but in a development system: they are a way to pay an order without paying.
+ * @throws SettingsError
+ */
+function checkTestEvents(settings: TestEventSettings, env: NodeJS.ProcessEnv): void {
+  if (settings.TEST_EVENTS !== 'apply') return
+  const isOpen = ![settings.GATEWAY_HOST, settings.ADMIN_HOST].every(isOfThisMachine)
+  const problems = [
+    ...(isOpen ? ['TEST_EVENTS can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'] : []),
+    ...(env.NODE_ENV === 'production' ? ['TEST_EVENTS cannot be apply if NODE_ENV is production'] : []),
+  ]
+  if (problems.length > 0) throw new SettingsError(problems)
+}
+
+function isOfThisMachine(host: string): boolean {
+  const url = URL.parse(`http://${host.includes(':') ? `[${host}]` : host}`)
+  return url !== null && isLoopback(url)
+}

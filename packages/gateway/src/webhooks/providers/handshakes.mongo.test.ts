@@ -1,0 +1,215 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { resourceAt } from '../../http/resources.ts'
+import { PARAMETERS, SCHEMAS } from '../../orders/openapi/components.ts'
+import { operationsOf } from '../../orders/openapi/openapi-document.ts'
+import { responsesOf } from '../../orders/openapi/responses.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const secret = 'a_secret_that_is_long_enough'
+const secrets = [{ id: 'only', value: secret }]
+const seconds = 1_760_000_000
+const discordKeys = generateKeyPairSync('ed25519')
+// The last 32 bytes of an SPKI are the key itself (RFC 8410 section 4).
+const discordKey = discordKeys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
+const discord = { scheme: 'discord', secrets: [{ id: 'only', value: discordKey }] }
+const database = stack.use(await testDatabase(process.env))
+const gateway = stack.use(
+  await startGateway({
+    database,
+    providers: {
+      slack: { scheme: 'slack', secrets },
+      zoom: { scheme: 'zoom', secrets },
+      x: { scheme: 'x', secrets },
+      meta: { scheme: 'meta', verifyToken: 'a-token-of-the-shop', secrets },
+      discord,
+      braintree: {
+        scheme: 'braintree',
+        secrets: [{ id: '1', value: 'integration_public_key:integration_private_key' }],
+      },
+    },
+    clock: { now: () => seconds * 1_000 },
+  }),
+)
+const events = database.db.collection('events')
+
+interface Described {
+  readonly schema: { readonly $ref: string }
+}
+
+function macOf(text: string): Buffer {
+  return createHmac('sha256', secret).update(text).digest()
+}
+
+interface Sent {
+  readonly provider: 'slack' | 'zoom'
+  readonly body: string
+  readonly type?: string
+  readonly signature?: string
+}
+
+async function post({ provider, body, type = 'application/json', signature }: Sent) {
+  const name =
+    provider === 'slack'
+      ? ['x-slack-signature', 'x-slack-request-timestamp']
+      : ['x-zm-signature', 'x-zm-request-timestamp']
+  const signed = signature ?? `v0=${macOf(`v0:${seconds}:${body}`).toString('hex')}`
+  const response = await fetch(`${gateway.url}/api/webhooks/${provider}`, {
+    method: 'POST',
+    headers: { 'content-type': type, [name[0] ?? '']: signed, [name[1] ?? '']: String(seconds) },
+    body,
+  })
+  return { status: response.status, json: await response.json() }
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const challenge = JSON.stringify({ token: 'x', challenge: 'c-1', type: 'url_verification' })
+const validation = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'plain_1' }, event_ts: 1 })
+
+describe('a handshake', () => {
+  it('of Slack is answered with its challenge', async () => {
+    expect(await post({ provider: 'slack', body: challenge })).toEqual({ status: 200, json: { challenge: 'c-1' } })
+  })
+
+  it('of Slack about the certificate is answered', async () => {
+    expect(await post({ provider: 'slack', body: 'ssl_check=1&token=x', type: FORM })).toEqual({
+      status: 200,
+      json: {},
+    })
+  })
+
+  it('of Zoom is answered with both tokens', async () => {
+    const encryptedToken = macOf('plain_1').toString('hex')
+    expect(await post({ provider: 'zoom', body: validation })).toEqual({
+      status: 200,
+      json: { plainToken: 'plain_1', encryptedToken },
+    })
+  })
+
+  it('of Discord is answered: a ping of interactions, one of events, and neither where it is forged', async () => {
+    const ping = async (type: number, signedType = type) => {
+      const body = (of: number): string => JSON.stringify({ version: 1, application_id: '1', type: of })
+      const signed = Buffer.from(`${seconds}${body(signedType)}`)
+      const signature = sign(null, signed, discordKeys.privateKey).toString('hex')
+      return await fetch(`${gateway.url}/api/webhooks/discord`, {
+        method: 'POST',
+        headers: {
+          ...{ 'content-type': 'application/json', 'x-signature-ed25519': signature },
+          'x-signature-timestamp': String(seconds),
+        },
+        body: body(type),
+      })
+    }
+    const interaction = await ping(1)
+    expect([interaction.status, await interaction.json()]).toEqual([200, { type: 1 }])
+    const event = await ping(0)
+    expect([event.status, await event.text()]).toEqual([204, ''])
+    expect((await ping(1, 0)).status).toBe(401)
+  })
+
+  it('of X is answered by GET, not to be kept by caches', async () => {
+    const response = await fetch(`${gateway.url}/api/webhooks/x?crc_token=t-1`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
+  })
+
+  it('of Braintree by GET is answered with text', async () => {
+    const query = 'bt_challenge=20f9f8ed05f77439fe955c977e4c8a53'
+    const response = await fetch(`${gateway.url}/api/webhooks/braintree?${query}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    // By the library of Braintree.
+    expect(await response.text()).toBe('integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4')
+  })
+
+  it.each([
+    ['x', 'crc_token=t-1'],
+    ['meta', 'hub.mode=subscribe&hub.verify_token=a-token-of-the-shop&hub.challenge=1158201444'],
+    ['braintree', 'bt_challenge=20f9f8ed05f77439fe955c977e4c8a53'],
+  ])('of %s by GET is in the OpenAPI document: its query, and the form of the answer', async (provider, query) => {
+    const response = await fetch(`${gateway.url}/api/webhooks/${provider}?${query}`)
+    const [type = ''] = response.headers.get('content-type')?.split(';') ?? []
+    const text = await response.text()
+    const described = operationsOf(resourceAt('/api/webhooks/any')!).find(({ method }) => method === 'GET')!
+    const { content } = responsesOf(described)[0]!.response as { readonly content: Record<string, Described> }
+    const schema = SCHEMAS[content[type]?.schema.$ref.split('/').at(-1) ?? ''] ?? false
+    expect(z.fromJSONSchema(schema).safeParse(type === 'text/plain' ? text : JSON.parse(text)).success).toBe(true)
+    const told = described.operation.parameters?.map((name) => PARAMETERS[name].name)
+    expect(told).toEqual(expect.arrayContaining([...new URLSearchParams(query).keys()]))
+  })
+
+  it('of X by GET is in Allow where X delivers, and nowhere else', async () => {
+    const allowOf = async (provider: string, method: string): Promise<[number, string | null]> => {
+      const { status, headers } = await fetch(`${gateway.url}/api/webhooks/${provider}`, { method })
+      return [status, headers.get('allow')]
+    }
+    expect(await allowOf('x', 'OPTIONS')).toEqual([204, 'GET, POST, OPTIONS'])
+    expect(await allowOf('x', 'PUT')).toEqual([405, 'GET, POST, OPTIONS'])
+    expect(await allowOf('zoom', 'OPTIONS')).toEqual([204, 'POST, OPTIONS'])
+    expect(await allowOf('zoom', 'GET')).toEqual([405, 'POST, OPTIONS'])
+  })
+
+  it.each([
+    ['slack', challenge],
+    ['zoom', validation],
+  ] as const)('of %s that is not authentic is refused like any delivery', async (provider, body) => {
+    const signature = `v0=${'0'.repeat(64)}`
+    expect(await post({ provider, body, signature })).toMatchObject({
+      status: 401,
+      json: { code: 'signature_invalid' },
+    })
+  })
+
+  it.each([
+    ['without a challenge', 'slack', '{"type":"url_verification"}'],
+    ['with a challenge that is no text', 'slack', '{"type":"url_verification","challenge":{}}'],
+    [
+      'with a token that could be the text of a delivery',
+      'zoom',
+      '{"event":"endpoint.url_validation","payload":{"plainToken":"v0:1:{}"}}',
+    ],
+    ['without a token', 'zoom', '{"event":"endpoint.url_validation","payload":{}}'],
+  ] as const)('%s is none, and answered like any event', async (_, provider, body) => {
+    expect(await post({ provider, body })).toEqual({ status: 200, json: { received: true } })
+    await events.deleteMany()
+  })
+
+  it.each(['', '?crc_token=', '?crc_token=a%20b', '?crc_token=a&crc_token=a'])(
+    'by GET with %j is none',
+    async (query) => {
+      expect((await fetch(`${gateway.url}/api/webhooks/x${query}`)).status).toBe(405)
+    },
+  )
+
+  it('of a provider that has none is none', async () => {
+    expect((await fetch(`${gateway.url}/api/webhooks/zoom?crc_token=t-1`)).status).toBe(405)
+  })
+
+  it('is never stored', async () => {
+    await post({ provider: 'slack', body: challenge })
+    await post({ provider: 'zoom', body: validation })
+    expect(await events.countDocuments({ type: /url_/ })).toBe(0)
+  })
+})
+
+describe('a form', () => {
+  it('is stored where the provider sends forms', async () => {
+    const body = 'command=%2Fweather&user_id=U1&trigger_id=1'
+    expect(await post({ provider: 'slack', body, type: FORM })).toEqual({ status: 200, json: { received: true } })
+    expect(await events.findOne({ type: 'slash_command' })).toMatchObject({
+      objectId: 'U1',
+      state: 'unhandled',
+    })
+  })
+
+  it('that is authentic is kept unread where the provider sends none', async () => {
+    const body = 'a=1'
+    expect((await post({ provider: 'zoom', body, type: FORM })).status).toBe(200)
+    expect(await events.findOne({ provider: 'zoom', type: 'unreadable' })).toMatchObject({ reason: 'unreadable' })
+    expect((await post({ provider: 'zoom', body, type: FORM, signature: 'v0=00' })).status).toBe(401)
+  })
+})

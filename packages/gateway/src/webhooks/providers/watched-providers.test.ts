@@ -1,0 +1,131 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FileSource } from '@oncehook/kernel/settings/file-source'
+import { SettingsError } from '@oncehook/kernel/settings/settings'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readGatewaySettings } from '../../start/settings.ts'
+import { type Providers, watchProviders } from './providers.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+const secret = (id: string) => ({ id, value: `the secret ${id} of a test` })
+const stripe = (...secrets: object[]) => ({ scheme: 'stripe', expect: {}, secrets })
+
+/** Providers that come from a separate file. */
+async function watchFile(providers: object) {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-providers-'))
+  stack.defer(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'providers.json')
+  const write = (content: object | string): Promise<void> =>
+    writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+  await write(providers)
+  const { providers: source } = readGatewaySettings({
+    MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
+    SERVICE_TOKEN_SECRET: 'a service token for this test only',
+    PROVIDERS_FILE: file,
+  })
+  const { logger, lines } = memoryLogger()
+  const watched = watchProviders(source, logger)
+  return { folder, write, watched, lines, names: () => [...watched.current().keys()] }
+}
+
+describe('watchProviders', () => {
+  it('follows its file, and reports a change once', async () => {
+    const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
+    expect(names()).toEqual(['acme'])
+    watched.check()
+    expect(lines).toEqual([])
+    await write({ acme: stripe(secret('one')), beta: stripe(secret('two')) })
+    expect(names()).toEqual(['acme'])
+    watched.check()
+    watched.check()
+    expect(names()).toEqual(['acme', 'beta'])
+    expect(lines).toMatchObject([{ msg: 'providers.changed', providers: ['acme', 'beta'] }])
+  })
+
+  it('follows the file of a token with which a provider is called', async () => {
+    const { folder, write, watched, lines } = await watchFile({ acme: stripe(secret('one')) })
+    const token = join(folder, 'token')
+    const flutterwave = { ...stripe(secret('one')), scheme: 'flutterwave' }
+    await writeFile(token, 'the_first_token')
+    await write({ acme: { ...flutterwave, fetch: { baseUrl: 'https://api.example.com', token: { file: token } } } })
+    watched.check()
+    const first = watched.current().get('acme')
+    await writeFile(token, 'the_second_token')
+    watched.check()
+    expect(watched.current().get('acme')).not.toBe(first)
+    await writeFile(token, 'of two words')
+    watched.check()
+    expect(lines).toMatchObject([
+      { msg: 'providers.changed' },
+      { msg: 'providers.changed' },
+      { msg: 'providers.refused', problems: [expect.stringMatching(/^PROVIDERS_FILE\.acme\.fetch\.token must be/)] },
+    ])
+  })
+
+  it('keeps the earlier settings while the file is wrong, logs why without a value, and uses the next valid file', async () => {
+    const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
+    await write(`{"acme": ${JSON.stringify(stripe(secret('one')))}, "half`)
+    watched.check()
+    watched.check()
+    await write({ acme: stripe({ id: 'x', value: 'short' }) })
+    watched.check()
+    expect(names()).toEqual(['acme'])
+    expect(lines).toMatchObject([
+      { level: 'error', msg: 'providers.refused', problems: ['PROVIDERS_FILE is not valid JSON'] },
+      { level: 'error', msg: 'providers.refused', problems: [expect.stringContaining('shorter than 16 bytes')] },
+    ])
+    expect(JSON.stringify(lines)).not.toContain('the secret')
+    await write({ beta: stripe(secret('two')) })
+    watched.check()
+    expect(names()).toEqual(['beta'])
+  })
+
+  it('follows the files of secrets, also one that was named for the first time', async () => {
+    const { folder, write, watched, lines } = await watchFile({ acme: stripe(secret('one')) })
+    const path = join(folder, 'secret')
+    await writeFile(path, 'the first text of a secret\n')
+    await write({ acme: stripe({ id: 'file', value: { file: path } }) })
+    watched.check()
+    const first = watched.current()
+    watched.check()
+    expect(watched.current()).toBe(first)
+    await writeFile(path, 'another text of that secret\n')
+    watched.check()
+    expect(watched.current()).not.toBe(first)
+    expect(lines.map(({ msg }) => msg)).toEqual(['providers.changed', 'providers.changed'])
+  })
+
+  it('misses no content that is written while it reads', () => {
+    let content = 1
+    const read: number[] = []
+    const source: FileSource<Providers> = {
+      fingerprint: () => String(content),
+      read() {
+        read.push(content)
+        // Somebody writes just after it was read, once.
+        if (content === 2) content = 3
+        return new Map() as Providers
+      },
+    }
+    const { logger } = memoryLogger()
+    const watched = watchProviders(source, logger)
+    content = 2
+    watched.check()
+    watched.check()
+    expect(read.at(-1)).toBe(3)
+  })
+
+  it('refuses a content that is wrong from the start', () => {
+    const source: FileSource<Providers> = {
+      fingerprint: () => '',
+      read() {
+        throw new SettingsError(['PROVIDERS is not valid JSON'])
+      },
+    }
+    expect(() => watchProviders(source, memoryLogger().logger)).toThrow(SettingsError)
+  })
+})

@@ -1,0 +1,149 @@
+import type { Clock } from '@oncehook/kernel/time/clock'
+import {
+  type Delivery,
+  type HandshakeAnswer,
+  type Provider,
+  signWithToken,
+  singleHeader,
+  unhandledReason,
+  type WebhookEvent,
+} from '@oncehook/webhooks/providers'
+import { notStored, signatureInvalid } from '../errors.ts'
+import type { FindWanting } from '../handlers/find-wanting.ts'
+import { refuseMediaType } from '../http/media-type.ts'
+import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
+import type { TaskWish } from '../inbox/lines/line.ts'
+import type { BatchArrival } from '../inbox/record-batch.ts'
+import type { Transmissions } from '../inbox/transmissions.ts'
+import { CHALLENGE, checkedInTime, confirmEvents } from './confirm-events.ts'
+
+export interface ReceiveDeps {
+  readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
+  readonly transmissions: Transmissions
+  readonly clock: Clock
+  readonly isHandled: (type: string) => boolean
+  /** Finds the handlers that want an event, besides fulfilment. Default: there are none. */
+  readonly findWanting?: FindWanting | undefined
+  /** Fetches certificates, and events from providers whose signatures do not prove enough. */
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** A delivery, and the provider of the path on which it arrived. */
+export interface ReceivedDelivery {
+  readonly provider: Provider
+  readonly delivery: Delivery
+  readonly requestId: string
+  /** The value of `performance.now()` after which nobody waits for the answer any more. */
+  readonly endsAt: number
+  /** Asks a provider if nothing else proves that a delivery is authentic. If it must not be asked, throws the error to send. */
+  readonly askFor: <T>(ask: () => Promise<T>) => Promise<T>
+}
+
+/** The result of an accepted delivery: stored events, or the answer to a handshake. */
+export type Accepted =
+  | {
+      readonly secretId: string
+      readonly events: readonly StoredEvent[]
+      /** The places of the items whose signatures do not hold. They are not stored, and the delivery must come again. */
+      readonly refusedItems?: readonly number[]
+    }
+  | { readonly secretId: string; readonly handshake: HandshakeAnswer }
+
+/** An event of a delivery, and its outcome. */
+interface StoredEvent {
+  readonly event: WebhookEvent
+  readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
+}
+
+/**
+ * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them. Only
+ * questions to others end at `endsAt`: the caller limits the wait for the database.
+ * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, notStored, notChecked, overloaded
+ */
+export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
+  const { provider, delivery, requestId, endsAt } = received
+  const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
+  const verified = verdict instanceof Promise ? await checkedInTime(verdict, endsAt) : verdict
+  if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
+  // The header is not signed: what is authentic is read, whatever it says.
+  if (provider.refusesUnreadable) refuseMediaType(delivery.rawHeaders, provider.takesForms)
+  const { secretId, rawBody, query } = verified
+  const handshake = provider.answerHandshake(verified)
+  if (handshake !== null) return { secretId, handshake }
+  const evidence = {
+    provider: provider.name,
+    rawBody,
+    query: provider.usesQuery ? query : '',
+    headers: storedHeaders(provider, delivery),
+    secretId,
+    requestId,
+    signsTime: provider.signsTime,
+  }
+  const read = provider.readEvents(verified)
+  const isProven = provider.confirm === undefined && verified.transmission === undefined
+  const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
+  const stored = { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
+  return verified.refusedItems === undefined ? stored : { ...stored, refusedItems: verified.refusedItems }
+}
+
+/** Stores all events of a delivery, or throws: storing only some of them is not a success. */
+async function storeEvents(
+  deps: ReceiveDeps,
+  { evidence, events, endsAt }: BatchArrival,
+): Promise<readonly StoredEvent[]> {
+  const wishes = findWishes(deps, evidence, events)
+  const distinct = [...wishes.keys()]
+  const [first, second] = distinct
+  if (first === undefined) return []
+  const wantedBy = (event: WebhookEvent): readonly TaskWish[] => wishes.get(event) ?? []
+  const outcomes =
+    second === undefined
+      ? [await deps.inbox.record({ ...evidence, event: first, wantedBy: wantedBy(first) })]
+      : await deps.inbox.recordBatch({ evidence, events: distinct, wantedBy, endsAt })
+  return distinct.map((event, at) => ({ event, outcome: toOutcome(deps, event, wantedBy(event), outcomes[at]) }))
+}
+
+/** Event -> the handlers that want it. If several events have the same id, the first one counts, as in separate deliveries. */
+function findWishes(
+  { findWanting }: ReceiveDeps,
+  evidence: Evidence,
+  events: readonly WebhookEvent[],
+): ReadonlyMap<WebhookEvent, readonly TaskWish[]> {
+  const find = findWanting?.(evidence)
+  const byId = Map.groupBy(events, ({ id }) => id)
+  return new Map([...byId.values()].flatMap(([event]) => (event === undefined ? [] : [[event, find?.(event) ?? []]])))
+}
+
+/** @throws notStored */
+function toOutcome(
+  { isHandled }: ReceiveDeps,
+  event: WebhookEvent,
+  wantedBy: readonly TaskWish[],
+  recorded: Recorded | undefined,
+): StoredEvent['outcome'] {
+  if (recorded === undefined || recorded === 'not_stored') throw notStored()
+  if (recorded === 'duplicate') return 'duplicate'
+  return wantedBy.length > 0 || unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled'
+}
+
+const ALWAYS_KEPT = ['content-type', 'user-agent']
+const MOST_KEPT_LENGTH = 2_048
+
+/**
+ * Returns the headers to store with an event: the ones needed to verify its signature again, and two that help to
+ * understand it. This is an allow-list, because some providers have sent secrets in custom headers. If a plaintext token is
+ * itself the secret, only a signature made with it is stored.
+ */
+export function storedHeaders(
+  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'staticTokenHeader'>,
+  delivery: Delivery,
+): Record<string, string> {
+  const kept: Record<string, string> = {}
+  const covered = provider.coveredHeaders?.(delivery) ?? []
+  for (const name of [...provider.signedHeaders, ...covered, ...ALWAYS_KEPT]) {
+    const value = singleHeader(delivery.rawHeaders, name)
+    if (value === null || value.length > MOST_KEPT_LENGTH) continue
+    kept[name] = name === provider.staticTokenHeader ? signWithToken(value, delivery.rawBody) : value
+  }
+  return kept
+}

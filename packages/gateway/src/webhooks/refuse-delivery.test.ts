@@ -1,0 +1,61 @@
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { describe, expect, it } from 'vitest'
+import { RefusalSummary } from './refuse-delivery.ts'
+
+function summaryOf() {
+  const { logger, lines } = memoryLogger()
+  return { summary: new RefusalSummary(logger), lines }
+}
+
+const delivery = {
+  requestId: 'request-1',
+  provider: 'acme',
+  address: '192.0.2.1',
+  status: 429,
+  code: 'rate_limited',
+  reason: 'signature_mismatch',
+}
+
+describe('RefusalSummary', () => {
+  it('writes one line for each address and provider, with how many there were', () => {
+    const { summary, lines } = summaryOf()
+    for (let n = 0; n < 5_000; n += 1) summary.add({ ...delivery, requestId: `request-${n}` })
+    summary.add({ ...delivery, address: '192.0.2.2' })
+    summary.add({ ...delivery, provider: 'shop' })
+    expect(lines).toEqual([])
+    summary.write()
+    const line = { msg: 'webhook.refused', status: 429, code: 'rate_limited', reason: 'signature_mismatch' }
+    expect(lines).toMatchObject([
+      { ...line, provider: 'acme', address: '192.0.2.1', times: 5_000, requestId: 'request-0' },
+      { ...line, provider: 'acme', address: '192.0.2.2', times: 1 },
+      { ...line, provider: 'shop', address: '192.0.2.1', times: 1 },
+    ])
+  })
+
+  it('starts again with each turn, and writes nothing if nothing was refused', () => {
+    const { summary, lines } = summaryOf()
+    summary.add(delivery)
+    summary.write()
+    summary.write()
+    summary.add(delivery)
+    summary.write()
+    expect(lines).toMatchObject([{ times: 1 }, { times: 1 }])
+  })
+
+  it('writes 101 lines at most, however many addresses there are', () => {
+    const { summary, lines } = summaryOf()
+    for (let n = 0; n < 30_000; n += 1) summary.add({ ...delivery, address: `198.51.${n}.1` })
+    summary.write()
+    expect(lines).toHaveLength(101)
+    expect(lines.at(-1)).toMatchObject({ address: 'others', provider: 'others', times: 29_900 })
+  })
+
+  it('gives 100 refusals and 10 alarms a separate line in each turn', () => {
+    const { summary } = summaryOf()
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(Array.from({ length: 200 }, () => summary.takeLine()).filter(Boolean)).toHaveLength(100)
+      expect(Array.from({ length: 20 }, () => summary.takeAlarm()).filter(Boolean)).toHaveLength(10)
+      summary.write()
+    }
+  })
+})
