@@ -177,7 +177,7 @@ describe('the closing check', () => {
       'a revival without an audit entry',
       async (run) => {
         await audited(run, { action: 'events.revive', by: 'provider:acme', reason: null, details: { id: 'other' } })
-        await one(run, { $set: { revivals: 1 } })
+        await one(run, { $set: { again: { revivals: 1 } } })
       },
       'I9 evt_1 was revived 1 times, and the audit log has fewer entries',
     ],
@@ -233,7 +233,7 @@ describe('the closing check', () => {
     const reported = await report(async (run) => {
       const replays = [{ by: 'alice', reason: 'because' }]
       const attempts = Array(3).fill({ outcome: 'applied', code: null })
-      await one(run, { $set: { state: 'closed', revivals: 1, replays, attempts } })
+      await one(run, { $set: { state: 'closed', again: { revivals: 1 }, replays, attempts } })
       const details = { id: await idOf(run) }
       await audited(run, { action: 'events.replay', ...replays[0] })
       await audited(run, { action: 'events.revive', by: 'provider:acme', reason: null, details })

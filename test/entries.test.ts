@@ -19,7 +19,7 @@ function importedEntries(name: string): Set<string> {
 }
 
 // The webhooks package is not among them: others than we use its entries.
-it.each(['fulfilment', 'gateway', 'kernel', 'simulator'])(
+it.each(['fulfilment', 'gateway', 'kernel', 'queue', 'simulator'])(
   'the entries of %s are the files that another package imports, by name: knip sees what nobody uses',
   (name) => {
     const { exports: entries } = JSON.parse(

@@ -11,7 +11,12 @@ interface Kind {
   readonly levels: Set<string>
 }
 
-const SERVICES: Record<string, string> = { gateway: 'gateway', fulfilment: 'fulfilment', kernel: 'both' }
+const SERVICES: Record<string, string> = {
+  gateway: 'gateway',
+  fulfilment: 'fulfilment',
+  kernel: 'both',
+  queue: 'gateway',
+}
 
 /** Calls whose event is not written in the call itself. */
 const CHOSEN_ELSEWHERE: Record<string, readonly string[]> = {
@@ -34,7 +39,7 @@ function callAt(source: string, start: number): string {
 function writtenKinds(): { kinds: Map<string, Kind>; unnamed: string[] } {
   const kinds = new Map<string, Kind>()
   const unnamed: string[] = []
-  const files = globSync('packages/{gateway,fulfilment,kernel,webhooks}/src/**/*.ts', { cwd: repository })
+  const files = globSync('packages/{gateway,fulfilment,kernel,queue,webhooks}/src/**/*.ts', { cwd: repository })
   for (const file of files.filter((one) => !/\.test\.ts$|\/testing\//.test(one))) {
     const source = read(file)
     const service = SERVICES[file.split('/')[1] ?? ''] ?? file

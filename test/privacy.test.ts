@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { EVENTS } from '@oncehook/gateway/inbox/event-document'
 import { DEAD_SOON, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import type { Db, Document } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 
@@ -17,9 +17,9 @@ const system = stack.use(await startOperatedSystem(database, { settings: DEAD_SO
 // None of these contains personal data: states, counts, times, and our own names.
 const NOT_PERSONAL: Record<string, readonly string[]> = {
   [EVENTS]: [
-    ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'deliveries', 'mismatches'],
-    ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'dueAgainAt'],
-    ...['claim', 'dueAt', 'brokeAt', 'waited', 'waitedFor'],
+    ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'deliveries', 'mismatches'],
+    ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'again'],
+    ...['claim', 'dueAt', 'brokeAt', 'failing'],
   ],
   bodies: ['_id', 'checkAt'],
   provider_pauses: ['_id', 'since'],

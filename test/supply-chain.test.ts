@@ -99,7 +99,7 @@ it('writeSbom lists the packages that services run, with the versions of the loc
   }
   expect(bomFormat).toBe('CycloneDX')
   const versions = new Map(components.map(({ name, version }) => [name, version]))
-  const manifests = ['gateway', 'webhooks', 'fulfilment', 'kernel'].map(
+  const manifests = ['gateway', 'webhooks', 'fulfilment', 'kernel', 'queue'].map(
     (name) =>
       JSON.parse(readFileSync(join(repository, `packages/${name}/package.json`), 'utf8')) as {
         dependencies: Record<string, string>

@@ -59,7 +59,7 @@ function wayOfAWebhook(): string[] {
   const readme = readFileSync(join(repository, 'packages/gateway/README.md'), 'utf8')
   const steps = [...readme.matchAll(/^\| (?:\d+| ) \| (`.+?) \| .+ \|$/gm)].map(([, named = '']) => named)
   const named = steps.flatMap((step) => Array.from(step.matchAll(/`([^`]+\.ts)`/g), ([, file = '']) => file))
-  return [...new Set(named)].filter((file) => !file.startsWith('dispatch/')).map(sourceOf)
+  return [...new Set(named)].filter((file) => !file.startsWith('queue/dispatch/')).map(sourceOf)
 }
 
 /** The file that a path in a README names. The path begins inside a package, or with the name of the package. */

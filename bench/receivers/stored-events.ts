@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EVENTS } from '@oncehook/gateway/inbox/event-document'
+import { EVENTS } from '@oncehook/queue/task'
 import type { Db, Filter } from 'mongodb'
 
 /** The properties of a stored event that the benchmark reads. */

@@ -1,7 +1,8 @@
-import { EVENT_INDEXES, EVENTS } from '@oncehook/gateway/inbox/event-document'
-import type { ClaimedInRound, ClaimingOptions, ClaimingRound } from '@oncehook/gateway/testing/claiming-process'
+import { EVENT_INDEXES, FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { EVENTS } from '@oncehook/queue/task'
+import type { ClaimedInRound, ClaimingOptions, ClaimingRound } from '@oncehook/queue/testing/claiming-process'
 import { Binary, type Db } from 'mongodb'
 import { endChild, forkWorker, type Worker } from '../fork-worker.ts'
 import { fillStored } from '../receivers/oncehook/fill-stored.ts'
@@ -24,7 +25,7 @@ interface Sharing {
   readonly events: number
 }
 
-const SCRIPT = import.meta.resolve('@oncehook/gateway/testing/claiming-process')
+const SCRIPT = import.meta.resolve('@oncehook/queue/testing/claiming-process')
 const BATCH = 500
 const BODY_BYTES = 1_024
 
@@ -38,7 +39,7 @@ export async function measureClaims(setup: Setup, { processes, events }: Sharing
   await using stack = new AsyncDisposableStack()
   const claimers: Claimer[] = []
   for (let started = 0; started < processes; started += 1) {
-    const options: ClaimingOptions = { uri: setup.mongoUri, database: name }
+    const options: ClaimingOptions = { uri: setup.mongoUri, database: name, handler: FULFILMENT }
     const claimer = await forkWorker<ClaimingRound>(SCRIPT, { args: [JSON.stringify(options)] })
     stack.defer(() => endChild(claimer.child))
     claimers.push(claimer)

@@ -89,7 +89,7 @@ Ask == asked < MaxAsked /\ asked' = asked + 1 /\ UNCHANGED faults
 NoFault == UNCHANGED budget
 
 -----------------------------------------------------------------------------
-(* Accepting: inbox/group-commit.ts, inbox/inbox.ts. A lost delivery, a lost   *)
+(* Accepting: insert/group-commit.ts, inbox/inbox.ts. A lost delivery, a lost  *)
 (* answer and a repetition need no action here: a provider may send any event *)
 (* to any gateway at any time, whatever was answered before.                   *)
 
@@ -170,7 +170,7 @@ TakeOver(g, e) ==
     /\ Claim(g, e) /\ NoFault
 
 -----------------------------------------------------------------------------
-(* Dispatching and settling: dispatch, inbox/transitions.ts. *)
+(* Dispatching and settling: queue/dispatch, transitions.ts. *)
 
 Send(g, e) ==
     /\ held[g][e].step = "ready"
@@ -269,7 +269,7 @@ Reply(c) ==
     /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, late, acked, trespass>>
 
 -----------------------------------------------------------------------------
-(* The operator, and a redelivery that revives a dead event: inbox/transitions.ts. *)
+(* The operator, and a redelivery that revives a dead event: queue/transitions.ts. *)
 
 Replay(e) ==
     /\ Ask /\ inbox[e].state \in {"done", "dead"}

@@ -32,9 +32,9 @@ export async function seedHandlers({ events, operator }: OperatedSystem): Promis
     .limit(2)
     .toArray()
   const message = 'The handler answered 422'
-  const dead = { state: 'dead', reason: 'handler_refused', outcome: null } as const
-  const lastError = { code: 'handler_refused', message, at: new Date() }
-  await events.updateMany({ _id: { $in: done.map(({ _id }) => _id) } }, { $set: { ...dead, lastError } })
+  const dead = { state: 'dead', reason: 'handler_refused' } as const
+  const attempts = [{ at: new Date(), ms: 20, outcome: 'dead', code: 'handler_refused', message }]
+  await events.updateMany({ _id: { $in: done.map(({ _id }) => _id) } }, { $set: { ...dead, attempts } })
   const left = { handler: 'old-crm', provider: 'stripe', type: 'customer.updated' } as const
   await events.insertMany([sampleRecord({ ...left, ...dead }), sampleRecord({ ...left, state: 'pending' })])
   await operator('bob').handlers.pause.mutate({ handler: 'search-index', reason: 'the index is being rebuilt' })

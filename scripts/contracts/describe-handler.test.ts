@@ -7,7 +7,7 @@ import { describeHandler, taskSchema } from './describe-handler.ts'
 const receivedAt = new Date('2026-11-26T10:00:01.000Z')
 
 /** An event of a batch, as the gateway writes it. */
-function written(objectId: string, facts: PaymentFacts, body: string): unknown {
+function written(objectId: string, { orderId, ...facts }: PaymentFacts, body: string): unknown {
   const claim = {
     ...{
       _id: new ObjectId(),
@@ -15,8 +15,8 @@ function written(objectId: string, facts: PaymentFacts, body: string): unknown {
       handler: 'billing',
       ...{ claim: 'c', endsAt: 0, starts: 1, lost: 0, failures: 0 },
     },
-    ...{ waited: 0, waitedFor: null, requestId: 'r' },
-    event: { id: 'evt_1', type: 'invoice.paid', objectId, facts },
+    ...{ waited: 0, waitedFor: null, eventId: 'evt_1' },
+    record: { type: 'invoice.paid', objectId, orderId, facts },
   }
   const { json } = writeTaskEvent(claim, 'billing', { receivedAt, attempt: 1, raw: Buffer.from(body) })
   return { attempt: 1, ...JSON.parse(json) }

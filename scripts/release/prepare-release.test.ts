@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FILES_WITH_VERSION, prepareRelease } from './prepare-release.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
-const PACKAGES = ['cli', 'console', 'fulfilment', 'gateway', 'kernel', 'simulator', 'webhooks']
+const PACKAGES = ['cli', 'console', 'fulfilment', 'gateway', 'kernel', 'queue', 'simulator', 'webhooks']
 const MANIFESTS = ['package.json', ...PACKAGES.map((name) => `packages/${name}/package.json`)]
 
 let copy: string

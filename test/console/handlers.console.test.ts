@@ -1,4 +1,5 @@
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { IN_LINE_DUE_AT } from '@oncehook/queue/task'
 import { Timestamp } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changePause } from '../support/console/change-pause.ts'
@@ -141,8 +142,8 @@ describe('the page of an event', () => {
 
 it('the page of a task says why it is not sent, and 1: leads to the one that it waits for', async () => {
   const inLine = (i: number) => {
-    const task = { handler: 'ordered', state: 'pending', line: 'a', lineAt: new Timestamp({ t: 1, i }) } as const
-    return sampleRecord({ ...task, eventId: `evt_in_line_${i}` })
+    const place = { line: 'a', lineAt: new Timestamp({ t: 1, i }), dueAt: IN_LINE_DUE_AT } as const
+    return sampleRecord({ ...place, handler: 'ordered', state: 'pending', eventId: `evt_in_line_${i}` })
   }
   const [first, next] = [inLine(1), inLine(2)]
   await console.system.events.insertMany([first, next])

@@ -1,10 +1,10 @@
-import type { ApplyResult, PaymentProcedures } from '@oncehook/gateway/dispatch/apply-payments'
-import type { PaymentCommand } from '@oncehook/gateway/dispatch/payment-command'
+import type { ApplyResult, PaymentProcedures } from '@oncehook/gateway/handlers/fulfilment/apply-payments'
+import type { PaymentCommand } from '@oncehook/gateway/handlers/fulfilment/payment-command'
 import {
   createFulfilmentClient,
   createPaymentProcedures,
   toFulfilmentError,
-} from '@oncehook/gateway/handlers/fulfilment-client'
+} from '@oncehook/gateway/http/fulfilment-client'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
@@ -6,7 +7,6 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { createGuardedFetch } from '../../packages/gateway/src/handlers/guarded-fetch.ts'
 import type { CallHandler, TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
-import { createTrpcCall } from '../../packages/gateway/src/handlers/trpc-call.ts'
 import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
 import { HANDLER, sampleTask } from './sample-task.ts'
 

@@ -3,6 +3,7 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
+import { IN_LINE_DUE_AT } from '@oncehook/queue/task'
 import { type Db, ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'
 import { HANDLER } from './operator-exchanges.ts'
@@ -157,7 +158,7 @@ export function handlerStates(operated: Operated): States {
       await clear(operated)
       for (const [i, _id] of [earlier, id].entries()) {
         const place = { line: 'of one value', lineAt: new Timestamp({ t: 1, i: i + 1 }) }
-        await store(operated, { _id: new ObjectId(_id), handler, state: 'pending', ...place })
+        await store(operated, { _id: new ObjectId(_id), handler, state: 'pending', dueAt: IN_LINE_DUE_AT, ...place })
       }
       await operated.system.events.updateMany({ handler }, { $unset: { settledAt: 1 } })
     },

@@ -24,8 +24,9 @@ interface SampleTask {
 export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, pointer, added }: SampleTask): TaskEvent {
   const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
   const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z', ...(pointer === undefined ? {} : { pointer }) }
-  const event = { id: eventId, type, objectId: `sub_of_${eventId}`, facts }
-  const claim = sampleClaim(eventId, { provider: 'stripe', handler: HANDLER, event })
+  const { orderId, ...others } = facts
+  const record = { type, objectId: `sub_of_${eventId}`, orderId, facts: others }
+  const claim = sampleClaim(eventId, { provider: 'stripe', handler: HANDLER }, record)
   const receivedAt = new Date('2026-11-26T10:00:01.000Z')
   const task = writeTaskEvent(claim, HANDLER, { receivedAt, attempt, raw: raw ?? Buffer.from(JSON.stringify(body)) })
   if (added === undefined) return task

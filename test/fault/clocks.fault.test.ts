@@ -42,9 +42,14 @@ async function untilDeferred(stack: Stack, orders: readonly ApiOrder[]): Promise
 /** The lowest number of failures of any of these events; null if one of them is dead. */
 async function countFailures(stack: Stack, orders: readonly ApiOrder[]): Promise<number | null> {
   const ofOrders = { orderId: { $in: orders.map(({ id }) => id) } }
-  const members = { failures: 1, state: 1 }
-  const found = await stack.events.find(ofOrders).project<{ failures: number; state: string }>(members).toArray()
-  return found.some(({ state }) => state === 'dead') ? null : Math.min(...found.map(({ failures }) => failures))
+  const members = { failing: 1, state: 1 }
+  const found = await stack.events
+    .find(ofOrders)
+    .project<{ failing?: { times: number }; state: string }>(members)
+    .toArray()
+  return found.some(({ state }) => state === 'dead')
+    ? null
+    : Math.min(...found.map(({ failing }) => failing?.times ?? 0))
 }
 
 /** Waits until each of these events has failed twice more. The wrong clock may have claimed the first attempt. */

@@ -32,7 +32,7 @@ it(`FP-36: an order that fulfilment cannot read delays only its own event, and n
   await untilEqual(() => stack.events.countDocuments({ eventId: { $in: ids }, state: 'done' }), NEIGHBOURS)
   const atFirstTry = { eventId: { $in: ids }, starts: 1, 'attempts.1': { $exists: false } }
   expect(await stack.events.countDocuments(atFirstTry), 'others that were done at the first try').toBe(NEIGHBOURS)
-  expect(stack.gateway.countOf('fulfilment.unreachable'), 'how often the gateway gave fulfilment up').toBe(0)
+  expect(stack.gateway.countOf('handler.unreachable'), 'how often the gateway gave fulfilment up').toBe(0)
   const tried = await until(
     () => stack.events.findOne({ eventId: poison.id }),
     (record) => (record?.attempts.length ?? 0) >= 2,

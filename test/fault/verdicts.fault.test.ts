@@ -94,7 +94,7 @@ describe('an event that cannot succeed', () => {
 
     for (const event of [first, second]) source.add(event)
     await source.run()
-    await untilEqual(() => stack.events.countDocuments({ eventId: first.id, state: 'done', revivals: 1 }), 1)
+    await untilEqual(() => stack.events.countDocuments({ eventId: first.id, state: 'done', 'again.revivals': 1 }), 1)
     await untilEqual(() => stack.events.countDocuments({ eventId: second.id, state: 'closed', deliveries: 2 }), 1)
     await stack.untilSettled()
     expect(await stack.orders.read(revived.id)).toMatchObject({ status: 'paid', version: 3 })

@@ -149,7 +149,7 @@ describe('a wrong program', () => {
     },
     {
       breaks: 'a settlement does not name its claim',
-      file: 'packages/gateway/src/inbox/claims/claims.ts',
+      file: 'packages/queue/src/claim/claims.ts',
       find: "const filter = { state: 'processing', claim }",
       replace: "const filter = { state: 'processing' }",
       run: outliveClaim,

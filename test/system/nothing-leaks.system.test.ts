@@ -53,7 +53,7 @@ describe('a stack that has seen everything', () => {
     errors.push(JSON.stringify((await stack.orders.send(`/${order.id}`)).body))
     await stack.deliver(paymentOf(order))
     await until(
-      () => gateway.countOf('fulfilment.unreachable'),
+      () => gateway.countOf('handler.unreachable'),
       (count) => count > 0,
     )
     await fulfilment.restart()
@@ -68,7 +68,7 @@ describe('a stack that has seen everything', () => {
 
     const told = new Set(gateway.lines.map(({ msg }) => msg))
     const wanted = ['webhook.recorded', 'webhook.duplicate', 'webhook.refused', 'event.unhandled', 'event.dead']
-    expect([...told]).toEqual(expect.arrayContaining([...wanted, 'event.settled', 'fulfilment.unreachable']))
+    expect([...told]).toEqual(expect.arrayContaining([...wanted, 'event.settled', 'handler.unreachable']))
     expect(fulfilment.countOf('request.completed')).toBeGreaterThan(0)
   })
 })

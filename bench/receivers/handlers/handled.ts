@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { EVENTS, type EventDocument } from '@oncehook/gateway/inbox/event-document'
+import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { EVENTS } from '@oncehook/queue/task'
 import type { Db } from 'mongodb'
 import { setUpPostgres } from '../../../packages/handler/src/postgres/set-up-postgres.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { EVENTS, type EventDocument } from '@oncehook/gateway/inbox/event-document'
+import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type Db, ObjectId } from 'mongodb'
 
 const CHUNK = 1_000

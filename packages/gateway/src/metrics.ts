@@ -1,5 +1,6 @@
 import { addPolledGauges, oneAtATime, type PolledGauge } from '@oncehook/kernel/log/polled-gauges'
 import { withTimeout } from '@oncehook/kernel/time/waits'
+import type { Paused } from '@oncehook/queue/pauses'
 import {
   Counter,
   Gauge,
@@ -8,7 +9,6 @@ import {
   type Gauge as TypedGauge,
   type Histogram as TypedHistogram,
 } from 'prom-client'
-import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
@@ -223,7 +223,7 @@ export function addInboxGauges(
   registry: Registry,
   inbox: {
     readDepth: () => Promise<InboxDepth>
-    paused: () => PausedProviders
+    paused: () => Paused
     /** The names of the configured providers. */
     providers: () => Iterable<string>
   },
@@ -232,7 +232,7 @@ export function addInboxGauges(
     ...INBOX_GAUGES,
     {
       name: 'oncehook_events_oldest_unsettled_seconds',
-      help: 'Age of the oldest event that is not settled, since its receipt or since it became due again, without those of paused providers and of paused or removed handlers; 0 if there is none',
+      help: 'Age of the oldest event that is not settled, since it was stored or became due again, without those of paused providers and of paused or removed handlers; 0 if there is none',
       read: (depth) => oldestUnsettledSeconds(depth, inbox.paused()),
     },
   ])

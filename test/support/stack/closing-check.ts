@@ -138,11 +138,11 @@ async function checkReplays({ events }: CheckedStack, records: readonly WithId<E
   const problems: string[] = []
   const audit = await events.db.collection<AuditEntry>('audit').find().toArray()
   const entries = Map.groupBy(audit, ({ action, details }) => `${action} ${details?.id}`)
-  for (const { _id, eventId, state, attempts, replays = [], revivals = 0 } of records) {
+  for (const { _id, eventId, state, attempts, replays = [], again: { revivals = 0 } = {} } of records) {
     const verdicts = attempts.filter(({ outcome }) => outcome !== 'deferred').length
-    const again = replays.length + revivals
-    if (verdicts > 1 + again)
-      problems.push(`I9 ${eventId} was settled ${verdicts} times and made due again ${again} times`)
+    const times = replays.length + revivals
+    if (verdicts > 1 + times)
+      problems.push(`I9 ${eventId} was settled ${verdicts} times and made due again ${times} times`)
     const isAudited = (replay: Replay): boolean =>
       audit.some(({ action, by, reason }) => action === 'events.replay' && by === replay.by && reason === replay.reason)
     if (!replays.every(isAudited)) problems.push(`I9 ${eventId} was replayed, and the audit log has no entry`)

@@ -37,7 +37,7 @@ export interface EventRecord {
   readonly claim?: string
   readonly replays?: readonly Replay[]
   /** How often a repeated delivery has revived it. Absent means never. */
-  readonly revivals?: number
+  readonly again?: { readonly revivals?: number }
 }
 
 /** A replay of an event, as its record shows it. */

@@ -184,7 +184,7 @@ export async function untilSettled(
   events: Collection<EventRecord>,
   orders: Collection<OrderRecord>,
 ): Promise<void> {
-  const grouped = { _id: { state: '$state', code: '$lastError.code' }, count: { $sum: 1 } }
+  const grouped = { _id: { state: '$state', code: { $last: '$attempts.code' } }, count: { $sum: 1 } }
   const isOpen = { $match: { state: { $in: ['pending', 'processing'] } } }
   const unsettled = async () => {
     await claims.look()

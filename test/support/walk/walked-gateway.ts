@@ -7,7 +7,7 @@ import type { Entry } from './count-walk.ts'
 // Runs the gateway. For each delivery, it logs which source files run, in the order in which they are first called.
 
 const repository = resolve(import.meta.dirname, '../../..')
-const OURS = /\/packages\/(?:gateway|kernel|webhooks)\/src\/.+\.ts$/
+const OURS = /\/packages\/(?:gateway|kernel|queue|webhooks)\/src\/.+\.ts$/
 const FRAMES = 30
 
 let entries: Entry[] | undefined

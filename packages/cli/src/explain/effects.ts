@@ -2,9 +2,9 @@
 // settings find.
 
 import { readFile } from 'node:fs/promises'
-import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/handlers/find-wanting'
 import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/handler-settings'
 import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
+import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/webhooks/find-wanting'
 import {
   firstUnmet,
   isPaymentEventType,

@@ -1,9 +1,5 @@
-import { shareCalls } from '@oncehook/kernel/rpc/share-calls'
-import type { Dispatcher } from '../dispatch/dispatcher.ts'
-import type { SettledClaim } from '../inbox/claims/claim.ts'
-import type { Claims } from '../inbox/claims/claims.ts'
+import type { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
 import { FULFILMENT } from '../inbox/event-document.ts'
-import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
 import type { SentHandlers } from '../inbox/statistics/inbox-depth.ts'
 import type { HandlerSettings, Handlers } from './handler-settings.ts'
 
@@ -83,7 +79,7 @@ export class HandlerDispatchers {
 }
 
 /** The handlers that an operator has paused, also removed ones, and then those that only their setting pauses. */
-export function pausedHandlers(handlers: Handlers | undefined, byOperators: HandlerPauses['current']): string[] {
+export function pausedHandlers(handlers: Handlers | undefined, byOperators: { keys(): Iterable<string> }): string[] {
   const bySetting = [...(handlers?.values() ?? [])].filter(({ paused }) => paused).map(({ name }) => name)
   return [...new Set([...byOperators.keys(), ...bySetting])]
 }
@@ -92,22 +88,4 @@ export function pausedHandlers(handlers: Handlers | undefined, byOperators: Hand
 export function sentHandlers(handlers: Handlers | undefined, paused: { has(handler: string): boolean }): SentHandlers {
   const configured = [...(handlers?.values() ?? [])].filter((one) => !one.paused && !paused.has(one.name))
   return [...(paused.has(FULFILMENT) ? [] : [FULFILMENT]), ...configured.map(({ name }) => name)]
-}
-
-// A command that hangs fails only after more than five seconds.
-const SHARING = { most: 100, patienceMs: 500 }
-
-/** The same claims. Outcomes that come while others are written share the next command: each waits for a majority. */
-export function settlesShared<Settling extends Pick<Claims, 'settle'>>(claims: Settling): Settling {
-  const settle = shareCalls(async (settled: readonly SettledClaim[]): Promise<boolean[]> => {
-    const lost = new Set(await claims.settle(settled))
-    return settled.map((one) => lost.has(one))
-  }, SHARING)
-  return {
-    ...claims,
-    async settle(settled: readonly SettledClaim[]) {
-      const lost = await settle(settled)
-      return settled.filter((_, index) => lost[index])
-    },
-  }
 }

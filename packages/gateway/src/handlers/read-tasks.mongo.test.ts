@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { toClaim } from '@oncehook/queue/claim/claim'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary, BSON } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { toClaim } from '../inbox/claims/claim.ts'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { createSharedReads, type ReadTask, readTasks } from './read-tasks.ts'
@@ -36,7 +37,7 @@ describe('readTasks', () => {
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const tasks: ReadTask[] = []
     for await (const task of readTasks(source, 'billing', records.map(toClaim))) tasks.push(task)
-    expect(tasks.map(({ claim }) => claim.event.id).toSorted()).toEqual(sizes.map((_, index) => `e${index}`))
+    expect(tasks.map(({ claim }) => claim.eventId).toSorted()).toEqual(sizes.map((_, index) => `e${index}`))
     const batches = replies.map(({ cursor }) => [...(cursor?.firstBatch ?? []), ...(cursor?.nextBatch ?? [])])
     const tooLarge = batches.filter((batch) => batch.length > 1 && BSON.calculateObjectSize(batch) > MOST_BYTES)
     expect(tooLarge).toEqual([])
@@ -56,7 +57,7 @@ describe('readTasks', () => {
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const read = new Map<string, ReadTask['read']>()
     for await (const task of readTasks(source, 'billing', records.map(toClaim))) {
-      read.set(task.claim.event.id, task.read)
+      read.set(task.claim.eventId, task.read)
     }
     expect(read.get('signed')).toMatchObject({ json: expect.stringContaining('"raw":""') })
     expect(read.get('removed')).toMatchObject({ refused: 'body_missing', retry: 'never' })
@@ -71,7 +72,7 @@ describe('readTasks', () => {
     await open.events.updateOne({ eventId: 'settled' }, { $set: { state: 'done' }, $unset: { claim: '' } })
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
-    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.event.id)
+    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.eventId)
     expect(ids).toEqual(['mine'])
   })
 
@@ -83,7 +84,7 @@ describe('readTasks', () => {
     const before = open.commands.length
     const source = { db: open.db, encryption: NO_ENCRYPTION }
     const ids: string[] = []
-    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.event.id)
+    for await (const { claim } of readTasks(source, 'billing', records.map(toClaim))) ids.push(claim.eventId)
     expect(ids.toSorted()).toEqual(['a', 'b'])
     const searches = open.commands.slice(before).filter(({ command }) => command.find === EVENTS)
     expect(searches).toHaveLength(1)
@@ -98,7 +99,7 @@ describe('readTasks', () => {
     const read = createSharedReads({ db: open.db, encryption: NO_ENCRYPTION }, 'billing')
     const idsOf = async (record: EventDocument): Promise<string[]> => {
       const ids: string[] = []
-      for await (const { claim } of read([toClaim(record)])) ids.push(claim.event.id)
+      for await (const { claim } of read([toClaim(record)])) ids.push(claim.eventId)
       return ids
     }
     expect(await Promise.all(records.map(idsOf))).toEqual([['a'], [], ['b'], ['c']])

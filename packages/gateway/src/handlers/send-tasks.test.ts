@@ -1,17 +1,18 @@
 import { unavailable } from '@oncehook/kernel/http/error-codes'
+import type { Claim } from '@oncehook/queue/claim/claim'
+import type { Document } from 'mongodb'
 import { MongoNetworkError } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../inbox/claims/claim.ts'
 import { sampleClaim } from '../testing/sample-claim.ts'
 import { type SendTasksDeps, sendTasks } from './send-tasks.ts'
 import type { CallHandler, TaskAnswer, TaskEvent, TaskRefusal } from './task-event.ts'
 
-const limits = { baseMs: 1_000, capMs: 60_000, maxAgeMs: 100_000, orderUnknownMs: Number.POSITIVE_INFINITY }
+const limits = { baseMs: 1_000, capMs: 60_000, maxAgeMs: 100_000, ofCodes: new Map() }
 
 const LONG = { ...limits, capMs: 900_000, maxAgeMs: 1_000_000 }
 
-function claimOf(id: string, members: Partial<Claim> = {}): Claim {
-  return sampleClaim(id, { handler: 'billing', ...members })
+function claimOf(id: string, members: Partial<Claim> = {}, record: Document = {}): Claim {
+  return sampleClaim(id, { handler: 'billing', ...members }, record)
 }
 
 interface Options {
@@ -24,7 +25,7 @@ interface Options {
 function depsOf({ call, read = taskOf, random = () => 0.5 }: Options): SendTasksDeps {
   return {
     async *read(claims) {
-      for (const claim of claims) yield { claim, read: read(claim.event.id) }
+      for (const claim of claims) yield { claim, read: read(claim.eventId) }
     },
     ...{ call, limits, random, callMs: 10_000, databaseNow: () => 0, isBatched: true, sendsTests: false },
   }
@@ -158,8 +159,8 @@ describe('sendTasks', () => {
     const deps = { ...depsOf({ call, read }), databaseNow: () => clock.now }
     const claims = ['a', 'b', 'c'].map((id) => claimOf(id, { endsAt: 20_000 }))
     const { settled, late, failure } = await sendTasks(deps, claims)
-    expect(settled.map(({ claim }) => claim.event.id)).toEqual(['a', 'b'])
-    expect(late.map(({ event }) => event.id)).toEqual(['c'])
+    expect(settled.map(({ claim }) => claim.eventId)).toEqual(['a', 'b'])
+    expect(late.map(({ eventId }) => eventId)).toEqual(['c'])
     expect(failure).toBeNull()
   })
 
@@ -191,8 +192,8 @@ describe('sendTasks', () => {
     const { settled, hasVerdict, failure } = await sendTasks(depsOf({ call, read: big }), [claimOf('a'), claimOf('b')])
     expect(hasVerdict).toBe(true)
     expect(calls).toEqual([['a'], ['b']])
-    expect(settled.map(({ claim }) => claim.event.id)).toEqual(['a'])
-    expect(failure?.putOff.map(({ claim }) => claim.event.id)).toEqual(['b'])
+    expect(settled.map(({ claim }) => claim.eventId)).toEqual(['a'])
+    expect(failure?.putOff.map(({ claim }) => claim.eventId)).toEqual(['b'])
   })
 
   it.each([
@@ -213,7 +214,7 @@ describe('sendTasks', () => {
       return taskOf(id)
     }
 
-    const idsOf = (claims: readonly Claim[] = []) => claims.map(({ event }) => event.id)
+    const idsOf = (claims: readonly Claim[] = []) => claims.map(({ eventId }) => eventId)
 
     it('says what was not read, sends what was, and counts no failure', async () => {
       const sent: string[] = []
@@ -252,10 +253,10 @@ describe('sendTasks', () => {
     }
     const gone: TaskRefusal = { refused: 'body_missing', retry: 'never', message: 'gone' }
     const read = (id: string) => (id === 'gone' ? gone : taskOf(id))
-    const claims = [claimOf('gone'), claimOf('test', { test: true }), claimOf('a')]
+    const claims = [claimOf('gone'), claimOf('test', {}, { test: true }), claimOf('a')]
     const { settled } = await sendTasks(depsOf({ call, read }), claims)
     expect(called).toEqual(['a'])
-    const results = settled.map(({ claim, settlement }) => [claim.event.id, settlement.state])
+    const results = settled.map(({ claim, settlement }) => [claim.eventId, settlement.state])
     expect(Object.fromEntries(results)).toEqual({ gone: 'dead', test: 'unhandled', a: 'done' })
   })
 })

@@ -1,18 +1,22 @@
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/http/errors'
-import { backoffMs } from '@oncehook/kernel/time/waits'
-import { isBrokenCall } from '../dispatch/broken-call.ts'
-import { decideRetry, type RetryLimits } from '../dispatch/retry-policy.ts'
-import type { Sent } from '../dispatch/sent.ts'
-import type { Claim, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
+import type { Claim, SettledClaim } from '@oncehook/queue/claim/claim'
+import {
+  isBrokenCall,
+  putOff,
+  type Retries,
+  settleDone,
+  settleRefused,
+  settleUnhandled,
+} from '@oncehook/queue/dispatch/retry-policy'
+import type { Sent } from '@oncehook/queue/dispatch/send'
+import { isTest } from '../inbox/event-document.ts'
 import type { ReadTask } from './read-tasks.ts'
 import type { CallHandler, TaskAnswer, TaskEvent, TaskRefusal } from './task-event.ts'
 
-export interface SendTasksDeps {
+export interface SendTasksDeps extends Retries {
   readonly read: (claims: readonly Claim[]) => AsyncIterable<ReadTask>
   readonly call: CallHandler
-  readonly limits: RetryLimits
-  readonly random: () => number
   /** The longest time of a call, in milliseconds. */
   readonly callMs: number
   /** The time of the database's clock. */
@@ -25,18 +29,13 @@ export interface SendTasksDeps {
 
 // Bodies wait in memory until their call is answered.
 const MOST_CHARACTERS = 2 * 1024 * 1024
-// The least wait that a handler can choose. At first it lets a conflict be tried again almost at once.
-const LEAST = { baseMs: 100, capMs: 60_000 }
-// The tasks that a handler sent away at the same time do not all come back at the same time.
-const SPREAD = 0.1
-const LEAST_SPREAD_MS = 1_000
 
 /** Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Never throws. */
 export async function sendTasks(deps: SendTasksDeps, claims: readonly Claim[]): Promise<Sent> {
   const run = new TaskRun(deps)
-  const isTest = ({ test }: Claim): boolean => test === true && !deps.sendsTests
-  for (const claim of claims.filter(isTest)) run.leaveUnhandled(claim)
-  const open = claims.filter((claim) => !isTest(claim))
+  const isLeft = (claim: Claim): boolean => isTest(claim) && !deps.sendsTests
+  for (const claim of claims.filter(isLeft)) run.leaveUnhandled(claim)
+  const open = claims.filter((claim) => !isLeft(claim))
   try {
     for await (const task of run.read(open)) await run.add(task)
     await run.send()
@@ -64,8 +63,7 @@ class TaskRun {
   }
 
   leaveUnhandled(claim: Claim): void {
-    const attempt = { ms: 0, outcome: 'unhandled', code: null, message: null }
-    this.#settled.push({ claim, settlement: { state: 'unhandled', reason: 'test' }, attempt })
+    this.#settled.push(settleUnhandled(claim, 'test', 0))
   }
 
   /** The tasks of these claims, until the database fails to yield one. */
@@ -83,7 +81,7 @@ class TaskRun {
 
   async add({ claim, read }: ReadTask): Promise<void> {
     if ('refused' in read) {
-      this.#settled.push(settle(this.#deps, { claim, answer: read, ms: 0 }))
+      this.#settled.push(this.#refuse(claim, read, 0))
       return
     }
     if (this.#waiting.length > 0 && this.#characters + read.json.length > MOST_CHARACTERS) await this.send()
@@ -105,16 +103,21 @@ class TaskRun {
     const startedAt = performance.now()
     const answers = await this.#deps.call(sent.map(({ task }) => task))
     const ms = Math.round(performance.now() - startedAt)
-    for (const [index, { claim }] of sent.entries()) this.#take({ claim, answer: answers[index] ?? UNANSWERED, ms })
+    for (const [index, { claim }] of sent.entries()) this.#take(claim, answers[index] ?? UNANSWERED, ms)
   }
 
-  #take(answered: Answered): void {
-    const settled = settle(this.#deps, answered)
-    if ('isBusy' in answered.answer) this.#sentAway.push(settled)
-    else {
-      this.#hasVerdict = true
-      this.#settled.push(settled)
+  #take(claim: Claim, answer: TaskAnswer, ms: number): void {
+    if ('isBusy' in answer) {
+      this.#sentAway.push(this.#refuse(claim, answer, ms))
+      return
     }
+    this.#hasVerdict = true
+    this.#settled.push('done' in answer ? settleDone(claim, DONE, ms) : this.#refuse(claim, answer, ms))
+  }
+
+  #refuse(claim: Claim, refusal: TaskRefusal, ms: number): SettledClaim {
+    const broke = refusal.broke && new Date(this.#deps.databaseNow())
+    return putOff(settleRefused(this.#deps, claim, refusal, ms), broke)
   }
 
   /** The result of the batch. If the handler was too busy for every call, its calls have failed. */
@@ -137,10 +140,8 @@ class TaskRun {
     const [first] = left
     const isAttempt = left.length === 1 && !(this.#deps.isBatched && first !== undefined && first.lost > 0)
     const broke = isBroken && isAttempt ? undefined : isBroken
-    return this.#sent(this.#settled, {
-      error,
-      putOff: left.map((claim) => putOff(this.#deps, claim, { error, broke })),
-    })
+    const answer: TaskRefusal = { refused: error.code, retry: 'later', message: describeFailure(error), broke }
+    return this.#sent(this.#settled, { error, putOff: left.map((claim) => this.#refuse(claim, answer, 0)) })
   }
 
   #sent(settled: readonly SettledClaim[], failure: Sent['failure']): Sent {
@@ -151,46 +152,7 @@ class TaskRun {
 
 const UNANSWERED: TaskRefusal = { refused: 'unavailable', retry: 'later', message: 'The handler gave no answer' }
 
-interface Answered {
-  readonly claim: Claim
-  readonly answer: TaskAnswer
-  readonly ms: number
-}
-
-function settle({ limits, random, databaseNow }: SendTasksDeps, { claim, answer, ms }: Answered): SettledClaim {
-  if ('done' in answer) {
-    const settlement: Settlement = { state: 'done', outcome: { kind: 'done', version: null } }
-    return { claim, settlement, attempt: { ms, outcome: 'done', code: null, message: null } }
-  }
-  const { refused: code, retry, message, broke } = answer
-  const waitMs = waitOf(answer, claim, { limits, random })
-  const settlement = decideRetry({ claim, code, retry, ...(waitMs === undefined ? {} : { waitMs }) }, limits, random)
-  const outcome = settlement.state === 'dead' ? 'dead' : 'deferred'
-  const isPutOff = settlement.state === 'pending' && broke !== undefined
-  return {
-    ...{ claim, settlement: isPutOff ? { ...settlement, broke: broke && new Date(databaseNow()) } : settlement },
-    attempt: { ms, outcome, code, message },
-  }
-}
-
-/** How long to wait because of what the handler asked for. Undefined if it asked for nothing. */
-function waitOf(
-  { retry, afterMs }: TaskRefusal,
-  { failures }: Claim,
-  { limits, random }: Pick<SendTasksDeps, 'limits' | 'random'>,
-): number | undefined {
-  if (retry !== 'now' && afterMs === undefined) return undefined
-  const asked = retry === 'now' || afterMs === undefined ? 0 : spread(afterMs, random)
-  // It grows with each failure: otherwise a handler that always asks to be called at once would be, for days.
-  const least = backoffMs(LEAST, failures, () => (1 + random()) / 2)
-  // A later due time than any that is ever set counts as past.
-  return Math.min(Math.max(asked, least), limits.capMs)
-}
-
-/** A time that a handler asked for, and a little more: at least half a second, so that 0 does not mean at once. */
-function spread(ms: number, random: () => number): number {
-  return Math.floor(ms + (0.5 + random() / 2) * Math.max(LEAST_SPREAD_MS, ms * SPREAD))
-}
+const DONE = { kind: 'done', version: null }
 
 const SAYS: Readonly<Record<string, string>> = {
   private_address: 'The host name of the handler leads to a private address',
@@ -204,13 +166,4 @@ function describeFailure(error: AppError): string {
   return reason === 'refused'
     ? `The handler answered ${status}`
     : (SAYS[String(reason)] ?? 'The handler could not be reached')
-}
-
-function putOff(
-  deps: SendTasksDeps,
-  claim: Claim,
-  { error, broke }: { readonly error: AppError; readonly broke: boolean | undefined },
-): SettledClaim {
-  const answer: TaskRefusal = { refused: error.code, retry: 'later', message: describeFailure(error), broke }
-  return settle(deps, { claim, answer, ms: 0 })
 }

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { lineOf } from '@oncehook/queue/order/turns'
+import { EVENTS } from '@oncehook/queue/task'
 import { expect, it } from 'vitest'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import { lineOf } from '../inbox/lines/line.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
 import { startHandlerServer } from '../testing/handlers/handler-server.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 

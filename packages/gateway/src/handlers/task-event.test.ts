@@ -1,19 +1,20 @@
 import { readWebhookKey, signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
+import type { Claim } from '@oncehook/queue/claim/claim'
 import { createVerifier } from '@oncehook/webhooks'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../inbox/claims/claim.ts'
 import { sampleClaim } from '../testing/sample-claim.ts'
 import { taskKey, writeTaskEvent } from './task-event.ts'
 
 const receivedAt = new Date('2026-11-26T10:00:00Z')
 
-function claimOf(facts: Claim['event']['facts']): Claim {
-  const event = { id: 'evt_1', type: 'invoice.paid', objectId: 'in_1', facts }
-  return sampleClaim('evt_1', { provider: 'stripe', handler: 'billing', event })
+function claimOf({ orderId, ...facts }: WebhookEvent['facts']): Claim {
+  const record = { type: 'invoice.paid', objectId: 'in_1', orderId, facts }
+  return sampleClaim('evt_1', { provider: 'stripe', handler: 'billing' }, record)
 }
 
-function write(body: Buffer | string, facts: Claim['event']['facts'] = { orderId: '' }) {
+function write(body: Buffer | string, facts: WebhookEvent['facts'] = { orderId: '' }) {
   const raw = Buffer.from(body as string)
   const { json, ...rest } = writeTaskEvent(claimOf(facts), 'billing', { receivedAt, attempt: 3, raw })
   return { ...rest, json, event: JSON.parse(json) as Record<string, unknown> }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { RetryClass } from '@oncehook/kernel/http/errors'
-import type { Claim } from '../inbox/claims/claim.ts'
-import type { EventDocument } from '../inbox/event-document.ts'
+import type { Claim } from '@oncehook/queue/claim/claim'
+import type { Refusal } from '@oncehook/queue/dispatch/retry-policy'
+import { type EventDocument, eventOf } from '../inbox/event-document.ts'
 
 /** A task as it is sent to its handler. */
 export interface TaskEvent {
@@ -21,7 +21,8 @@ export function writeTaskEvent(
   handler: string,
   { receivedAt, attempt, raw }: { readonly receivedAt: Date; readonly attempt: number; readonly raw: Buffer },
 ): TaskEvent {
-  const { provider, event } = claim
+  const { provider } = claim
+  const event = eventOf(claim)
   const { orderId, occurredAt, pointer } = event.facts
   const key = taskKey({ provider, eventId: event.id, handler })
   const head = {
@@ -76,14 +77,7 @@ function percentEncode(character: string): string {
 
 export type TaskAnswer = { readonly done: true } | TaskRefusal
 
-/** Why a task is not done, and when it is tried again. */
-export interface TaskRefusal {
-  readonly refused: string
-  readonly retry: RetryClass
-  /** A sentence without values of the sender. A handler may have added one. */
-  readonly message: string
-  /** How long the handler asks to wait, in milliseconds. */
-  readonly afterMs?: number
+export interface TaskRefusal extends Refusal {
   /** The handler, or what is in front of it, is unavailable or busy: this is not about the task. Default: no. */
   readonly isBusy?: true
   /** Present if the call with the task got no answer: whether it broke after it was sent, so that the task may be the cause. */

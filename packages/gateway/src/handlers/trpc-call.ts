@@ -1,8 +1,8 @@
 import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { type CallFetch, type ServiceTokens, withServiceToken } from '@oncehook/kernel/secrets/service-token'
+import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { z } from 'zod'
-import { isBrokenCall } from '../dispatch/broken-call.ts'
 import type { CallHandler, TaskAnswer, TaskEvent, TaskRefusal } from './task-event.ts'
 
 /** Where a handler is, and what its calls need. */

@@ -65,13 +65,13 @@ describe('recordBatch', () => {
 
   it('gives new tasks separate bodies if the shared one was erased, which stays so', async () => {
     await using own = await testDatabase(process.env)
-    const handlers = { takerOf: () => undefined }
-    await using first = await openInbox(own, { handlers })
+    const takerOf = () => undefined
+    await using first = await openInbox(own, { takerOf })
     const { arrival, bodyId, rawBody, ids } = batch(uniqueIds(3))
     expect(await first.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded', 'recorded'])
     const erased = await findErasableEvents(first.db, { provider: 'acme', eventId: ids[0] ?? '' })
     expect(await eraseEvents(first.db, erased)).toBe(1)
-    await using later = await openInbox(own, { handlers })
+    await using later = await openInbox(own, { takerOf })
     const wanted = { ...arrival, wantedBy: () => ['billing'] }
     expect(await later.inbox.recordBatch(wanted)).toEqual(['recorded', 'recorded', 'recorded'])
     const tasks = await later.events.find({ handler: 'billing' }).toArray()

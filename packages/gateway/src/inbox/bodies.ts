@@ -1,14 +1,14 @@
+import { hash } from 'node:crypto'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/secrets/encryption'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
+import { GroupCommit } from '@oncehook/queue/insert/group-commit'
 import { Binary, type Db, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 import { NO_BODY, openEvidence } from './evidence-encryption.ts'
-import { createGroupCommit } from './group-commit.ts'
-import { GROUP_LIMITS } from './group-limits.ts'
 import { bodyMsOf, type Retention } from './retention/retention.ts'
 
 /** The body of a delivery with several events, or of an event with several tasks. Their records refer to it by `bodyId`. */
@@ -21,6 +21,12 @@ export interface BodyDocument {
   readonly sealed?: Sealed
   /** From this time on, by the database's clock, the body is removed if no record refers to it. */
   readonly checkAt: Date
+}
+
+/** The body of an event. It has an id if it is stored separately from the record. */
+export interface StoredBody {
+  readonly hash: string
+  readonly id?: string
 }
 
 /** The collection of bodies. */
@@ -74,7 +80,7 @@ const MARGIN_MS = 3_600_000
 /** Creates the store of bodies. It has one command in flight, so that large bodies leave the other connections free. */
 export function createBodies(deps: BodiesDeps): Bodies {
   const writeGroup = (bodies: Kept[]) => write(deps, bodies)
-  const group = createGroupCommit<Kept>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
+  const group = new GroupCommit<Kept>(writeGroup, monotonicMs)
   return {
     async keep({ id, rawBody }, endsAt) {
       const body = { id, ...sealBody(id, rawBody, deps.encryption) }
@@ -157,4 +163,10 @@ export async function withBody({ db, encryption }: BodySource, stored: EventDocu
   if (found === null) return record
   const raw = found.sealed === undefined ? found.raw : new Binary(encryption.open(found.sealed, placeOf(found._id)))
   return { ...record, raw }
+}
+
+/** Whether the body was removed. An empty form may be signed: only its hash distinguishes it from a removed body. */
+export function isBodyGone({ raw, bodyHash }: Pick<EventDocument, 'raw' | 'bodyHash'>): boolean {
+  const rawBody = raw.value()
+  return rawBody.length === 0 && bodyHash !== hash('sha256', rawBody, 'base64')
 }

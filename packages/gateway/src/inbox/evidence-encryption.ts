@@ -1,6 +1,7 @@
 import type { Encryption, Place } from '@oncehook/kernel/secrets/encryption'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary } from 'mongodb'
-import { EVENTS, type EventDocument } from './event-document.ts'
+import type { EventDocument } from './event-document.ts'
 
 /** The fields of a record that hold the evidence of its delivery, as stored. */
 export type StoredEvidence = Pick<EventDocument, 'raw' | 'headers' | 'query' | 'sealed'>

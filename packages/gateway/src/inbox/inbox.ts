@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { MAJORITY } from '@oncehook/kernel/mongo/majority'
-import { type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
+import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
+import { toClaim } from '@oncehook/queue/claim/claim'
+import type { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
+import { GROUP_LIMITS, GroupCommit, OVERHEAD_BYTES } from '@oncehook/queue/insert/group-commit'
+import { insertTasks } from '@oncehook/queue/insert/insert'
+import { KnownKeys, MOST_KNOWN_KEYS } from '@oncehook/queue/insert/known-keys'
+import type { TaskWish } from '@oncehook/queue/order/turns'
+import type { Paused } from '@oncehook/queue/pauses'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
-import { type ClaimTaker, toClaim } from './claims/claim.ts'
-import { EVENTS, type EventDocument, KEY_INDEX } from './event-document.ts'
-import { createGroupCommit } from './group-commit.ts'
-import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
-import { KnownIds, MOST_KNOWN_IDS } from './known-ids.ts'
-import type { TaskWish } from './lines/line.ts'
-import type { PausedProviders } from './pauses/provider-pauses.ts'
+import type { StoredBody } from './bodies.ts'
+import { type EventDocument, withoutEvidence } from './event-document.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
-import { createRecord, takerOf } from './tasks/create-record.ts'
-import { splitArrival } from './tasks/split-arrival.ts'
+import { createRecord, splitArrival } from './tasks.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
@@ -50,6 +50,9 @@ export interface Task extends Arrival {
 /** The result of an arrival: a new durable record, a record that was already durable, or not known to be stored. */
 export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 
+/** A dispatcher, as the inbox knows it: it decides which new tasks are claimed on insert, and sends them. */
+export type TaskTaker = Pick<Dispatcher, 'admits' | 'lastsMs' | 'take' | 'miss' | 'expect'>
+
 /** Dependencies of the inbox. */
 export interface InboxDeps extends Retention {
   readonly db: Db
@@ -64,11 +67,9 @@ export interface InboxDeps extends Retention {
   /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
   /** The providers whose new records wait. */
-  readonly paused: () => PausedProviders
-  /** Decides which new records are claimed on insert, and sends them. */
-  readonly dispatcher: ClaimTaker
-  /** Does the same for tasks of configured handlers. Absent: there are none. */
-  readonly handlers?: { readonly takerOf: (handler: string) => ClaimTaker | undefined } | undefined
+  readonly paused: () => Paused
+  /** The dispatcher of a handler. Undefined if the handler is not configured any more: its task then waits. */
+  readonly takerOf: (handler: string) => TaskTaker | undefined
   /** Only of the inbox for test events: marks its records, and says why they have no effect. Null: they have one. */
   readonly tests?: { readonly mark: Pick<EventDocument, 'test'>; readonly reason: 'test' | null }
 }
@@ -88,20 +89,19 @@ export interface Inbox {
 
 /** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
-  const known = new KnownIds(MOST_KNOWN_IDS)
+  const known = new KnownKeys(MOST_KNOWN_KEYS)
   // A redelivery that would be dropped is not answered from memory: if the database is unavailable, the provider sends it again.
   const isKnown = (key: string): boolean => !deps.counts.isBlocked && known.has(key)
-  const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
-  const group = createGroupCommit<EventDocument>({ writeGroup, now: monotonicMs }, GROUP_LIMITS)
+  const group = new GroupCommit<EventDocument>((tasks) => insertTasks(deps.db, deps.errors, tasks), monotonicMs)
   const settle = (written: Written): Recorded => {
     const { task, body, key, document, verdict } = written
-    if (document?.state === 'processing' && verdict !== 'stored') takerOf(deps, document)?.miss()
+    if (document?.state === 'processing' && verdict !== 'stored') deps.takerOf(document.handler)?.miss()
     // Perhaps it is stored, and even claimed. Then it is due when its claim ends.
     if (verdict === undefined || verdict === 'unknown') return 'not_stored'
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, task, body)
-    if (document?.state === 'processing') takerOf(deps, document)?.take(toClaim(document))
-    else if (document?.line !== undefined) takerOf(deps, document)?.expect()
+    if (document?.state === 'processing') deps.takerOf(document.handler)?.take(toClaim(withoutEvidence(document)))
+    else if (document?.line !== undefined) deps.takerOf(document.handler)?.expect()
     return 'recorded'
   }
   const recordBatch = createBatchRecorder(deps, {
@@ -109,19 +109,17 @@ export function createInbox(deps: InboxDeps): Inbox {
     split: (arrival) => splitArrival(deps, arrival),
     toDocument: (task, body) => createRecord(deps, task, body),
   })
-  const recordTasks = async (arrival: Arrival): Promise<Recorded> => {
-    const { event, wantedBy } = arrival
-    const endsAt = performance.now() + GROUP_LIMITS.maxWaitMs
-    const [outcome] = await recordBatch({ evidence: arrival, events: [event], wantedBy: () => wantedBy, endsAt })
-    return outcome ?? 'not_stored'
-  }
   return {
     get waiting() {
       return group.waiting
     },
     async record(received) {
       const [task, ...others] = splitArrival(deps, received)
-      if (task === undefined || others.length > 0) return recordTasks(received)
+      if (task === undefined || others.length > 0) {
+        const batch = { evidence: received, events: [received.event], wantedBy: () => received.wantedBy }
+        const [outcome] = await recordBatch({ ...batch, endsAt: performance.now() + GROUP_LIMITS.maxWaitMs })
+        return outcome ?? 'not_stored'
+      }
       const body = { hash: hash('sha256', task.rawBody, 'base64') }
       const key = keyOf(task, body)
       if (isKnown(key)) return countDuplicate(deps, task, body)
@@ -131,12 +129,6 @@ export function createInbox(deps: InboxDeps): Inbox {
     },
     recordBatch,
   }
-}
-
-/** The body of an event. It has an id if it is stored separately from the record. */
-export interface StoredBody {
-  readonly hash: string
-  readonly id?: string
 }
 
 /** A task that was written: its key, its record if one was made, and the verdict of the database. */
@@ -150,19 +142,6 @@ export interface Written {
 
 function keyOf({ provider, event, handler }: Task, body: StoredBody): string {
   return `${provider}\n${event.id}\n${body.hash}\n${handler}`
-}
-
-async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteResult[]> {
-  const { db, errors } = deps
-  try {
-    // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
-    const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
-    errors.countReply(reply)
-    return writeResultsOf(reply, documents.length, KEY_INDEX.key)
-  } catch (error) {
-    errors.count(error)
-    throw error
-  }
 }
 
 function countDuplicate(deps: InboxDeps, task: Task, body: StoredBody): 'duplicate' {

@@ -1,3 +1,5 @@
+import { counterOf } from '@oncehook/queue/expressions'
+import { keyOnly } from '@oncehook/queue/transitions'
 import { Binary, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 
@@ -10,9 +12,18 @@ export const BODY_ELSEWHERE = ['query', 'bodyId', 'sealed']
 /** Matches records that still have everything they were stored with. */
 export const IS_COMPLETE: Document = { type: { $exists: true } }
 
+/**
+ * What is left of a record that has expired or was erased, but whose key must stay. It is enough to answer a copy with
+ * 200 and to detect a copy with another body, and it starts nothing.
+ */
+export function keyOnlyRecord(reason: 'expired' | 'erased'): Document {
+  const counts = { deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') }
+  return keyOnly(reason, { bodyHash: '$bodyHash', receivedAt: '$receivedAt', ...counts, test: '$test' })
+}
+
 const GONE = {
   ...{ type: '', objectId: '', orderId: '', facts: {}, raw: new Binary(Buffer.alloc(0)), headers: {}, secretId: '' },
-  ...{ requestId: '', starts: 0, lost: 0, failures: 0, attempts: [], lastError: null, outcome: null },
+  ...{ requestId: '', starts: 0, lost: 0, attempts: [] },
 }
 
 /** Completes a record with empty values for the fields that have expired. */

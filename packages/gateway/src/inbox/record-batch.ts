@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
+import type { BatchTerms, GroupCommit } from '@oncehook/queue/insert/group-commit'
+import { GROUP_LIMITS, OVERHEAD_BYTES } from '@oncehook/queue/insert/group-commit'
+import type { TaskWish } from '@oncehook/queue/order/turns'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
-import type { BatchTerms } from './batch-queue.ts'
+import type { StoredBody } from './bodies.ts'
 import { type BodiesDeps, bodyIdOf, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
-import type { GroupCommit } from './group-commit.ts'
-import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
-import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Task, Written } from './inbox.ts'
-import type { TaskWish } from './lines/line.ts'
-import { joinOutcomes } from './tasks/split-arrival.ts'
+import type { Arrival, Evidence, Inbox, Recorded, Task, Written } from './inbox.ts'
+import { joinOutcomes } from './tasks.ts'
 
 /** Several events of one delivery. Each id occurs once. */
 export interface BatchArrival {

@@ -4,9 +4,8 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { durableRead, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
+import { GroupCommit } from '@oncehook/queue/insert/group-commit'
 import type { Db } from 'mongodb'
-import { createGroupCommit } from './group-commit.ts'
-import { GROUP_LIMITS } from './group-limits.ts'
 
 /** A signed id and checksum of a delivery, and the first body that came with them. */
 interface TransmissionDocument {
@@ -67,23 +66,18 @@ const DURABLE_READ = durableRead(3_000)
 export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {
   // Only entries that a majority holds. A flood with one transmission does not reach the database.
   const known = new Map<string, string>()
-  const group = createGroupCommit<TransmissionDocument>(
-    {
-      async writeGroup(documents) {
-        try {
-          const command = { insert: TRANSMISSIONS, documents, ordered: false, writeConcern: MAJORITY }
-          const reply = await db.command(command)
-          errors.countReply(reply)
-          return writeResultsOf(reply, documents.length)
-        } catch (error) {
-          errors.count(error)
-          throw error
-        }
-      },
-      now: monotonicMs,
-    },
-    GROUP_LIMITS,
-  )
+  const writeGroup = async (documents: TransmissionDocument[]) => {
+    try {
+      const command = { insert: TRANSMISSIONS, documents, ordered: false, writeConcern: MAJORITY }
+      const reply = await db.command(command)
+      errors.countReply(reply)
+      return writeResultsOf(reply, documents.length)
+    } catch (error) {
+      errors.count(error)
+      throw error
+    }
+  }
+  const group = new GroupCommit<TransmissionDocument>(writeGroup, monotonicMs)
   const readHash = async (_id: string): Promise<string | null> => {
     const found = await db.collection<TransmissionDocument>(TRANSMISSIONS).findOne({ _id }, DURABLE_READ)
     return found?.bodyHash ?? null

@@ -6,14 +6,13 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { formatTrpcError, toTrpcError } from '@oncehook/kernel/rpc/trpc-errors'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Clock } from '@oncehook/kernel/time/clock'
+import type { Pauses } from '@oncehook/queue/pauses'
 import { initTRPC } from '@trpc/server'
 import { type Db, MongoServerError } from 'mongodb'
 import { roleMissing, searchTooWide } from '../errors.ts'
-import type { FulfilmentClient } from '../handlers/fulfilment-client.ts'
 import type { Handlers } from '../handlers/handler-settings.ts'
 import type { Role } from '../http/authentication.ts'
-import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
-import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
+import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Operator } from './access/identify-operator.ts'
@@ -32,12 +31,12 @@ export interface OperatorParts {
   readonly audit: Audit
   readonly replays: Replays
   readonly signIns: SignIns
-  readonly pauses: ProviderPauses
+  readonly pauses: Pauses
   /** The current handlers. Null: the setting is not set. */
   readonly handlers: (() => Handlers) | null
   /** Whether a handler answers the calls of this process. Null: the process does not call it. */
   readonly isHandlerUp: (handler: string) => boolean | null
-  readonly handlerPauses: HandlerPauses
+  readonly handlerPauses: Pauses
   readonly tail: EventTail
   readonly testEvents: TestEvents
   readonly answers: Pick<AnswerHistory, 'points'>

@@ -1,7 +1,8 @@
+import { EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import { type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { pausedHandlers, sentHandlers } from '../handlers/handler-dispatchers.ts'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
 import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
@@ -19,7 +20,7 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
   const since = ObjectId.createFromTime(Math.floor((clock.now() - MINUTE_MS) / 1_000))
   const [total, depth, unhandled, reasons, receivedLastMinute] = await Promise.all([
     events.estimatedDocumentCount({ maxTimeMS: SEARCH_MS }),
-    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
+    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current), pauses.current.keys()),
     countState(db, 'unhandled').catch(() => null),
     countDeadByReason(db).catch(() => null),
     events.countDocuments({ _id: { $gte: since } }, { maxTimeMS: SEARCH_MS, limit: COUNTED_AT_MOST }).catch(() => null),
@@ -67,7 +68,7 @@ async function countDeadByReason(db: Db) {
           },
         },
       ],
-      { maxTimeMS: SEARCH_MS, hint: 'dead' },
+      { maxTimeMS: SEARCH_MS, hint: STATE_INDEX },
     )
     .toArray()
   const { frequent = [], all = [] } = counted ?? {}

@@ -1,6 +1,6 @@
 import { toAppError } from '@oncehook/kernel/http/errors'
 import { z } from 'zod'
-import { callFulfilment } from '../handlers/fulfilment-client.ts'
+import { callFulfilment } from '../http/fulfilment-client.ts'
 import { changingProcedure, procedure } from './operator-trpc.ts'
 import { reasonSchema } from './replays/replay-procedures.ts'
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary, BSON, type Db, type Document, ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BODIES } from '../inbox/bodies.ts'
-import { EVENTS } from '../inbox/event-document.ts'
 import type { Recorded } from '../inbox/inbox.ts'
 import { eraseEvents, findErasableEvents } from '../inbox/retention/erase-events.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
@@ -173,7 +173,7 @@ describe('erase', () => {
     const mark = randomUUID()
     const orderId = `o_${mark}`
     await system.deliver(paymentEvent(mark, { orderId, billing: `Name ${mark}` }))
-    await system.until(mark, ({ state, lastError }) => state === 'pending' && lastError !== null)
+    await system.until(mark, ({ state, attempts }) => state === 'pending' && attempts.length > 0)
     const refused = operator.erase.mutate({ orderId, reason })
     await expect(refused).rejects.toMatchObject({ data: { reason: 'erase_unsettled', httpStatus: 409 } })
     expect(await everything()).toContain(`Name ${mark}`)

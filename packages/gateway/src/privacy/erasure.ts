@@ -4,13 +4,14 @@ import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
+import { EVENTS, nameByKey } from '@oncehook/queue/task'
+import { insertErased } from '@oncehook/queue/transitions'
 import { type Db, MongoServerError, type ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eraseUnsettled } from '../errors.ts'
-import { callFulfilment } from '../handlers/fulfilment-client.ts'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { callFulfilment } from '../http/fulfilment-client.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
-import { nameByKey } from '../inbox/record-key.ts'
 import {
   type EventsToErase,
   eraseEvents,
@@ -19,7 +20,6 @@ import {
   isSettled,
   MOST_EVENTS,
 } from '../inbox/retention/erase-events.ts'
-import { insertErased } from '../inbox/transitions.ts'
 import { changingProcedure, type OperatorContext } from '../operator/operator-trpc.ts'
 import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 import { REPLAYS, type ReplayDocument } from '../operator/replays/replays.ts'
@@ -168,7 +168,7 @@ export async function keepOutErased(db: Db, ids: readonly ObjectId[]): Promise<v
   const updates = handlers.flatMap((handler) =>
     erased.map(({ provider, eventId, bodyHash, receivedAt }) => ({
       q: nameByKey({ provider, eventId, handler }),
-      u: insertErased({ bodyHash, receivedAt }),
+      u: insertErased({ bodyHash, receivedAt, deliveries: 1, mismatches: 0 }),
       upsert: true,
     })),
   )

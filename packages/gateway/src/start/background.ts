@@ -67,7 +67,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     async readDepth() {
       // A gateway that sends nothing reads them rarely.
       const sent = sentHandlers(handlers?.current(), handlerPauses.current)
-      const reading = readInboxDepth(mongo.background.db, sent)
+      const reading = readInboxDepth(mongo.background.db, sent, pauses.current.keys())
       const [depth] = await Promise.all([reading, pauses.refresh().catch(() => undefined)])
       return depth
     },

@@ -11,10 +11,9 @@ import { type ServiceKey, watchServiceKeys } from '@oncehook/kernel/secrets/serv
 import { createServiceTokens, type ServiceTokens } from '@oncehook/kernel/secrets/service-token'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { withTimeout } from '@oncehook/kernel/time/waits'
+import { Pauses } from '@oncehook/queue/pauses'
 import { Registry } from 'prom-client'
-import { createFulfilmentClient, createPaymentProcedures, createTlsFetch } from '../handlers/fulfilment-client.ts'
-import { createHandlerPauses } from '../inbox/pauses/handler-pauses.ts'
-import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
+import { createFulfilmentClient, createPaymentProcedures, createTlsFetch } from '../http/fulfilment-client.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
@@ -54,8 +53,8 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     providers,
     owner: randomUUID(),
     mongo,
-    pauses: createProviderPauses(mongo.accepting.durableDb),
-    handlerPauses: createHandlerPauses(mongo.background.durableDb),
+    pauses: new Pauses(mongo.accepting.durableDb, 'provider_pauses'),
+    handlerPauses: new Pauses(mongo.background.durableDb, 'handler_pauses'),
     serviceKeys,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),

@@ -1,36 +1,36 @@
 import { lookup } from 'node:dns/promises'
 import { touch } from '@oncehook/kernel/mongo/majority-probe'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
-import { Dispatcher } from '../dispatch/dispatcher.ts'
-import { createAllowance } from '../dispatch/pace/allowance.ts'
-import { FreshPauses, type UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
-import { joinPauses } from '../dispatch/pace/joined-pauses.ts'
-import { reportMismatch } from '../dispatch/report-mismatch.ts'
-import { sendPayments } from '../dispatch/send-payments.ts'
-import type { Send } from '../dispatch/sent.ts'
-import { createSettledLog } from '../dispatch/settled-log.ts'
-import { SuspectsLane } from '../dispatch/suspects-lane.ts'
-import { type FindWanting, prepareWanting } from '../handlers/find-wanting.ts'
+import type { ClaimOptions } from '@oncehook/queue/claim/claim'
+import { type Claims, createClaims } from '@oncehook/queue/claim/claims'
+import { createDueProbe, type DueProbe, probedClaims } from '@oncehook/queue/claim/due-probe'
+import { Steadiness } from '@oncehook/queue/claim/steadiness'
+import { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
+import { FreshPauses, joinPauses, type UsedPauses } from '@oncehook/queue/dispatch/fresh-pauses'
+import { createAllowance } from '@oncehook/queue/dispatch/pace'
+import type { Send } from '@oncehook/queue/dispatch/send'
+import { settlesShared } from '@oncehook/queue/dispatch/settle'
+import { createSettledLog } from '@oncehook/queue/dispatch/settled-log'
+import { SuspectsLane } from '@oncehook/queue/dispatch/suspects-lane'
+import { FULFILMENT_CODES, reportMismatch, sendPayments } from '../handlers/fulfilment/send-payments.ts'
 import { createGuardedFetch } from '../handlers/guarded-fetch.ts'
-import { HandlerDispatchers, pausedHandlers, settlesShared } from '../handlers/handler-dispatchers.ts'
+import { HandlerDispatchers, pausedHandlers } from '../handlers/handler-dispatchers.ts'
 import { type HandlerSettings, type Handlers, watchHandlers } from '../handlers/handler-settings.ts'
 import { createHttpsCall } from '../handlers/https-call.ts'
 import { createSharedReads, readTasks } from '../handlers/read-tasks.ts'
 import { sendTasks } from '../handlers/send-tasks.ts'
 import type { CallHandler } from '../handlers/task-event.ts'
 import { createTrpcCall, MOST_TIMES } from '../handlers/trpc-call.ts'
-import { type Claims, createClaims } from '../inbox/claims/claims.ts'
-import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
-import { createDueProbe, type DueProbe, probedClaims } from '../inbox/claims/due-probe.ts'
-import { Steadiness } from '../inbox/claims/steadiness.ts'
-import { FULFILMENT } from '../inbox/event-document.ts'
-import { readRetention } from '../inbox/retention/retention.ts'
+import { EVIDENCE_FIELDS, FULFILMENT } from '../inbox/event-document.ts'
+import { endFields, readRetention } from '../inbox/retention/retention.ts'
 import { readHandlerDepths } from '../inbox/statistics/handler-depth.ts'
 import { addHandlerGauge, addHandlerStateGauges, createHandlerMetrics } from '../metrics.ts'
+import { type FindWanting, prepareWanting } from '../webhooks/find-wanting.ts'
 import { createTokens, noteFailure } from './create-context.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
-const HOUR_MS = 3_600_000
+// Of their records, the lines about settled events have these.
+const LOGGED_FIELDS = ['requestId', 'type', 'orderId']
 // The longest that a call of a handler may take, and its halves: no claim lasts longer.
 const LONGEST_CALL_MS = 120_000
 
@@ -99,14 +99,14 @@ function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispa
     baseMs: settings.RETRY_BASE_MS,
     capMs: settings.RETRY_CAP_MS,
     maxAgeMs: settings.RETRY_MAX_AGE_MS,
-    orderUnknownMs: HOUR_MS,
+    ofCodes: FULFILMENT_CODES,
   }
   const deps = {
     ...{ fulfilment: payments, limits, random, databaseNow: context.mongo.background.databaseNow },
     appliesTests: settings.TEST_EVENTS === 'apply',
   }
   const send: Send = async (claims) => reportMismatch(await sendPayments(deps, claims), { logger, metrics })
-  const logSettled = createSettledLog({ logger, summaries, handler: FULFILMENT })
+  const logSettled = createSettledLog({ logger, summaries, handler: FULFILMENT, fields: LOGGED_FIELDS })
   const isPaused = (): boolean => handlerPauses.current.has(FULFILMENT)
   const own = createOwnClaims(context, shared, { handler: FULFILMENT, callMs })
   return new Dispatcher({
@@ -185,7 +185,7 @@ function createHandlerDispatcher(
   const { name, concurrency, batch, ratePerSecond, timeoutMs } = handler
   const ordering = handler.orderBy === null ? undefined : { blockOnDead: handler.blockOnDead }
   const isPaused = (): boolean => handler.paused || handlerPauses.current.has(name)
-  const logSettled = createSettledLog({ logger, summaries, handler: name })
+  const logSettled = createSettledLog({ logger, summaries, handler: name, fields: LOGGED_FIELDS })
   const callMs = batch > 1 ? MOST_TIMES * timeoutMs : timeoutMs
   return new Dispatcher({
     ...describeDispatcher(context, shared),
@@ -214,7 +214,7 @@ function prepareSend(context: GatewayContext, handler: HandlerSettings, callMs: 
       capMs: settings.RETRY_CAP_MS,
       maxAgeMs: handler.maxAgeMs ?? settings.RETRY_MAX_AGE_MS,
       // A code of a handler has no special meaning.
-      orderUnknownMs: Number.POSITIVE_INFINITY,
+      ofCodes: new Map(),
     },
     ...{ random, callMs, isBatched: handler.batch > 1, databaseNow: mongo.background.databaseNow },
     sendsTests: settings.TEST_EVENTS === 'apply',
@@ -232,6 +232,9 @@ function createCall({ serviceKeys, clock }: GatewayContext, handler: HandlerSett
   const tokens = createTokens({ serviceKeys, clock }, name)
   return createTrpcCall({ handler: name, url: place.url, tokens, fetch, timeoutMs, now })
 }
+
+// Why a task of a handler is dead after too many calls that broke.
+const CALL_BROKE = 'handler_failed'
 
 /** What all dispatchers of a process share. */
 interface SharedDispatching {
@@ -258,10 +261,12 @@ function describeDispatcher(
 function createOwnClaims(
   { settings, mongo, pauses, databaseErrors, logger }: GatewayContext,
   { probe, steadiness }: SharedDispatching,
-  { handler, callMs, ordering }: Pick<ClaimsDeps, 'handler' | 'ordering'> & { readonly callMs: number },
+  { handler, callMs, ordering }: Pick<ClaimOptions, 'handler' | 'ordering'> & { readonly callMs: number },
 ): Claims {
   const claims = createClaims({
-    ...readRetention(settings),
+    end: endFields(readRetention(settings)),
+    callBroke: handler === FULFILMENT ? 'fulfilment_failed' : CALL_BROKE,
+    unread: EVIDENCE_FIELDS,
     ...{ handler, ordering, steadiness, db: mongo.background.db },
     lastsMs: settings.LEASE_MS + callMs,
     maxCrashes: settings.MAX_CRASHES,

@@ -11,15 +11,14 @@ import type { WatchedServiceKeys } from '@oncehook/kernel/secrets/service-keys'
 import type { WatchedSource } from '@oncehook/kernel/settings/file-source'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
+import type { Claims } from '@oncehook/queue/claim/claims'
+import type { Send } from '@oncehook/queue/dispatch/send'
+import type { Pauses } from '@oncehook/queue/pauses'
 import type { Db } from 'mongodb'
 import type { Registry } from 'prom-client'
-import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
-import type { Send } from '../dispatch/sent.ts'
-import type { FulfilmentClient } from '../handlers/fulfilment-client.ts'
-import type { Claims } from '../inbox/claims/claims.ts'
+import type { PaymentProcedures } from '../handlers/fulfilment/apply-payments.ts'
+import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Inbox } from '../inbox/inbox.ts'
-import type { HandlerPauses } from '../inbox/pauses/handler-pauses.ts'
-import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../webhooks/providers/providers.ts'
@@ -87,14 +86,14 @@ export interface GatewayContext extends GatewayDeps {
   readonly encryption: Encryption
   /** The current authorities and client certificate for calls to fulfilment. */
   readonly fulfilmentTls: WatchedSource<ClientTls | null>
-  /** The name of this process as the holder of claims. */
+  /** The name of all claims that this process makes on insert. Others each have a name of their own. */
   readonly owner: string
   /** Two pools, so that a backlog never delays a delivery. */
   readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
   /** The pauses of providers, as this process knows them. */
-  readonly pauses: ProviderPauses
+  readonly pauses: Pauses
   /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
-  readonly handlerPauses: HandlerPauses
+  readonly handlerPauses: Pauses
   readonly fulfilment: FulfilmentClient
   readonly payments: PaymentProcedures
   readonly registry: Registry

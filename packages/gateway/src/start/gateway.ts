@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
-import { isHandled } from '../dispatch/handlers.ts'
-import { EVENTS, FIRST_EVENT_INDEXES } from '../inbox/event-document.ts'
+import { EVENTS, FIRST_TASK_INDEXES } from '@oncehook/queue/task'
+import { isHandled } from '../handlers/fulfilment/payment-command.ts'
+import { FULFILMENT } from '../inbox/event-document.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
@@ -52,7 +53,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle) {
 async function openInbox(context: GatewayContext): Promise<void> {
   await context.mongo.accepting.open(async (db) => {
     await ensureFormat(db, { collection: EVENTS, setting: 'GATEWAY_DB' })
-    await ensureIndexes(db, [FIRST_EVENT_INDEXES])
+    await ensureIndexes(db, [FIRST_TASK_INDEXES])
   })
   await loadPauses(context)
 }
@@ -120,8 +121,7 @@ export function startInbox(
     errors: databaseErrors,
     encryption,
     paused: () => context.pauses.current,
-    dispatcher,
-    handlers: handlers?.dispatchers,
+    takerOf: (handler) => (handler === FULFILMENT ? dispatcher : handlers?.dispatchers.takerOf(handler)),
   }
   const inbox = createInbox(deps)
   const createTestInbox = (reason: 'test' | null) => createInbox({ ...deps, tests: { mark: { test: true }, reason } })

@@ -2,18 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { Secret } from '@oncehook/kernel/secrets/secret'
+import { DUE_INDEX, EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import { MongoClient } from 'mongodb'
 import { expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
-import { DUE_INDEX, EVENT_INDEXES, EVENTS } from '../inbox/event-document.ts'
+import { EVENT_INDEXES } from '../inbox/event-document.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { createOperatorClient } from '../testing/start-operated-system.ts'
 
 const SETTLED = 300
 const TOKEN = randomUUID()
-const BUILT = [DUE_INDEX, 'dead', 'closed', 'unhandled', 'replays', 'order', 'pending_oldest']
+const BUILT = [DUE_INDEX, STATE_INDEX, 'replays', 'order']
 
 it('takes deliveries and reads no collection from end to end while the indexes of searches are being built', async () => {
   await using server = await startThrowawayMongod(await findMongod({ env: process.env, say: () => undefined }))

@@ -1,5 +1,5 @@
 import type { AppError } from '@oncehook/kernel/http/errors'
-import type { ApplyResult, PaymentProcedures } from '../dispatch/apply-payments.ts'
+import type { ApplyResult, PaymentProcedures } from '../handlers/fulfilment/apply-payments.ts'
 
 /** A command as fulfilment receives it. */
 export type ReceivedCommand = Parameters<PaymentProcedures['applyEvents']>[0][number]

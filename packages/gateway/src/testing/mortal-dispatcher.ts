@@ -3,15 +3,16 @@ import { createLogger } from '@oncehook/kernel/log/logger'
 import { touch } from '@oncehook/kernel/mongo/majority-probe'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secrets/secret'
-import { Dispatcher } from '../dispatch/dispatcher.ts'
-import { createAllowance } from '../dispatch/pace/allowance.ts'
-import type { Sent } from '../dispatch/sent.ts'
-import { SuspectsLane } from '../dispatch/suspects-lane.ts'
-import type { Claim } from '../inbox/claims/claim.ts'
-import { createClaims } from '../inbox/claims/claims.ts'
-import { Steadiness } from '../inbox/claims/steadiness.ts'
+import type { Claim } from '@oncehook/queue/claim/claim'
+import { createClaims } from '@oncehook/queue/claim/claims'
+import { Steadiness } from '@oncehook/queue/claim/steadiness'
+import { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
+import { createAllowance } from '@oncehook/queue/dispatch/pace'
+import type { Sent } from '@oncehook/queue/dispatch/send'
+import { SuspectsLane } from '@oncehook/queue/dispatch/suspects-lane'
+import { NO_PAUSES } from '@oncehook/queue/testing/no-pauses'
+import { CLAIM_OPTIONS } from '@oncehook/queue/testing/sample-task'
 import { FULFILMENT } from '../inbox/event-document.ts'
-import { NO_PAUSES } from './no-pauses.ts'
 
 /** The event that kills the process that handles it. */
 export const KILLER = 'killer'
@@ -31,7 +32,7 @@ const TRY_MS = 40
 
 async function tryBatch(batch: readonly Claim[]): Promise<Sent> {
   await sleep(TRY_MS / 2)
-  if (batch.some(({ event }) => event.id === KILLER)) process.kill(process.pid, 'SIGKILL')
+  if (batch.some(({ eventId }) => eventId === KILLER)) process.kill(process.pid, 'SIGKILL')
   await sleep(TRY_MS / 2)
   const attempt = { ms: TRY_MS, outcome: 'applied', code: null, message: null }
   const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
@@ -48,10 +49,8 @@ async function run({ uri, database, leaseMs, maxCrashes, ...sizes }: MortalOptio
   await connection.open()
   const now = (): number => performance.now()
   const claims = createClaims({
-    ...{ db: connection.db, handler: FULFILMENT, lastsMs: leaseMs, maxCrashes, maxDelayMs: 1_000 },
+    ...{ ...CLAIM_OPTIONS, db: connection.db, handler: FULFILMENT, lastsMs: leaseMs, maxCrashes, maxDelayMs: 1_000 },
     steadiness: new Steadiness(leaseMs / 2, now, () => touch(connection.db, 'claims')),
-    paused: () => NO_PAUSES.current,
-    ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
   const dispatcher = new Dispatcher({
     ...{

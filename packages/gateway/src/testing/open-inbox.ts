@@ -5,17 +5,18 @@ import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import type { Claim, ClaimOptions } from '@oncehook/queue/claim/claim'
+import { type Claims, createClaims } from '@oncehook/queue/claim/claims'
+import { Steadiness } from '@oncehook/queue/claim/steadiness'
+import { EVENTS } from '@oncehook/queue/task'
+import { NO_PAUSES } from '@oncehook/queue/testing/no-pauses'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
-import type { Claim } from '../inbox/claims/claim.ts'
-import { type Claims, createClaims } from '../inbox/claims/claims.ts'
-import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
-import { Steadiness } from '../inbox/claims/steadiness.ts'
-import { EVENT_INDEXES, EVENTS, type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
+import { EVENT_INDEXES, EVIDENCE_FIELDS, type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
-import { NO_PAUSES } from './no-pauses.ts'
+import { endFields } from '../inbox/retention/retention.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
 export interface OpenInbox extends AsyncDisposable {
@@ -38,7 +39,7 @@ export interface OpenInbox extends AsyncDisposable {
   /** What was written to the audit log before a revival. */
   readonly revivals: Requeued[]
   /** Claims of a process: each call makes those of another one. */
-  claims(deps?: Partial<ClaimsDeps>): Claims
+  claims(deps?: Partial<ClaimOptions>): Claims
   /** The record of an event. */
   record(eventId: string): Promise<EventDocument>
 }
@@ -84,6 +85,7 @@ export async function openInbox(
   const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, ...reports })
   const owner = randomUUID()
   const claimedOnInsert: Claim[] = []
+  const taker = { admits, take: (claim: Claim) => claimedOnInsert.push(claim), ...IDLE }
   const events = database.db.collection<EventDocument>(EVENTS)
   return {
     inbox: createInbox({
@@ -96,7 +98,7 @@ export async function openInbox(
         paused: () => NO_PAUSES.current,
       },
       isHandled: (type) => type.startsWith('payment.'),
-      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim), ...IDLE },
+      takerOf: (handler) => (handler === FULFILMENT ? taker : undefined),
       ...deps,
     }),
     databaseNow: connection.databaseNow,
@@ -104,9 +106,8 @@ export async function openInbox(
     claims: (others) =>
       createClaims({
         ...{ db, handler: FULFILMENT, lastsMs: LASTS_MS, steadiness: STEADY },
-        ...{ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS },
-        maxCrashes: 8,
-        maxDelayMs: 900_000,
+        ...{ end: endFields({ retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS }), unread: EVIDENCE_FIELDS },
+        ...{ maxCrashes: 8, maxDelayMs: 900_000, callBroke: 'fulfilment_failed' },
         paused: () => NO_PAUSES.current,
         ...others,
       }),

@@ -19,8 +19,8 @@ export function sampleRecord(members: Partial<EventDocument> = {}): EventDocumen
       headers: {},
       secretId: 'newer',
     },
-    ...{ requestId: 'request-1', state: 'done', reason: null, starts: 1, lost: 0, failures: 0 },
-    ...{ attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0, settledAt: receivedAt },
+    ...{ requestId: 'request-1', state: 'done', reason: null, starts: 1, lost: 0 },
+    ...{ attempts: [], deliveries: 1, mismatches: 0, settledAt: receivedAt },
     ...members,
   }
 }

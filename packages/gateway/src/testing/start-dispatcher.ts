@@ -3,15 +3,15 @@ import { unavailable } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
+import type { UsedPauses } from '@oncehook/queue/dispatch/fresh-pauses'
+import { createAllowance } from '@oncehook/queue/dispatch/pace'
+import { SuspectsLane } from '@oncehook/queue/dispatch/suspects-lane'
+import { NO_PAUSES } from '@oncehook/queue/testing/no-pauses'
 import { expect, vi } from 'vitest'
-import { Dispatcher } from '../dispatch/dispatcher.ts'
-import { createAllowance } from '../dispatch/pace/allowance.ts'
-import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
-import { sendPayments } from '../dispatch/send-payments.ts'
-import { SuspectsLane } from '../dispatch/suspects-lane.ts'
+import { FULFILMENT_CODES, sendPayments } from '../handlers/fulfilment/send-payments.ts'
 import { type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
 import { createFakeFulfilment, type FakeFulfilment, failWith } from './fake-fulfilment.ts'
-import { NO_PAUSES } from './no-pauses.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,7 +20,7 @@ const limits = {
   baseMs: 20,
   capMs: 100,
   maxAgeMs: HOUR_MS,
-  orderUnknownMs: HOUR_MS,
+  ofCodes: FULFILMENT_CODES,
 }
 
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
@@ -70,13 +70,13 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   const open = resources.use(
     await openInbox(database, {
       paused: () => pauses.current,
-      dispatcher: {
+      takerOf: () => ({
         admits: () => dispatcher.admits(),
         lastsMs: leaseMs,
         take: (claim) => dispatcher.take(claim),
         miss: () => dispatcher.miss(),
         expect: () => dispatcher.expect(),
-      },
+      }),
     }),
   )
   const { logger, lines } = memoryLogger()

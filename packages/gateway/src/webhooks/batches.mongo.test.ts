@@ -1,10 +1,11 @@
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { afterAll, describe, expect, it } from 'vitest'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { createOperatorClient } from '../testing/start-operated-system.ts'
 

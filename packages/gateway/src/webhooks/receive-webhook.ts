@@ -1,4 +1,5 @@
 import type { Clock } from '@oncehook/kernel/time/clock'
+import type { TaskWish } from '@oncehook/queue/order/turns'
 import {
   type Delivery,
   type HandshakeAnswer,
@@ -9,13 +10,12 @@ import {
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
-import type { FindWanting } from '../handlers/find-wanting.ts'
 import { refuseMediaType } from '../http/media-type.ts'
 import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
-import type { TaskWish } from '../inbox/lines/line.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, checkedInTime, confirmEvents } from './confirm-events.ts'
+import type { FindWanting } from './find-wanting.ts'
 
 export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>

@@ -31,10 +31,10 @@ function largestTask(id: string, raw: Buffer): TaskEvent {
   const longest = '"'.repeat(255)
   const claim = {
     ...{ _id: new ObjectId(), provider: 'p'.repeat(63), handler: 'h', claim: 'c', endsAt: 0, starts: 1, lost: 0 },
-    ...{ failures: 0, waited: 0, waitedFor: null, requestId: 'r' },
-    event: {
-      ...{ id: id + longest.slice(id.length), type: longest, objectId: longest },
-      facts: { orderId: longest, occurredAt: '2026-11-27T10:00:00.000Z' },
+    ...{ failures: 0, waited: 0, waitedFor: null, eventId: id + longest.slice(id.length) },
+    record: {
+      ...{ type: longest, objectId: longest, orderId: longest },
+      facts: { occurredAt: '2026-11-27T10:00:00.000Z' },
     },
   }
   return writeTaskEvent(claim, 'h'.repeat(63), { receivedAt: new Date(), attempt: 1, raw })

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
 import { keyOfSecret, parseServiceKey } from '@oncehook/kernel/secrets/parse-service-key'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
@@ -8,7 +9,6 @@ import { systemClock } from '@oncehook/kernel/time/clock'
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type TaskEvent, writeTaskEvent } from '../../../gateway/src/handlers/task-event.ts'
-import { createTrpcCall } from '../../../gateway/src/handlers/trpc-call.ts'
 import { readJsonObject } from '../../../webhooks/src/events/json-object.ts'
 import { createHandler, type Handler, type HandlerOptions, type LogLine, Refusal } from '../create-handler.ts'
 import type { HandlerEvent } from '../handler-event.ts'
@@ -396,8 +396,8 @@ function taskOf(id: string, { type = 'invoice.paid', raw = Buffer.from('{}') } =
   const claim = {
     ...{ _id: new ObjectId(), provider: 'stripe', handler: 'billing', claim: 'c', endsAt: 0 },
     ...{ starts: 1, lost: 0, failures: 0 },
-    ...{ waited: 0, waitedFor: null, requestId: 'r' },
-    event: { id, type, objectId: `sub_of_${id}`, facts: { orderId: '', occurredAt: '2026-11-26T10:00:00Z' } },
+    ...{ waited: 0, waitedFor: null, eventId: id },
+    record: { type, objectId: `sub_of_${id}`, orderId: '', facts: { occurredAt: '2026-11-26T10:00:00Z' } },
   }
   return writeTaskEvent(claim, 'billing', { receivedAt: new Date('2026-11-26T10:00:01Z'), attempt: 1, raw })
 }

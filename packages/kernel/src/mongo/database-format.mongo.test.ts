@@ -13,7 +13,7 @@ it('marks an empty database, and accepts it from then on, with documents too', a
   await Promise.all(Array.from({ length: 20 }, () => ensureFormat(db, used)))
   await db.collection('events').insertOne({})
   await ensureFormat(db, used)
-  expect(await db.collection('format').find().toArray()).toEqual([{ _id: 'format', version: 2 }])
+  expect(await db.collection('format').find().toArray()).toEqual([{ _id: 'format', version: 3 }])
 })
 
 it('refuses a database that has documents and no mark', async () => {
@@ -25,6 +25,6 @@ it('refuses a database that has documents and no mark', async () => {
 
 it('refuses a database of another format', async () => {
   const { db } = stack.use(await testDatabase(process.env))
-  await db.collection<{ _id: string }>('format').insertOne({ _id: 'format', version: 3 } as never)
+  await db.collection<{ _id: string }>('format').insertOne({ _id: 'format', version: 2 } as never)
   await expect(ensureFormat(db, used)).rejects.toThrow(OLD)
 })

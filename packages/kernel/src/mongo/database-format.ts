@@ -2,7 +2,7 @@ import type { Collection, Db } from 'mongodb'
 import { SettingsError } from '../settings/settings.ts'
 
 /** Changes when a service can no longer read what an earlier version has stored. */
-const VERSION = 2
+const VERSION = 3
 
 interface Format {
   readonly _id: 'format'

@@ -45,7 +45,12 @@ async function storeDead(count: number): Promise<Map<string, string>> {
 }
 
 const pendingOf = (dead: ReadonlyMap<string, string>): Promise<number> =>
-  open.events.countDocuments({ eventId: { $in: [...dead.keys()] }, state: 'pending', revivals: 1, deliveries: 2 })
+  open.events.countDocuments({
+    eventId: { $in: [...dead.keys()] },
+    state: 'pending',
+    'again.revivals': 1,
+    deliveries: 2,
+  })
 
 describe('redeliveries of many dead events', () => {
   it('revive all of them at the next flush if a write fails after the entries of the audit log', async () => {

@@ -34,13 +34,12 @@ async function storeDead(members: Partial<EventDocument> = {}): Promise<string> 
   const id = uniqueId()
   await open.inbox.record(sampleArrival(id))
   const now = new Date()
-  const lastError = { code: 'amount_mismatch', message: 'x', at: now }
   await open.events.updateOne(
     { eventId: id },
     {
       $set: {
-        ...{ state: 'dead', reason: 'amount_mismatch', lost: 2, failures: 7, lastError, settledAt: now },
-        ...{ waited: 9_000, waitedFor: { code: 'amount_mismatch', ms: 5_000 }, ...members },
+        ...{ state: 'dead', reason: 'amount_mismatch', lost: 2, settledAt: now },
+        ...{ failing: { times: 7, waitedMs: 9_000, code: 'amount_mismatch', codeMs: 5_000 }, ...members },
       },
     },
   )
@@ -158,22 +157,28 @@ describe('a delivery of a dead event', () => {
     expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
     await open.counts.flush()
     const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'pending', reason: null, failures: 0, revivals: 1, attempts: [attempt] })
-    const { lost, waited, waitedFor } = before
-    expect(record).toMatchObject({ lost, waited, waitedFor })
-    expect(record.dueAt).toEqual(record.lastDeliveryAt)
+    expect(record).toMatchObject({
+      state: 'pending',
+      reason: null,
+      failing: { times: 0 },
+      again: { revivals: 1 },
+      attempts: [attempt],
+    })
+    const { lost, failing } = before
+    expect(record).toMatchObject({ lost, failing: { ...failing, times: 0 } })
+    expect(record.dueAt).toEqual(record.again?.at)
     expect(record).not.toHaveProperty('settledAt')
     const claims = await open.claims().claimDue(10)
     expect(claims, 'it was lost before').toEqual([])
     const suspects = await open.claims().claimSuspects(null, 10)
-    expect(suspects.claims.map(({ event }) => event.id)).toEqual([id])
+    expect(suspects.claims.map(({ eventId }) => eventId)).toEqual([id])
   })
 
   it('of one that was lost too often gives it one more attempt', async () => {
     const id = await storeDead({ reason: 'worker_died', lost: 8 })
     expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
     await open.counts.flush()
-    expect(await open.record(id)).toMatchObject({ state: 'pending', lost: 7, revivals: 1 })
+    expect(await open.record(id)).toMatchObject({ state: 'pending', lost: 7, again: { revivals: 1 } })
   })
 
   it('is in the audit log before anything changes, and changes nothing if that fails', async () => {
@@ -228,7 +233,7 @@ describe('a delivery of a dead event', () => {
       await open.events.updateOne({ eventId: id }, { $set: { state: 'dead', reason: 'amount_mismatch' } })
     }
     await counts.stop()
-    expect(await open.record(id)).toMatchObject({ revivals: 3, deliveries: 6 })
+    expect(await open.record(id)).toMatchObject({ again: { revivals: 3 }, deliveries: 6 })
     const [requeued, not] = ['event.revived', 'event.not-revived']
     expect(lines.map(({ msg }) => msg)).toEqual([requeued, requeued, requeued, not, not])
     expect(outcomes).toEqual(['revived', 'revived', 'revived', 'too_often', 'too_often'])
@@ -249,13 +254,18 @@ describe('a delivery of a dead event', () => {
     const id = await storeDead()
     await open.inbox.record(sampleArrival(id, { rawBody: Buffer.from('another body') }))
     await open.counts.flush()
-    expect(await open.record(id)).toMatchObject({ state: 'dead', failures: 7, deliveries: 2, mismatches: 1 })
+    expect(await open.record(id)).toMatchObject({ state: 'dead', failing: { times: 7 }, deliveries: 2, mismatches: 1 })
   })
 
   it.each(['done', 'unhandled', 'processing', 'closed'] as const)('changes nothing where it is %s', async (state) => {
     const id = await storeDead({ state })
     await open.inbox.record(sampleArrival(id))
     await open.counts.flush()
-    expect(await open.record(id)).toMatchObject({ state, reason: 'amount_mismatch', failures: 7, deliveries: 2 })
+    expect(await open.record(id)).toMatchObject({
+      state,
+      reason: 'amount_mismatch',
+      failing: { times: 7 },
+      deliveries: 2,
+    })
   })
 })

@@ -1,12 +1,13 @@
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { Db, ObjectId } from 'mongodb'
-import { EVENTS, type EventDocument } from '../event-document.ts'
-import { counterOf, msSince } from '../record-expressions.ts'
-import { nameByKey, nameOfKey } from '../record-key.ts'
+import { counterOf, msSince } from '@oncehook/queue/expressions'
+import { EVENTS, nameByKey, nameOfKey, type TaskKey } from '@oncehook/queue/task'
+import { literals, requeueDead } from '@oncehook/queue/transitions'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
+import { type Db, type Document, ObjectId } from 'mongodb'
+import type { EventDocument } from '../event-document.ts'
+import { NO_DATES } from '../retention/retention.ts'
 import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
-import { requeueDead } from '../transitions.ts'
-import { type Counted, createUnwrittenCounts, type RepeatedDelivery, toKey } from './unwritten-counts.ts'
 
 /*
  * A redelivery is counted on its record, and makes a dead event due again, within limits and only if its body is the stored
@@ -114,11 +115,11 @@ function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: Fou
 
 function checkRequeue(
   { redeliveryMs, maxCrashes }: RedeliveryCounterDeps,
-  { provider, revivals = 0 }: StoredRecord,
+  { provider, again }: StoredRecord,
   ageMs: number,
 ): true | NotRequeued {
   if (ageMs > redeliveryMs(provider)) return 'too_late'
-  return revivals >= maxCrashes ? 'too_often' : true
+  return (again?.revivals ?? 0) >= maxCrashes ? 'too_often' : true
 }
 
 /** Writes the entries that the audit log is not known to have. */
@@ -138,10 +139,15 @@ function toUpdate({ item, differs, requeues }: CheckedDelivery, maxCrashes: numb
   const q = nameByKey(toKey(item))
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
-    return { q, u: { $inc: { deliveries: item.times, mismatches }, $currentDate: { lastDeliveryAt: true } } }
+    return { q, u: { $inc: { deliveries: item.times, mismatches } } }
   }
-  const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] }, lastDeliveryAt: '$$NOW' }
-  return { q, u: [{ $set: counted }, requeueDead(item.event, maxCrashes)] }
+  const counted = { deliveries: { $add: [counterOf('deliveries'), item.times] } }
+  return { q, u: [{ $set: counted }, requeueDead(revived(item.event), maxCrashes)] }
+}
+
+/** What a revived event gets: the fields that the current settings read from its body. */
+function revived({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): Document {
+  return { ...literals({ type, objectId, orderId, facts }), ...NO_DATES }
 }
 
 /** Logs and counts what became of a redelivery. `code`: the database refused to write it. */
@@ -169,10 +175,10 @@ function report(
 
 type StoredRecord = Pick<
   EventDocument,
-  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'revivals'
+  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'again'
 >
 
-const STORED_MEMBERS = { provider: 1, eventId: 1, handler: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 } as const
+const STORED_MEMBERS = { provider: 1, eventId: 1, handler: 1, bodyHash: 1, state: 1, reason: 1, again: 1 } as const
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const $or = batch.map(({ provider, event }) => ({ provider, eventId: event.id }))
@@ -189,4 +195,105 @@ async function agesOfDead(db: Db, records: Iterable<StoredRecord>): Promise<Map<
     .find({ _id: { $in: ids } })
     .project<{ readonly _id: ObjectId; readonly ageMs: number }>({ ageMs: msSince('receivedAt') })
   return new Map((await found.toArray()).map(({ _id, ageMs }) => [String(_id), ageMs]))
+}
+
+/** A redelivery: a delivery of an event that is already stored. */
+interface RepeatedDelivery {
+  readonly provider: string
+  readonly bodyHash: string
+  /** The event, read with the current settings. */
+  readonly event: WebhookEvent
+  /** The handler of the task that is meant. */
+  readonly handler: string
+  /** Whether the same delivery is counted on another task, which reports another body. */
+  readonly isFurther?: boolean | undefined
+}
+
+/** The redeliveries of one record that are not written yet. */
+interface Counted extends RepeatedDelivery {
+  times: number
+  /** Stays the same if the entry of the audit log has to be written again. */
+  readonly auditId: ObjectId
+  /** Whether the audit log is known to have that entry. */
+  isAudited: boolean
+}
+
+/** The redeliveries that are not written yet. Their number is bounded, also during a write. */
+interface UnwrittenCounts {
+  /** Whether there is no room for redeliveries of further events, and the last write failed. */
+  readonly isBlocked: boolean
+  /** Adds a redelivery. It is dropped if there is no room. */
+  add(delivery: RepeatedDelivery): void
+  /** How many were dropped since the last call. */
+  takeDropped(): number
+  /** Writes all that was added before, in batches. Resolves to the number of those that stay, and why. Never throws. */
+  writeAll(write: (batch: readonly Counted[]) => Promise<void>): Promise<{ waiting: number; error?: unknown }>
+}
+
+// Redeliveries of more different events than this are dropped.
+const MAX_COUNTED = 10_000
+const WRITE_AT_ONCE = 500
+
+/** Creates the counts. */
+function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
+  let counted = new Map<string, Counted>()
+  let open: Counted[] = []
+  let dropped = 0
+  let hasFailed = false
+  const isFull = (): boolean => counted.size + open.length >= MAX_COUNTED
+  const putBack = (item: Counted): void => {
+    const key = nameOfCount(item)
+    const newer = counted.get(key)
+    const { auditId, isAudited, times } = item
+    counted.set(key, newer === undefined ? item : { ...newer, auditId, isAudited, times: times + newer.times })
+  }
+  return {
+    get isBlocked() {
+      return hasFailed && isFull()
+    },
+    takeDropped() {
+      const taken = dropped
+      dropped = 0
+      return taken
+    },
+    add(delivery) {
+      const key = nameOfCount(delivery)
+      const present = counted.get(key)
+      if (present !== undefined) {
+        present.times += 1
+      } else if (isFull()) {
+        dropped += 1
+        onDropped()
+      } else {
+        counted.set(key, { ...delivery, times: 1, auditId: new ObjectId(), isAudited: false })
+      }
+    },
+    async writeAll(write) {
+      open = [...counted.values()]
+      counted = new Map()
+      try {
+        while (open.length > 0) {
+          await write(open.slice(0, WRITE_AT_ONCE))
+          open.splice(0, WRITE_AT_ONCE)
+        }
+        hasFailed = false
+        return { waiting: 0 }
+      } catch (error) {
+        // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
+        const waiting = open.length
+        for (const item of open.splice(0)) putBack(item)
+        hasFailed = true
+        return { waiting, error }
+      }
+    },
+  }
+}
+
+/** The record that a redelivery is of. */
+function toKey({ provider, event, handler }: RepeatedDelivery): TaskKey {
+  return { provider, eventId: event.id, handler }
+}
+
+function nameOfCount(delivery: RepeatedDelivery): string {
+  return `${nameOfKey(toKey(delivery))}\n${delivery.bodyHash}`
 }

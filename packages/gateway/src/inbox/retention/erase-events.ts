@@ -1,9 +1,9 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { DUE_INDEX, EVENTS, SETTLED_STATES } from '@oncehook/queue/task'
 import { Binary, type Db, type Filter } from 'mongodb'
 import { BODIES, type BodyDocument, bodyIdOf, IS_ERASED } from '../bodies.ts'
-import { BODY_INDEX, DUE_INDEX, EVENTS, type EventDocument, SETTLED_STATES } from '../event-document.ts'
-import { IS_COMPLETE } from '../key-only-record.ts'
-import { keyOnly } from '../transitions.ts'
+import { BODY_INDEX, type EventDocument } from '../event-document.ts'
+import { IS_COMPLETE, keyOnlyRecord } from '../key-only-record.ts'
 
 /** Which events to erase: the events of orders, or one by its provider's id. */
 export type EventsToErase =
@@ -102,7 +102,7 @@ export async function eraseEvents(db: Db, events: readonly ErasableEvent[]): Pro
   await bulkUpdate(db, { update: BODIES, updates: bodyIds.map((_id) => ({ q: { _id }, u: emptied, upsert: true })) })
   if (events.length === 0) return 0
   const q = { _id: { $in: events.map(({ _id }) => _id) }, state: { $in: [...SETTLED_STATES] } }
-  const u = [{ $replaceWith: keyOnly('erased') }]
+  const u = [{ $replaceWith: keyOnlyRecord('erased') }]
   return bulkUpdate(db, { update: EVENTS, updates: [{ q, u, multi: true, hint: BY_ID }] })
 }
 

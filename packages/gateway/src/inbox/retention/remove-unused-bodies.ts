@@ -1,8 +1,9 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
+import { EVENTS } from '@oncehook/queue/task'
 import type { Db } from 'mongodb'
 import { BODIES, type BodyDocument, CHECK_AGAIN_MS } from '../bodies.ts'
-import { BODY_INDEX, EVENTS } from '../event-document.ts'
+import { BODY_INDEX } from '../event-document.ts'
 
 /** Bodies that are checked together, and the date that claims them. */
 interface Slice {

@@ -6,6 +6,7 @@ import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { EventDocument } from '../event-document.ts'
+import { endFields } from './retention.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()
@@ -187,7 +188,7 @@ describe('a body', () => {
       { state: 'dead', reason: 'order_unknown' },
       { state: 'done', outcome: { kind: 'applied', version: 2 } },
     ] as const
-    const claims = open.claims(shorter)
+    const claims = open.claims({ end: endFields(shorter) })
     await claims.settle(open.claimedOnInsert.map((claim, at) => ({ claim, settlement: ends[at] ?? ends[0], attempt })))
     const ids = [...arrivals, keyed].map(({ event }) => event.id)
     for (const id of ids) {

@@ -2,9 +2,10 @@ import type { Logger } from '@oncehook/kernel/log/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
 import type { WrappedKey } from '@oncehook/kernel/secrets/encryption'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type Document, ObjectId } from 'mongodb'
 import { BODIES, type BodyDocument, type BodySource, sealBody } from '../bodies.ts'
-import { EVENTS, type EventDocument } from '../event-document.ts'
+import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 
 /** Where a part of a rotation begins, and whether it changes anything. */

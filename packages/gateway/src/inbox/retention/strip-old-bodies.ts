@@ -1,9 +1,9 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { timeOf } from '@oncehook/queue/expressions'
+import { EVENTS, SETTLED_STATES } from '@oncehook/queue/task'
 import type { Db, Document, Filter, ObjectId } from 'mongodb'
-import { EVENTS, type EventDocument, SETTLED_STATES } from '../event-document.ts'
-import { BODY_ELSEWHERE, WITHOUT_BODY } from '../key-only-record.ts'
-import { timeOf } from '../record-expressions.ts'
-import { keyOnly } from '../transitions.ts'
+import type { EventDocument } from '../event-document.ts'
+import { BODY_ELSEWHERE, keyOnlyRecord, WITHOUT_BODY } from '../key-only-record.ts'
 import type { Retention } from './retention.ts'
 
 const AT_ONCE = 500
@@ -47,6 +47,6 @@ function strip({ retentionMs }: Retention): Document[] {
   return [
     { $set: { ...WITHOUT_BODY, stripAt: next } },
     { $unset: BODY_ELSEWHERE },
-    { $replaceWith: { $cond: [isOver, keyOnly('expired'), '$$ROOT'] } },
+    { $replaceWith: { $cond: [isOver, keyOnlyRecord('expired'), '$$ROOT'] } },
   ]
 }

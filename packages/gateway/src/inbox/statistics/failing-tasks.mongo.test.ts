@@ -1,10 +1,10 @@
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { DUE_INDEX, EVENTS, IN_LINE_DUE_AT } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
-import { IN_LINE_DUE_AT } from '../lines/line.ts'
+import type { EventDocument } from '../event-document.ts'
 import { readFailingTasks } from './failing-tasks.ts'
 
 const NOW = Date.UTC(2026, 10, 27)
@@ -12,8 +12,12 @@ const WAITS = { handler: 'billing', state: 'pending', dueAt: new Date(NOW + 60_0
 
 /** A task that has failed this number of times, the last time with this status. */
 function failing(failures: number, status: number, members: Partial<EventDocument> = {}): EventDocument {
-  const lastError = { code: 'handler_failed', message: `The handler answered ${status}`, at: new Date(NOW + failures) }
-  return sampleRecord({ ...WAITS, failures, lastError, ...members })
+  const attempt = { ms: 1, outcome: 'deferred', code: 'handler_failed', message: `The handler answered ${status}` }
+  const attempts = [{ ...attempt, message: 'Another one' }, attempt].map((one) => ({
+    ...one,
+    at: new Date(NOW + failures),
+  }))
+  return sampleRecord({ ...WAITS, failing: { times: failures }, attempts, ...members })
 }
 
 describe('readFailingTasks', () => {

@@ -1,6 +1,6 @@
+import { DUE_INDEX, EVENTS, IN_LINE_DUE_AT, lastErrorOf } from '@oncehook/queue/task'
 import type { Db } from 'mongodb'
-import { DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
-import { IN_LINE_DUE_AT } from '../lines/line.ts'
+import type { EventDocument } from '../event-document.ts'
 
 /** Pending tasks of a handler that have failed at least three times in a row. */
 export interface FailingTasks {
@@ -46,10 +46,10 @@ async function readOne(db: Db, handler: string, maxTimeMS: number): Promise<Fail
     .find(filter, { hint: DUE_INDEX, maxTimeMS })
     .sort({ dueAt: -1 })
     .limit(MOST_EXAMINED)
-    .project<Pick<EventDocument, 'failures' | 'lastError'>>({ _id: 0, failures: 1, lastError: 1 })
+    .project<Pick<EventDocument, 'failing' | 'attempts'>>({ _id: 0, failing: 1, attempts: { $slice: -1 } })
     .toArray()
-  const errors = waiting.flatMap(({ failures, lastError }) =>
-    failures >= OFTEN && lastError?.at instanceof Date ? [lastError] : [],
+  const errors = waiting.flatMap(({ failing, attempts }) =>
+    (failing?.times ?? 0) >= OFTEN ? (lastErrorOf(attempts ?? []) ?? []) : [],
   )
   const [newest] = errors.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   return newest === undefined ? null : { tasks: errors.length, lastError: newest }

@@ -1,12 +1,13 @@
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { DUE_INDEX, EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import { ObjectId } from 'mongodb'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { addHandlerGauge } from '../../metrics.ts'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS, type EventDocument } from '../event-document.ts'
+import type { EventDocument } from '../event-document.ts'
 import { readHandlerDepths } from './handler-depth.ts'
 
 type Members = Partial<EventDocument>
@@ -45,7 +46,7 @@ describe('readHandlerDepths', () => {
   it('does not know the numbers while there is no index, or no answer', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openInbox(database)
-    for (const index of [DUE_INDEX, DEAD_BY_HANDLER_INDEX]) await open.events.dropIndex(index)
+    for (const index of [DUE_INDEX, STATE_INDEX]) await open.events.dropIndex(index)
     const depths = await readHandlerDepths(open.db)
     expect(depths.of('a')).toEqual({ pending: null, dead: null, oldestStoredAt: null })
     expect(depths.names).toEqual([])

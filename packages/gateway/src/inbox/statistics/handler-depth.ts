@@ -1,5 +1,5 @@
+import { DUE_INDEX, EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import { type Db, ObjectId } from 'mongodb'
-import { DEAD_BY_HANDLER_INDEX, DUE_INDEX, EVENTS } from '../event-document.ts'
 
 /** The tasks of a handler at this moment. A number is null if the database did not answer in time. */
 export interface HandlerDepth {
@@ -50,7 +50,7 @@ function timeOf(id: unknown): Date | null {
 }
 
 // The keys of these indexes are enough: no record is read.
-const INDEX_OF = { pending: DUE_INDEX, dead: DEAD_BY_HANDLER_INDEX } as const
+const INDEX_OF = { pending: DUE_INDEX, dead: STATE_INDEX } as const
 const TASKS = { _id: '$handler', tasks: { $sum: 1 } } as const
 const GROUP_OF = { pending: { ...TASKS, oldest: { $min: '$_id' } }, dead: TASKS } as const
 

@@ -1,6 +1,7 @@
+import { msSince, timeOf } from '@oncehook/queue/expressions'
+import { DUE_INDEX, EVENTS, STATE_INDEX, type TaskState } from '@oncehook/queue/task'
 import type { Db, Document } from 'mongodb'
-import { AGAIN_INDEX, DUE_INDEX, EVENTS, type EventState, FULFILMENT, PENDING_INDEX } from '../event-document.ts'
-import { msSince, timeOf } from '../record-expressions.ts'
+import { FULFILMENT } from '../event-document.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
 export interface InboxDepth {
@@ -9,7 +10,7 @@ export interface InboxDepth {
   readonly dead: number | null
   readonly closed: number | null
   /**
-   * Provider -> seconds that its oldest unsettled event has waited, by the database's clock: since its receipt, or since a
+   * Provider -> seconds that its oldest unsettled event has waited, by the database's clock: since it was stored, or since a
    * replay or a redelivery made it due again.
    */
   readonly oldest: ReadonlyMap<string, number> | null
@@ -20,15 +21,20 @@ export type SentHandlers = readonly string[]
 
 /**
  * Counts pending, processing, dead and closed events, and reads the ages of the oldest unsettled events. Tasks that are
- * not sent, because their handler is not one of `sent`, wait on purpose and have no age here. Never throws.
+ * not sent, because their handler is not one of `sent` or their provider is `paused`, wait on purpose and have no age here. Never
+ * throws.
  */
-export async function readInboxDepth(db: Db, sent: SentHandlers = [FULFILMENT]): Promise<InboxDepth> {
+export async function readInboxDepth(
+  db: Db,
+  sent: SentHandlers = [FULFILMENT],
+  paused: Iterable<string> = [],
+): Promise<InboxDepth> {
   const [pending, processing, dead, closed, oldest] = await Promise.all([
     orNull(countState(db, 'pending')),
     orNull(countState(db, 'processing')),
     orNull(countState(db, 'dead')),
     orNull(countState(db, 'closed')),
-    orNull(readOldest(db, sent)),
+    orNull(readOldest(db, sent, [...paused])),
   ])
   return { pending, processing, dead, closed, oldest }
 }
@@ -47,102 +53,47 @@ export function oldestUnsettledSeconds(
 }
 
 const COUNT_MS = 3_000
-// Without its index, a count would read every record.
-const INDEX_OF = {
-  pending: DUE_INDEX,
-  processing: DUE_INDEX,
-  dead: 'dead',
-  unhandled: 'unhandled',
-  closed: 'closed',
-} as const
-
-/** The number of events in a state that has an index. */
-export function countState(db: Db, state: Exclude<EventState, 'done'>): Promise<number> {
-  return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS, hint: INDEX_OF[state] })
+/** The number of events in a state. Without its index, the server refuses to count instead of reading every record. */
+export function countState(db: Db, state: Exclude<TaskState, 'done'>): Promise<number> {
+  const hint = state === 'processing' ? DUE_INDEX : STATE_INDEX
+  return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS, hint })
 }
 
 async function orNull<T>(read: Promise<T>): Promise<T | null> {
   return read.catch(() => null)
 }
 
-async function readOldest(db: Db, sent: SentHandlers): Promise<Map<string, number>> {
-  const [first, again, processing] = await Promise.all([
-    ofProviders(db, FIRST_PENDING, PENDING_INDEX),
-    ofProviders(db, OLDEST_AGAIN, AGAIN_INDEX),
-    ofProviders(db, oldestProcessing(sent), DUE_INDEX),
-  ])
-  // Old records that were made due again come first, before those that have waited longer.
-  const behind = first
-    .filter(({ isAgain }) => isAgain)
-    .map(({ _id }) => ofProviders(db, pendingSinceReceipt(_id), PENDING_INDEX))
-  const waiting = [...first.filter(({ isAgain }) => !isAgain), ...again, ...(await Promise.all(behind)).flat()]
-  const isSent = ({ handler }: Waiting): boolean => sent.includes(handler)
-  const unsent = waiting.filter((one) => !isSent(one)).map(({ _id }) => _id)
-  // Only if tasks that wait on purpose hide the others.
-  const hidden = unsent.length === 0 ? [] : await ofProviders(db, oldestOf(unsent, sent), DUE_INDEX)
+/**
+ * Reads the keys of the pending ones that were stored first, and the records that the processes hold, which are few. In a backlog, a
+ * provider that has none among those has no age, and what was made due again counts as younger than it may be.
+ */
+async function readOldest(db: Db, sent: SentHandlers, paused: readonly string[]): Promise<Map<string, number>> {
+  const match = { handler: { $in: [...sent] }, provider: { $nin: paused } }
+  const parts = await Promise.all([oldestOf(db, 'pending', match), oldestOf(db, 'processing', match)])
   const oldest = new Map<string, number>()
-  for (const { _id, seconds } of [...waiting.filter(isSent), ...processing, ...hidden]) {
-    oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
-  }
+  for (const { _id, seconds } of parts.flat()) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
   return oldest
 }
 
-const IN_ORDER = { $sort: { state: 1, provider: 1, _id: 1 } }
-const FIRST = {
-  $group: {
-    ...{ _id: '$provider', handler: { $first: '$handler' } },
-    ...{ since: { $first: '$receivedAt' }, dueAgainAt: { $first: '$dueAgainAt' } },
-  },
-}
-// In the order of the index, so that the first record of each provider is found without reading the others.
-const FIRST_PENDING: readonly Document[] = [{ $match: { state: 'pending' } }, IN_ORDER, FIRST]
-const OLDEST_AGAIN: readonly Document[] = [
-  { $match: { state: 'pending', dueAgainAt: { $type: 'date' } } },
-  { $sort: { state: 1, provider: 1, dueAgainAt: 1 } },
-  { $group: { _id: '$provider', handler: { $first: '$handler' }, since: { $first: '$dueAgainAt' } } },
-]
-const OLDEST_OF_ALL = {
-  $group: { _id: '$provider', since: { $min: { $max: [timeOf('receivedAt'), timeOf('dueAgainAt')] } } },
-}
-const AGE = {
-  $project: {
-    handler: 1,
-    seconds: { $divide: [msSince('since'), 1_000] },
-    isAgain: { $eq: [{ $type: '$dueAgainAt' }, 'date'] },
-  },
-}
+type Open = 'pending' | 'processing'
 
-/** The number of these is limited by what the processes hold. */
-function oldestProcessing(sent: SentHandlers): readonly Document[] {
-  return [{ $match: { state: 'processing', handler: { $in: [...sent] } } }, OLDEST_OF_ALL]
-}
-
-/** The pending records of some providers that are sent. */
-function oldestOf(providers: readonly string[], sent: SentHandlers): readonly Document[] {
-  const $match = { state: 'pending', handler: { $in: [...sent] }, provider: { $in: [...new Set(providers)] } }
-  return [{ $match }, OLDEST_OF_ALL]
-}
-
-function pendingSinceReceipt(provider: string): readonly Document[] {
-  return [
-    { $match: { state: 'pending', provider, dueAgainAt: { $not: { $type: 'date' } } } },
-    IN_ORDER,
-    { $limit: 1 },
-    FIRST,
-  ]
-}
-
-interface Waiting {
+interface Oldest {
   /** The provider. */
   readonly _id: string
   readonly seconds: number
-  /** The handler of its oldest task. */
-  readonly handler: string
-  /** Whether a record was found that was made due again, so that its age does not count from its receipt. */
-  readonly isAgain: boolean
 }
 
-function ofProviders(db: Db, oldest: readonly Document[], hint: string): Promise<Waiting[]> {
-  const pipeline = [...oldest, AGE]
-  return db.collection(EVENTS).aggregate<Waiting>(pipeline, { maxTimeMS: COUNT_MS, hint }).toArray()
+// The id of a record has the time at which it was stored, in seconds. An imported record may have another id.
+const STORED_AT: Document = { $cond: [{ $eq: [{ $type: '$_id' }, 'objectId'] }, { $toDate: '$_id' }, null] }
+const AGE: Document = { $project: { seconds: { $divide: [msSince('since'), 1_000] } } }
+
+// Enough that every provider is among them as long as events are sent, few enough that a long backlog costs no more.
+const MOST_READ = 10_000
+
+function oldestOf(db: Db, state: Open, match: Document): Promise<Oldest[]> {
+  const since = { $min: { $max: [STORED_AT, timeOf('again.at')] } }
+  const first = state === 'pending' ? [{ $sort: { state: 1, _id: 1 } }, { $limit: MOST_READ }] : []
+  const pipeline = [{ $match: { state, ...match } }, ...first, { $group: { _id: '$provider', since } }, AGE]
+  const options = { maxTimeMS: COUNT_MS, hint: state === 'pending' ? STATE_INDEX : DUE_INDEX }
+  return db.collection(EVENTS).aggregate<Oldest>(pipeline, options).toArray()
 }

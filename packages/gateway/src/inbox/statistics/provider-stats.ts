@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { msSince } from '@oncehook/queue/expressions'
 import type { Db } from 'mongodb'
-import { msSince } from '../record-expressions.ts'
 import { createPeriodicFlush } from './periodic-flush.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */

@@ -1,7 +1,8 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS, TASK_STATES } from '@oncehook/queue/task'
 import { afterAll, expect, it } from 'vitest'
-import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { EventFilter } from './event-filter.ts'
 import { countEvents, type SearchBudget } from './event-search.ts'
@@ -14,7 +15,7 @@ const events = db.collection<EventDocument>(EVENTS)
 
 const NO_END: SearchBudget = { ms: Number.POSITIVE_INFINITY, now: () => 0 }
 const at = (second: number): Date => new Date(Date.UTC(2026, 5, 1, 0, 0, second))
-const states = EVENT_STATES.filter((state) => state !== 'processing')
+const states = TASK_STATES.filter((state) => state !== 'processing')
 const records = Array.from({ length: 7_000 }, (_, index) =>
   sampleRecord({
     ...{ receivedAt: at(index), state: states[index % states.length] ?? 'done', orderId: `ord_${index % 100}` },

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
+import { EVENTS } from '@oncehook/queue/task'
 import { afterAll, describe, expect, it } from 'vitest'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 import {
   createOperatorClient,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { toClaim } from '@oncehook/queue/claim/claim'
+import { createClaims } from '@oncehook/queue/claim/claims'
+import { Steadiness } from '@oncehook/queue/claim/steadiness'
+import { CLAIM_OPTIONS } from '@oncehook/queue/testing/sample-task'
 import { afterAll, describe, expect, it } from 'vitest'
-import { toClaim } from '../../inbox/claims/claim.ts'
-import { createClaims } from '../../inbox/claims/claims.ts'
-import { Steadiness } from '../../inbox/claims/steadiness.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { NO_PAUSES } from '../../testing/no-pauses.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -127,13 +127,12 @@ describe('events.release', () => {
 
   it('ignores later writes of the process that held it', async () => {
     const claims = createClaims({
-      ...{ db: database.db, handler: 'fulfilment', lastsMs: 30_000, maxCrashes: 8, maxDelayMs: 1_000 },
+      ...{ ...CLAIM_OPTIONS, db: database.db, handler: 'fulfilment', maxDelayMs: 1_000 },
       steadiness: new Steadiness(
         0,
         () => performance.now(),
         async () => undefined,
       ),
-      ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS, paused: () => NO_PAUSES.current },
     })
     const held = await heldEvent()
     const { _id, eventId } = held
@@ -143,7 +142,7 @@ describe('events.release', () => {
     const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
     const settled = { claim: toClaim(held), settlement, attempt }
     expect(await claims.settle([settled])).toEqual([settled])
-    expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', outcome: null })
+    expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', attempts: [{ outcome: 'unhandled' }] })
   })
 
   it('refuses an event that is not being processed', async () => {

@@ -1,6 +1,7 @@
+import { EVENTS, TASK_STATES } from '@oncehook/queue/task'
 import { type Db, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 
 const text = z.string().min(1).max(255)
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
@@ -10,7 +11,7 @@ export const eventFilterSchema = z.strictObject({
   provider: text.optional(),
   eventId: text.optional(),
   type: text.optional(),
-  state: z.enum(EVENT_STATES).optional(),
+  state: z.enum(TASK_STATES).optional(),
   reason: text.optional(),
   /** Empty: events that nobody wants. */
   handler: z.string().max(255).optional(),

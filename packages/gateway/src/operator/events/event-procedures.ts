@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
+import { advanceLine, closeTask, releaseTask } from '@oncehook/queue/changes'
+import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventNotDead, eventNotProcessing } from '../../errors.ts'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
-import { releaseEvent } from '../../inbox/claims/release-event.ts'
-import { closeEvent } from '../../inbox/close-event.ts'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { withGone } from '../../inbox/key-only-record.ts'
-import { advanceLine } from '../../inbox/lines/advance-line.ts'
+import { closedFields } from '../../inbox/retention/retention.ts'
 import type { Audit, AuditEntry } from '../audit/audit.ts'
 import { changingProcedure, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
@@ -146,7 +146,7 @@ type Change = z.output<typeof changeSchema>
 /** `events.close`: closes a dead event. No delivery revives it; a replay that names it still does. */
 export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const close = (_id: ObjectId): Promise<boolean> =>
-    closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
+    closeTask(ctx.db, _id, { by: ctx.operator, reason: input.reason }, closedFields(ctx.retention))
   const kind = { action: 'events.close', from: 'dead', change: close, refusal: eventNotDead } as const
   const { handler, line } = await changeEvent(ctx, input, kind)
   if (line !== undefined) await advance(ctx, handler, line)
@@ -165,7 +165,7 @@ async function advance({ db, logger, requestId }: OperatorContext, handler: stri
 
 /** `events.release`: an event that is being processed is due at once. Later writes of its holder have no effect. */
 export const releaseEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
-  const release = (_id: ObjectId): Promise<boolean> => releaseEvent(ctx.db, _id)
+  const release = (_id: ObjectId): Promise<boolean> => releaseTask(ctx.db, _id)
   const kind = { action: 'events.release', from: 'processing', change: release, refusal: eventNotProcessing } as const
   await changeEvent(ctx, input, kind)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.released')

@@ -2,9 +2,10 @@ import { hash, randomBytes } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { TASK_STATES } from '@oncehook/queue/task'
 import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { EVENT_STATES, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -62,7 +63,7 @@ describe('a search for a text', () => {
 
 describe('a search for an id', () => {
   const provider = 'about'
-  const ofOrder = EVENT_STATES.map((state) => sampleRecord({ provider, state, orderId: 'ord_about' }))
+  const ofOrder = TASK_STATES.map((state) => sampleRecord({ provider, state, orderId: 'ord_about' }))
   const ofPayment = [1, 2].map(() => sampleRecord({ provider, objectId: 'pi_about' }))
   const event = sampleRecord({ provider, eventId: 'evt_about', orderId: 'ord_other' })
   const namesake = sampleRecord({ provider: 'about-other', eventId: 'evt_about' })

@@ -1,14 +1,14 @@
-import { type AggregateOptions, type Db, type Document, type Filter, type FindOptions, ObjectId } from 'mongodb'
 import {
   DUE_INDEX,
   EVENTS,
-  type EventDocument,
-  type EventState,
   KEY_INDEX,
-  ORDER_INDEX,
-  PENDING_INDEX,
+  LISTED_STATES,
   SETTLED_STATES,
-} from '../../inbox/event-document.ts'
+  STATE_INDEX,
+  type TaskState,
+} from '@oncehook/queue/task'
+import { type AggregateOptions, type Db, type Document, type Filter, type FindOptions, ObjectId } from 'mongodb'
+import { type EventDocument, ORDER_INDEX } from '../../inbox/event-document.ts'
 import { hasExpired } from '../operator-trpc.ts'
 import { beforeCursor, type EventFilter, idRangeOf, toMongoFilter } from './event-filter.ts'
 import { LIST_PROJECTION } from './show-event.ts'
@@ -194,18 +194,15 @@ function searchesByIds({ orderId, eventId, state }: EventFilter): readonly Parti
 }
 
 /** The index that finds the events of an order in a state. */
-function indexOfOrder(state: EventState): string {
-  if (state === 'pending') return PENDING_INDEX
+function indexOfOrder(state: TaskState): string {
+  if (state === 'pending') return STATE_INDEX
   return state === 'processing' ? DUE_INDEX : ORDER_INDEX
 }
-
-// Each state has an index of the same name.
-const LISTED_STATES = ['dead', 'closed', 'unhandled'] as const
 
 /** The smallest index in the order of ids that contains all records which match. */
 function idOrderOf({ state }: EventFilter): IdOrder {
   const listed = LISTED_STATES.find((one) => one === state)
-  return listed === undefined ? { records: {}, hint: { _id: 1 } } : { records: { state: listed }, hint: listed }
+  return listed === undefined ? { records: {}, hint: { _id: 1 } } : { records: { state: listed }, hint: STATE_INDEX }
 }
 
 /** An index in the order of ids, and the records that it contains. */

@@ -1,9 +1,10 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS, TASK_STATES } from '@oncehook/queue/task'
 import { MongoClient, type ObjectId } from 'mongodb'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { type FoundEvents, findNewest, type PageOfEvents, type SearchBudget } from './event-search.ts'
 
@@ -37,7 +38,7 @@ async function examinedBy(member: keyof EventDocument, value: string): Promise<n
 
 describe('the events of one order among those of many', () => {
   const minute = (at: number): Date => new Date(Date.UTC(2026, 0, 1, 0, at))
-  const records = EVENT_STATES.map((state, at) => sampleRecord({ state, orderId: 'ord_x', receivedAt: minute(at) }))
+  const records = TASK_STATES.map((state, at) => sampleRecord({ state, orderId: 'ord_x', receivedAt: minute(at) }))
   const newest = idsOf(records).toReversed()
 
   beforeAll(async () => {
@@ -68,7 +69,7 @@ describe('the events of one order among those of many', () => {
   })
 
   it('are found by state', async () => {
-    for (const [at, state] of EVENT_STATES.entries()) {
+    for (const [at, state] of TASK_STATES.entries()) {
       const found = await findNewest(db, { filter: { orderId: 'ord_x', state }, after: undefined, limit: 4 }, NO_END)
       expect(idsOf(found.records)).toEqual([String(records[at]?._id)])
     }

@@ -1,6 +1,6 @@
 import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
+import { isBodyGone } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
 import type { Providers } from '../../webhooks/providers/providers.ts'
 
 /** Whether stored bytes and headers are authentic with the current secrets, as of the time at which they came. */

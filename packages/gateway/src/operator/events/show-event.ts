@@ -1,7 +1,7 @@
+import { findAwaited } from '@oncehook/queue/order/find-lines'
+import { IN_LINE_DUE_AT, lastErrorOf } from '@oncehook/queue/task'
 import { ObjectId } from 'mongodb'
 import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
-import { findAwaited } from '../../inbox/lines/find-awaited.ts'
-import { IN_LINE_DUE_AT } from '../../inbox/lines/line.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
@@ -140,17 +140,28 @@ export function showEventDetails(
     bytes: record.raw.length(),
     notReadable,
     secretId: record.secretId,
-    attempts: listOf(record.attempts).map(withInstant),
-    lastError: record.lastError === null ? null : withInstant(record.lastError),
-    outcome: record.outcome,
+    ...showAttempts(listOf(record.attempts)),
     closed: record.closed === undefined ? null : withInstant(record.closed),
-    revivals: record.revivals ?? 0,
+    revivals: record.again?.revivals ?? 0,
     replays: listOf(record.replays).map(({ at, by, reason, notRead = null }) => ({
       at: instantOf(at) ?? UNKNOWN_TIME,
       by,
       reason,
       notRead,
     })),
+  }
+}
+
+/** The attempts, with the last error among them, and the outcome of the last one that had none. */
+function showAttempts(
+  attempts: EventDocument['attempts'],
+): Pick<ShownEventDetails, 'attempts' | 'lastError' | 'outcome'> {
+  const lastError = lastErrorOf(attempts)
+  const settled = attempts.findLast(({ code, outcome }) => code === null && outcome !== 'unhandled')
+  return {
+    attempts: attempts.map(({ version: _, ...attempt }) => withInstant(attempt)),
+    lastError: lastError === null ? null : withInstant(lastError),
+    outcome: settled === undefined ? null : { kind: settled.outcome, version: settled.version ?? null },
   }
 }
 

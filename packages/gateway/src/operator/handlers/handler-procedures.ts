@@ -1,13 +1,14 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
+import { discardTasks } from '@oncehook/queue/changes'
+import type { Pause } from '@oncehook/queue/pauses'
 import { type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { handlerConfigured, handlerNotPaused, handlerPaused } from '../../errors.ts'
 import type { HandlerSettings, WantedEvents } from '../../handlers/handler-settings.ts'
 import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
-import type { HandlerPause } from '../../inbox/pauses/handler-pauses.ts'
+import { endFields } from '../../inbox/retention/retention.ts'
 import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
-import { discardTasks } from '../../inbox/tasks/discard-tasks.ts'
 import { eventFilterSchema, toMongoFilter } from '../events/event-filter.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { changePause } from '../providers/provider-procedures.ts'
@@ -65,7 +66,7 @@ export const listHandlersProcedure = procedure.input(z.strictObject({}).optional
   const { db, handlers, handlerPauses } = ctx
   if (handlers === null) return []
   const [listed, depths] = await Promise.all([handlerPauses.list(), readHandlerDepths(db)])
-  const pauses = new Map(listed.map((pause) => [pause.handler, pause]))
+  const pauses = new Map(listed.map((pause) => [pause.name, pause]))
   const configured = handlers()
   const removed = depths.names.filter((name) => name !== FULFILMENT && !configured.has(name)).toSorted()
   // While the database does not even count the tasks in time, nothing more is asked.
@@ -105,7 +106,7 @@ function showSettings(
   }
 }
 
-function showPause(pause: HandlerPause | undefined): Pick<ShownHandler, 'paused'> {
+function showPause(pause: Pause | undefined): Pick<ShownHandler, 'paused'> {
   return {
     paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
   }
@@ -135,7 +136,7 @@ export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema
     ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
     action: 'handlers.pause',
     isPaused: false,
-    change: () => ctx.handlerPauses.pause({ handler, by: ctx.operator, reason }),
+    change: () => ctx.handlerPauses.pause({ name: handler, by: ctx.operator, reason }),
     refusal: handlerPaused,
   })
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler }, 'handler.paused')
@@ -175,7 +176,7 @@ export const discardTasksProcedure = changingProcedure.input(handlerChangeSchema
   }
   // The entry of the audit log comes first. After a crash in between, nothing is discarded without an entry.
   await ctx.audit.record({ ...entry, details: { handler } })
-  const result = await discardTasks(ctx, handler)
+  const result = await discardTasks(ctx.db, handler, endFields(ctx.retention), ctx.monotonicMs)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler, ...result }, 'handler.tasks-discarded')
   return { handler, ...result }
 })

@@ -1,6 +1,7 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import { afterAll, expect, it } from 'vitest'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { countReceived } from './provider-health.ts'
 

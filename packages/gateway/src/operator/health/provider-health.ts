@@ -1,8 +1,9 @@
+import { EVENTS } from '@oncehook/queue/task'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { type Db, type Document, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import { type SearchBudget, walkSlices } from '../events/event-search.ts'
@@ -23,7 +24,7 @@ export const providerHealthProcedure = procedure.input(z.strictObject({}).option
   const now = clock.now()
   const [stats, { oldest }, received] = await Promise.all([
     db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
-    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
+    readInboxDepth(db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current), ctx.pauses.current.keys()),
     countReceived(db, now, BUDGET).catch(() => null),
   ])
   const byProvider = Map.groupBy(stats, ({ _id }) => _id.provider)

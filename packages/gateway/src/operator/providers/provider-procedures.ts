@@ -1,12 +1,12 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
+import type { Pause } from '@oncehook/queue/pauses'
+import { EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import type { Provider } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { providerNotPaused, providerPaused } from '../../errors.ts'
 import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
-import { EVENTS, PENDING_INDEX } from '../../inbox/event-document.ts'
-import type { Pause } from '../../inbox/pauses/provider-pauses.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import type { AuditEntry } from '../audit/audit.ts'
@@ -23,8 +23,8 @@ import { isSignable } from '../test-events/test-events.ts'
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const [stats, { oldest }, pauses] = await Promise.all([
     ctx.db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
-    readInboxDepth(ctx.db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current)),
-    ctx.pauses.list().then((all) => Promise.all(all.map((pause) => showPause(ctx.db, pause)))),
+    readInboxDepth(ctx.db, sentHandlers(ctx.handlers?.(), ctx.handlerPauses.current), ctx.pauses.current.keys()),
+    ctx.pauses.list().then((all) => showPauses(ctx.db, all)),
   ])
   const paused = new Map(pauses)
   const byProvider = Map.groupBy(stats, ({ _id }) => _id.provider)
@@ -61,10 +61,27 @@ interface ShownPause {
   readonly waiting: number | null
 }
 
-async function showPause(db: Db, { provider, since, by, reason }: Pause): Promise<[provider: string, ShownPause]> {
-  const options = { maxTimeMS: SEARCH_MS, hint: PENDING_INDEX }
-  const counted = db.collection(EVENTS).countDocuments({ state: 'pending', provider }, options)
-  return [provider, { since: since.toISOString(), by, reason, waiting: await counted.catch(() => null) }]
+async function showPauses(db: Db, pauses: readonly Pause[]): Promise<[provider: string, ShownPause][]> {
+  const waiting = await countWaiting(
+    db,
+    pauses.map(({ name }) => name),
+  ).catch(() => null)
+  return pauses.map(({ name, since, by, reason }) => [
+    name,
+    { since: since.toISOString(), by, reason, waiting: waiting === null ? null : (waiting.get(name) ?? 0) },
+  ])
+}
+
+/** Reads the keys of all pending events once, whatever the number of providers. */
+async function countWaiting(db: Db, providers: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (providers.length === 0) return new Map()
+  const pipeline = [
+    { $match: { state: 'pending', provider: { $in: providers } } },
+    { $group: { _id: '$provider', count: { $sum: 1 } } },
+  ]
+  const options = { maxTimeMS: SEARCH_MS, hint: STATE_INDEX }
+  const counted = db.collection(EVENTS).aggregate<{ readonly _id: string; readonly count: number }>(pipeline, options)
+  return new Map((await counted.toArray()).map(({ _id, count }) => [_id, count]))
 }
 
 const changeSchema = z.strictObject({ provider: z.string().min(1).max(255), reason: reasonSchema })
@@ -80,7 +97,7 @@ export const pauseProviderProcedure = changingProcedure.input(changeSchema).muta
     ...{ reason, details: { provider }, name: provider, pauses: ctx.pauses },
     action: 'providers.pause',
     isPaused: false,
-    change: () => ctx.pauses.pause({ provider, by: ctx.operator, reason }),
+    change: () => ctx.pauses.pause({ name: provider, by: ctx.operator, reason }),
     refusal: providerPaused,
   })
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider }, 'provider.paused')

@@ -3,11 +3,12 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { EVENTS } from '@oncehook/queue/task'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { BODIES, type BodyDocument } from '../../inbox/bodies.ts'
-import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { ReplayRunner } from './replay-runner.ts'
 import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
@@ -290,13 +291,13 @@ it('ends in parts even if the last record is the last requested one', async () =
 
 it('resets everything that counted against an event', async () => {
   const id = await startReplay(1)
-  const waits = { waited: 7_200_000, waitedFor: { code: 'order_unknown', ms: 7_200_000 } }
-  await events.updateOne({}, { $set: { lost: 7, failures: 9, brokeAt: new Date(), ...waits } })
+  const failing = { times: 9, waitedMs: 7_200_000, code: 'order_unknown', codeMs: 7_200_000 }
+  await events.updateOne({}, { $set: { lost: 7, brokeAt: new Date(), failing } })
   await makeRunner().tick()
   expect(await stateOf(id)).toBe('finished')
   const record = await events.findOne()
-  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
-  for (const name of ['brokeAt', 'waited', 'waitedFor']) expect(record).not.toHaveProperty(name)
+  expect(record).toMatchObject({ state: 'pending', lost: 0 })
+  for (const name of ['brokeAt', 'failing']) expect(record).not.toHaveProperty(name)
 })
 
 it('continues after the clock of the database was ahead, but not while another process is busy', async () => {

@@ -3,17 +3,17 @@ import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
+import { EVENTS } from '@oncehook/queue/task'
+import { insertBackfilled, leaveUnhandled, literals, makeDueAgain } from '@oncehook/queue/transitions'
 import { type Confirmed, type Provider, unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { BSON, type Db, type Document, type FindCursor, type ObjectId } from 'mongodb'
-import { isHandled } from '../../dispatch/handlers.ts'
-import type { FindWanting } from '../../handlers/find-wanting.ts'
-import { type BodySource, withBody } from '../../inbox/bodies.ts'
-import { EVENTS, type EventDocument, FULFILMENT, NOBODY } from '../../inbox/event-document.ts'
-import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
-import { isBodyGone } from '../../inbox/retention/is-body-gone.ts'
-import { copyAsTask } from '../../inbox/tasks/copy-as-task.ts'
-import { toTask } from '../../inbox/tasks/split-arrival.ts'
-import { insertBackfilled, keyOnly, leaveUnhandled, makeDueAgain } from '../../inbox/transitions.ts'
+import { isHandled } from '../../handlers/fulfilment/payment-command.ts'
+import { type BodySource, isBodyGone, withBody } from '../../inbox/bodies.ts'
+import { type EventDocument, FULFILMENT, NOBODY } from '../../inbox/event-document.ts'
+import { IS_COMPLETE, keyOnlyRecord } from '../../inbox/key-only-record.ts'
+import { NO_DATES } from '../../inbox/retention/retention.ts'
+import { copyAsTask, toTask } from '../../inbox/tasks.ts'
+import type { FindWanting } from '../../webhooks/find-wanting.ts'
 import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
 import { hasExpired } from '../operator-trpc.ts'
 import type { ReplayDocument } from './replays.ts'
@@ -127,11 +127,11 @@ function dueAgain({ _id, by, reason }: ReplayDocument, record: EventDocument, re
   const notRead = 'failure' in read ? { notRead: read.failure } : {}
   const entry = { id: _id, by, reason, ...notRead }
   const members = 'members' in read ? read.members : {}
-  if (record.handler !== NOBODY) return makeDueAgain(entry, members)
+  if (record.handler !== NOBODY) return makeDueAgain(entry, { ...literals(members), ...NO_DATES })
   const { type, facts, orderId } = { ...record, ...members }
   const unwanted = unhandledReason({ type, facts: { ...facts, orderId } }, isHandled)
-  if (unwanted === null) return makeDueAgain(entry, { ...members, handler: FULFILMENT })
-  return leaveUnhandled(entry, { ...members, reason: unwanted })
+  if (unwanted === null) return makeDueAgain(entry, { ...literals({ ...members, handler: FULFILMENT }), ...NO_DATES })
+  return leaveUnhandled(entry, literals({ ...members, reason: unwanted }))
 }
 
 /**
@@ -331,7 +331,7 @@ async function insertTasks(db: Db, replayId: ObjectId, planned: readonly EventUp
   return refused
 }
 
-const ERASED = [{ $replaceWith: keyOnly('erased') }]
+const ERASED = [{ $replaceWith: keyOnlyRecord('erased') }]
 
 async function send(db: Db, updates: readonly EventUpdate[]): Promise<readonly Refused[]> {
   if (updates.length === 0) return []

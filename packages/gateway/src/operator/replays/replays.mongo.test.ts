@@ -1,8 +1,8 @@
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import { expect, it } from 'vitest'
-import { EVENTS } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { createReplays } from './replays.ts'
 

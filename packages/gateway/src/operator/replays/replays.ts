@@ -2,9 +2,10 @@ import { notFound } from '@oncehook/kernel/http/error-codes'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
+import { EVENTS, type TaskState } from '@oncehook/queue/task'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../../errors.ts'
-import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../../inbox/event-document.ts'
+import { type EventDocument, REPLAYS_INDEX } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { toObjectId } from '../events/event-filter.ts'
 import { type OperatorContext, SEARCH_MS } from '../operator-trpc.ts'
@@ -59,7 +60,7 @@ function replayable({
   includeClosed = false,
   handler,
 }: Pick<ReplayRequest, 'target' | 'includeDone' | 'includeClosed' | 'handler'>): Filter<EventDocument> {
-  const states: EventState[] = ['dead', 'unhandled', 'pending']
+  const states: TaskState[] = ['dead', 'unhandled', 'pending']
   if (includeDone) states.push('done')
   if (includeClosed || 'ids' in target) states.push('closed')
   // An event does not change if another handler gets a task of it.
@@ -124,14 +125,14 @@ async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void
   const found = await db
     .collection<EventDocument>(EVENTS)
     .find({ _id: { $in: toIds([...wanted]) } }, AS_WRITTEN)
-    .project<{ state: EventState }>({ _id: 0, state: 1 })
+    .project<{ state: TaskState }>({ _id: 0, state: 1 })
     .toArray()
   if (found.length < wanted.size) throw notFound({}, { message: 'Unknown event id' })
   if (found.some(({ state }) => state === 'processing')) throw eventsBusy()
 }
 
-const DONE: readonly EventState[] = ['done', 'unhandled']
-const FAILED: readonly EventState[] = ['dead', 'closed']
+const DONE: readonly TaskState[] = ['done', 'unhandled']
+const FAILED: readonly TaskState[] = ['dead', 'closed']
 
 /**
  * Counted from the events instead of added up: a process may die between making events due and writing their number. The
@@ -141,9 +142,9 @@ async function countStates(db: Db, id: ObjectId, maxTimeMS: number) {
   const pipeline = [{ $match: { 'replays.id': id } }, { $group: { _id: '$state', count: { $sum: 1 } } }]
   const states = await db
     .collection<EventDocument>(EVENTS)
-    .aggregate<{ _id: EventState; count: number }>(pipeline, { maxTimeMS, hint: REPLAYS_INDEX })
+    .aggregate<{ _id: TaskState; count: number }>(pipeline, { maxTimeMS, hint: REPLAYS_INDEX })
     .toArray()
-  const sumOf = (wanted: readonly EventState[] | null): number =>
+  const sumOf = (wanted: readonly TaskState[] | null): number =>
     states.reduce((sum, { _id, count }) => (wanted === null || wanted.includes(_id) ? sum + count : sum), 0)
   return { started: sumOf(null), done: sumOf(DONE), failed: sumOf(FAILED) }
 }

@@ -1,8 +1,9 @@
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Clock } from '@oncehook/kernel/time/clock'
+import { EVENTS } from '@oncehook/queue/task'
 import { afterAll, describe, expect, it } from 'vitest'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { createEventTail, type TailBatch, type TailReader } from './event-tail.ts'
 

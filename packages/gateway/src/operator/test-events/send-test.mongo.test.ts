@@ -171,7 +171,7 @@ describe('TEST_EVENTS=apply', async () => {
     const { eventId } = await client.events.sendTest.mutate({ provider: 'shop', orderId, reason })
     expect(await settled(eventId)).toMatchObject({
       ...{ state: 'done', test: true, orderId },
-      outcome: { kind: 'applied' },
+      attempts: [{ outcome: 'applied' }],
     })
   })
 
@@ -179,7 +179,12 @@ describe('TEST_EVENTS=apply', async () => {
     await own.order()
     const orderId = await own.order()
     const { eventId } = await client.events.sendTest.mutate({ provider: 'shop', reason })
-    expect(await settled(eventId)).toMatchObject({ state: 'done', test: true, orderId, outcome: { kind: 'applied' } })
+    expect(await settled(eventId)).toMatchObject({
+      state: 'done',
+      test: true,
+      orderId,
+      attempts: [{ outcome: 'applied' }],
+    })
     const [entry] = (await client.audit.list.query({ limit: 1 })).items
     expect(entry).toMatchObject({ action: 'events.send-test', details: { orderId, amount: 300, currency: 'EUR' } })
   })

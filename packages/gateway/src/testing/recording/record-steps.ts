@@ -1,8 +1,9 @@
+import type { Claim, SettledClaim } from '@oncehook/queue/claim/claim'
+import type { Claims } from '@oncehook/queue/claim/claims'
+import type { Sent } from '@oncehook/queue/dispatch/send'
+import { EVENTS } from '@oncehook/queue/task'
 import type { Db, Document } from 'mongodb'
-import type { Sent } from '../../dispatch/sent.ts'
-import type { Claim, SettledClaim } from '../../inbox/claims/claim.ts'
-import type { Claims } from '../../inbox/claims/claims.ts'
-import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
 import type { Inbox, Recorded } from '../../inbox/inbox.ts'
 import type { Recording } from '../../start/gateway-context.ts'
 
@@ -125,8 +126,8 @@ function recordClaims(claims: Claims, begin: BeginStep): Claims {
   }
 }
 
-function toHeld({ event, starts }: Claim): EventOfStep {
-  return { id: event.id, starts }
+function toHeld({ eventId, starts }: Claim): EventOfStep {
+  return { id: eventId, starts }
 }
 
 function resultsOf({ settled, failure }: Sent): readonly SettledClaim[] {

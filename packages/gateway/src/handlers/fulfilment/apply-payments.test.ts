@@ -1,0 +1,156 @@
+import { invalidRequest, payloadTooLarge, unavailable } from '@oncehook/kernel/http/error-codes'
+import { describe, expect, it } from 'vitest'
+import { createFakeFulfilment } from '../../testing/fake-fulfilment.ts'
+import { type ApplyResult, applyPayments } from './apply-payments.ts'
+import type { PaymentCommand } from './payment-command.ts'
+
+function command(eventId: string, orderId = `order of ${eventId}`): PaymentCommand {
+  return { provider: 'acme', eventId, type: 'payment.succeeded', paymentId: 'p', orderId }
+}
+
+function commands(count: number): PaymentCommand[] {
+  return Array.from({ length: count }, (_, index) => command(`e${index}`))
+}
+
+function ordersOf(all: readonly PaymentCommand[]): [string, number][] {
+  return all.map(({ orderId }) => [orderId, 1])
+}
+
+const NEWER: ApplyResult = { refused: 'precondition_failed', retry: 'now' }
+
+describe('applyPayments', () => {
+  it('sends all events in one call, whatever the versions of their orders, and answers in the order of the commands', async () => {
+    const all = commands(3)
+    const fake = createFakeFulfilment([
+      ['order of e0', 7],
+      ['order of e2', 9],
+    ])
+    expect(await applyPayments(fake.procedures, all)).toEqual([
+      { outcome: 'applied', version: 8 },
+      { refused: 'order_unknown', retry: 'later' },
+      { outcome: 'applied', version: 10 },
+    ])
+    expect(fake.calls).toEqual([['e0', 'e1', 'e2']])
+    expect(fake.reads()).toBe(0)
+  })
+
+  it('reads the version of an order once if several events met a newer one', async () => {
+    const fake = createFakeFulfilment([['o', 1]])
+    fake.answer = () => (fake.calls.length < 2 ? NEWER : null)
+    const asked: string[][] = []
+    const versions = (ids: string[]) => {
+      asked.push(ids)
+      return fake.procedures.versions(ids)
+    }
+    await applyPayments({ ...fake.procedures, versions }, [command('a', 'o'), command('b', 'o')])
+    expect(asked).toEqual([['o']])
+  })
+
+  it('sends those again that met a newer version, with the current one, and no others', async () => {
+    const fake = createFakeFulfilment(ordersOf(commands(3)))
+    fake.answer = ({ eventId }) => (eventId === 'e1' && fake.calls.length < 3 ? NEWER : null)
+    const results = await applyPayments(fake.procedures, commands(3))
+    expect(results.map((result) => 'outcome' in result && result.outcome)).toEqual(['applied', 'applied', 'applied'])
+    expect(fake.calls).toEqual([['e0', 'e1', 'e2'], ['e1'], ['e1']])
+    expect(fake.applied).toEqual(['e0', 'e2', 'e1'])
+    expect(fake.reads()).toBe(2)
+  })
+
+  it('gives up after five rounds of newer versions, with the last answer', async () => {
+    const fake = createFakeFulfilment(ordersOf(commands(1)))
+    fake.answer = () => NEWER
+    expect(await applyPayments(fake.procedures, commands(1))).toEqual([NEWER])
+    expect(fake.calls).toHaveLength(5)
+  })
+
+  it('does not resend events that are refused, temporarily or permanently', async () => {
+    const fake = createFakeFulfilment(ordersOf(commands(2)))
+    fake.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
+    await applyPayments(fake.procedures, commands(2))
+    expect(fake.calls).toHaveLength(1)
+  })
+
+  it.each([
+    ['read', invalidRequest()],
+    ['take in', payloadTooLarge()],
+  ])('isolates one event that fulfilment cannot %s, at the cost of a few calls', async (_, error) => {
+    const all = commands(500)
+    const fake = createFakeFulfilment(ordersOf(all))
+    fake.onCall = (received) => {
+      if (received.some(({ eventId }) => eventId === 'e321')) throw error
+    }
+    const results = await applyPayments(fake.procedures, all)
+    expect(results[321]).toEqual({ refused: error.code, retry: 'never' })
+    expect(results.filter((result) => 'outcome' in result && result.outcome === 'applied')).toHaveLength(499)
+    expect(new Set(fake.applied).size).toBe(499)
+    expect(fake.calls.length).toBeLessThanOrEqual(20)
+  })
+
+  it.each([1, 2, 500])('takes it for a mismatch of releases when none of %i events can be read', async (count) => {
+    const fake = createFakeFulfilment(ordersOf(commands(count)))
+    fake.onCall = () => {
+      throw invalidRequest()
+    }
+    await expect(applyPayments(fake.procedures, commands(count))).rejects.toMatchObject({
+      ...{ code: 'contract_mismatch', retry: 'later' },
+      cause: expect.objectContaining({ code: 'invalid_request' }),
+    })
+    expect(fake.calls.length).toBeLessThanOrEqual(64)
+  })
+
+  it('refuses no readable event, and makes a bounded number of calls, when every second one cannot be read', async () => {
+    const all = commands(500)
+    const fake = createFakeFulfilment(ordersOf(all))
+    const isBad = (eventId: string) => Number(eventId.slice(1)) % 2 === 0
+    fake.onCall = (received) => {
+      if (received.some(({ eventId }) => isBad(eventId))) throw invalidRequest()
+    }
+    const results = await applyPayments(fake.procedures, all)
+    expect(fake.calls.length).toBeLessThanOrEqual(64)
+    const verdicts = all.map(({ eventId }, index) => ({ isBad: isBad(eventId), ...results[index] }))
+    const dead = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'never')
+    expect(dead.length).toBeGreaterThan(5)
+    expect(dead.filter((verdict) => !verdict.isBad)).toEqual([])
+    expect(fake.applied.length).toBeGreaterThan(5)
+    const later = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'later')
+    expect(later).toHaveLength(500 - dead.length - fake.applied.length)
+  })
+
+  it('does not let a row of unreadable events at the front pass for a mismatch', async () => {
+    const all = commands(500)
+    const fake = createFakeFulfilment(ordersOf(all))
+    fake.onCall = (received) => {
+      if (received.some(({ eventId }) => Number(eventId.slice(1)) < 100)) throw invalidRequest()
+    }
+    await applyPayments(fake.procedures, all)
+    expect(fake.applied.length).toBeGreaterThan(250)
+  })
+
+  it.each([unavailable(), new TypeError('fetch failed')])(
+    'throws %s, with nothing known of any event',
+    async (error) => {
+      const fake = createFakeFulfilment(ordersOf(commands(2)))
+      fake.onCall = () => {
+        throw error
+      }
+      await expect(applyPayments(fake.procedures, commands(2))).rejects.toBe(error)
+      expect(fake.calls).toHaveLength(1)
+    },
+  )
+
+  it('treats an answer that omits events as no answer for these', async () => {
+    const fake = createFakeFulfilment(ordersOf(commands(2)))
+    const applyEvents: typeof fake.procedures.applyEvents = async (received) =>
+      (await fake.procedures.applyEvents(received)).slice(0, 1)
+    expect(await applyPayments({ ...fake.procedures, applyEvents }, commands(2))).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'unavailable', retry: 'later' },
+    ])
+  })
+
+  it('makes no call for no events', async () => {
+    const fake = createFakeFulfilment()
+    expect(await applyPayments(fake.procedures, [])).toEqual([])
+    expect(fake.calls).toEqual([])
+  })
+})

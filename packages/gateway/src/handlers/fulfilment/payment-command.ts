@@ -1,0 +1,57 @@
+import type { Claim } from '@oncehook/queue/claim/claim'
+import type { PaymentEventType } from '@oncehook/webhooks/providers'
+import { ObjectId } from 'mongodb'
+import { eventOf, isTest } from '../../inbox/event-document.ts'
+
+/** The request to fulfilment for one event. The expected version is added when the batch is sent. */
+export interface PaymentCommand {
+  readonly provider: string
+  readonly eventId: string
+  readonly type: PaymentEventType
+  readonly paymentId: string
+  readonly orderId: string
+  readonly amount?: number
+  readonly currency?: string
+  readonly occurredAt?: string
+}
+
+/** The command for a claimed event, or the reason why there is none. */
+export type ReadCommand = { readonly command: PaymentCommand } | { readonly refused: string }
+
+/**
+ * Turns a claimed event into the command of the given type. It copies the known facts one by one, so that other facts,
+ * stored by another release, are left out. An event without a time gets the time of its receipt, which is the same at
+ * every attempt. A test event never becomes a command, even if its mark was overlooked before.
+ */
+export function toPaymentCommand(claim: Claim, type: PaymentEventType, appliesTests = false): ReadCommand {
+  if (isTest(claim) && !appliesTests) return { refused: 'test_event' }
+  const { _id, provider } = claim
+  const event = eventOf(claim)
+  const { orderId, amount, currency, occurredAt, unreadable } = event.facts
+  if (unreadable !== undefined) return { refused: unreadable }
+  const at = occurredAt ?? timeOfReceipt(_id)
+  return {
+    command: {
+      ...{ provider, eventId: event.id, type, paymentId: event.objectId ?? '', orderId },
+      ...(amount === undefined ? {} : { amount }),
+      ...(currency === undefined ? {} : { currency }),
+      ...(at === undefined ? {} : { occurredAt: at }),
+    },
+  }
+}
+
+/** None if the record was imported and its id is text. */
+function timeOfReceipt(id: unknown): string | undefined {
+  return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
+}
+
+/**
+ * The payment commands, by the type of their event: the order becomes paid, with access and a receipt; or it gets this status,
+ * unless it is already paid. Every other type is stored as unhandled.
+ */
+const PAYMENT_COMMANDS: ReadonlySet<string> = new Set<PaymentEventType>(['payment.succeeded', 'payment.failed'])
+
+/** Whether an event type has an effect on orders. */
+export function isHandled(type: string): type is PaymentEventType {
+  return PAYMENT_COMMANDS.has(type)
+}

@@ -1,0 +1,178 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { keyOfSecret } from '@oncehook/kernel/secrets/parse-service-key'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { systemClock } from '@oncehook/kernel/time/clock'
+import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulfilment.ts'
+import { serveFake } from '../testing/serve-fake.ts'
+import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
+
+const secret = new Secret('a secret between the services, of a test')
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const fake = createFakeFulfilment()
+const served = stack.use(await serveFake(fake))
+beforeEach(() => {
+  served.received.length = 0
+  served.canned = () => null
+  fake.orders.clear()
+})
+
+function open(url = served.url, timeoutMs = 5_000) {
+  const tokens = testServiceTokens(secret)
+  const client = createFulfilmentClient(new URL(url), tokens, globalThis.fetch, timeoutMs)
+  return createPaymentProcedures(client)
+}
+
+const event: ReceivedCommand = {
+  ...{ provider: 'acme', eventId: 'evt_1', paymentId: 'pay_1', orderId: 'ord_1' },
+  ...{ type: 'payment.succeeded', ifMatch: '"3"' },
+}
+
+/** An error in the format of the real service. */
+function refusal(status: number, reason: string, more: object = {}): { status: number; body: string } {
+  const data = { code: 'X', httpStatus: status, reason, retry: 'never', ...more }
+  return { status, body: JSON.stringify({ error: { message: 'A sentence of fulfilment', code: -32_000, data } }) }
+}
+
+describe('createPaymentProcedures', () => {
+  it('reads versions and applies events, with a service token', async () => {
+    fake.orders.set('ord_1', 3)
+    expect(await open().versions(['ord_1', 'absent'])).toEqual(
+      new Map([
+        ['ord_1', 3],
+        ['absent', null],
+      ]),
+    )
+    expect(await open().applyEvents([event])).toEqual([{ outcome: 'applied', version: 4 }])
+    expect(served.received.map(({ procedure, method }) => [procedure, method])).toEqual([
+      ['payments.versions', 'GET'],
+      ['payments.applyEvents', 'POST'],
+    ])
+    const keys = () => [keyOfSecret(secret)]
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
+    const verify = createServiceTokenVerifier(rules)
+    const inputs = [{ orderIds: ['ord_1', 'absent'] }, { events: [event] }]
+    for (const [index, { headers, procedure }] of served.received.entries()) {
+      const token = await verify(headers.authorization)
+      token.checkProcedure(procedure)
+      token.checkInput(JSON.stringify(inputs[index]))
+    }
+  })
+
+  it('names the principal of each call only in its token, and none if the call has none', async () => {
+    const tokens = testServiceTokens(secret)
+    const client = createFulfilmentClient(new URL(served.url), tokens, globalThis.fetch, 5_000)
+    const versionsFor = (context: Record<string, string>) =>
+      client.payments.versions.query({ orderIds: ['ord_1'] }, { context })
+    await Promise.all([versionsFor({ principal: 'shop ü' }), versionsFor({ principal: 'desk' }), versionsFor({})])
+    const keys = () => [keyOfSecret(secret)]
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
+    const verify = createServiceTokenVerifier(rules)
+    const verified = await Promise.all(served.received.map(({ headers }) => verify(headers.authorization)))
+    expect(new Set(verified.map(({ subject }) => subject))).toEqual(new Set(['shop ü', 'desk', null]))
+    expect(JSON.stringify(served.received.map(({ headers }) => ({ ...headers, authorization: '' })))).not.toContain(
+      'desk',
+    )
+  })
+
+  it('accepts a URL with a path, with and without a trailing slash', async () => {
+    await open(`${served.url}/`).versions(['a'])
+    for (const path of ['/behind/a/proxy', '/behind/a/proxy/']) {
+      await expect(open(`${served.url}${path}`).versions(['a'])).rejects.toMatchObject({ code: 'unavailable' })
+    }
+    expect(served.received.map(({ procedure }) => procedure)).toEqual([
+      ...['payments.versions', '/behind/a/proxy/trpc/payments.versions', '/behind/a/proxy/trpc/payments.versions'],
+    ])
+  })
+
+  it.each([
+    ['of usual length', (index: number) => `ord_${index}_0123456789-0123456789-0123456789`],
+    ['of 255 bytes', (index: number) => `${index}`.padEnd(255, 'x')],
+    ['that grow sixfold in an address', (index: number) => `${index}`.padEnd(255, '"')],
+  ])('reads the versions of 500 orders at once, their ids %s, and fills no head', async (_, idOf) => {
+    const ids = Array.from({ length: 500 }, (__, index) => idOf(index))
+    for (const [index, id] of ids.entries()) fake.orders.set(id, index + 1)
+    const versions = await open().versions(ids)
+    expect([...versions]).toEqual(ids.map((id, index) => [id, index + 1]))
+    expect(served.received.map(({ method }) => method)).toEqual(['POST'])
+    expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
+  })
+
+  it('makes one call, as GET, if one URL holds all', async () => {
+    await open().versions(Array.from({ length: 100 }, (_, index) => `ord_${index}`))
+    expect(served.received.map(({ method }) => method)).toEqual(['GET'])
+  })
+
+  it('keeps ids that mean something to JavaScript', async () => {
+    fake.orders.set('__proto__', 5).set('constructor', 6)
+    expect([...(await open().versions(['__proto__', 'constructor']))]).toEqual([
+      ['__proto__', 5],
+      ['constructor', 6],
+    ])
+  })
+
+  it('throws the refusal of the service as it was raised', async () => {
+    served.canned = () => refusal(409, 'order_deleted')
+    await expect(open().applyEvents([event])).rejects.toMatchObject({
+      ...{ code: 'order_deleted', status: 409, retry: 'never', message: 'A sentence of fulfilment' },
+    })
+    served.canned = () => refusal(412, 'precondition_failed', { retry: 'now', version: 7 })
+    await expect(open().versions(['a'])).rejects.toMatchObject({ status: 412, retry: 'now', details: { version: 7 } })
+  })
+
+  it.each([
+    ['a refused token', refusal(401, 'unauthenticated')],
+    ['a forbidden call', refusal(403, 'forbidden')],
+    ['a timeout over there', refusal(408, 'request_timeout')],
+    ['too many requests', refusal(429, 'rate_limited')],
+    ['a fault over there', refusal(500, 'internal')],
+    ['a service that is not ready', refusal(503, 'unavailable')],
+    [
+      'a refusal that names no reason',
+      { status: 400, body: '{"error":{"message":"x","code":1,"data":{"httpStatus":400}}}' },
+    ],
+    ['a page of a proxy', { status: 502, body: '<html>Bad gateway</html>' }],
+    ['an empty answer', { status: 200, body: '' }],
+    ['an answer that is no JSON', { status: 200, body: 'OK' }],
+    ['an answer of another form', { status: 200, body: '{"ok":true}' }],
+    ['a connection that is reset', 'reset'],
+    [
+      'an answer that is longer than any about payments',
+      { status: 200, body: `{"result":{"data":{"results":[],"more":"${'x'.repeat(3_000_000)}"}}}` },
+    ],
+  ] as const)('says unavailable for %s', async (_, canned) => {
+    served.canned = () => canned
+    await expect(open().versions(['a'])).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
+    await expect(open().applyEvents([event])).rejects.toMatchObject({ code: 'unavailable', retry: 'later' })
+  })
+
+  it('knows the 502 of a proxy, which is no answer of fulfilment, for a broken call', async () => {
+    const proxy = createServer((request, response) => {
+      request.resume()
+      response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>Bad gateway</html>')
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const { port } = proxy.address() as AddressInfo
+    const thrown = await open(`http://127.0.0.1:${port}`)
+      .applyEvents([event])
+      .catch((error: unknown) => error)
+    proxy.closeAllConnections()
+    proxy.close()
+    expect(thrown).toMatchObject({ code: 'unavailable', details: { status: 502 } })
+    expect(isBrokenCall(thrown)).toBe(true)
+  })
+
+  it('says unavailable when nobody listens', async () => {
+    await expect(open('http://127.0.0.1:1').versions(['a'])).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  it('waits no longer than its time-out', async () => {
+    served.canned = () => 'hang'
+    await expect(open(served.url, 50).applyEvents([event])).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

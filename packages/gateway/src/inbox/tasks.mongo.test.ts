@@ -1,0 +1,228 @@
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Claim } from '@oncehook/queue/claim/claim'
+import { DUE_INDEX, EVENTS } from '@oncehook/queue/task'
+import { endClaims, failed, idsOf } from '@oncehook/queue/testing/open-queue'
+import { describe, expect, it } from 'vitest'
+import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import type { TaskTaker } from './inbox.ts'
+
+/** Claims that were made on insert, by handler. */
+type Taken = Record<string, Claim[]>
+
+/** An inbox with handlers. Each claims on insert unless it is named as busy. */
+async function openTasks(database: TestDatabase, busy: readonly string[] = []) {
+  const taken: Taken = {}
+  const takerOf = (handler: string): TaskTaker => ({
+    admits: () => !busy.includes(handler),
+    take(claim) {
+      taken[handler] ??= []
+      taken[handler].push(claim)
+    },
+    ...{ lastsMs: 30_000, miss: () => undefined, expect: () => undefined },
+  })
+  const claimedOnInsert: Claim[] = []
+  taken.fulfilment = claimedOnInsert
+  const open = { ...(await openInbox(database, { takerOf })), claimedOnInsert }
+  return { ...open, taken, [Symbol.asyncDispose]: () => open[Symbol.asyncDispose]() }
+}
+
+const invoice = (id: string) => ({ id, type: 'invoice.paid', objectId: 'in_1', facts: { orderId: '' } })
+const wanted = (id: string, ...wantedBy: readonly string[]) => sampleArrival(id, { wantedBy })
+const wantedOnly = (id: string, ...wantedBy: readonly string[]) => sampleArrival(id, { event: invoice(id), wantedBy })
+
+async function tasksOf({ events }: OpenInbox, eventId: string) {
+  const found = await events.find({ eventId }).sort({ handler: 1 }).toArray()
+  return found.map(({ handler, state }) => [handler, state])
+}
+
+function inserts({ commands }: OpenInbox): number {
+  return commands.filter(({ commandName, command }) => commandName === 'insert' && command.insert === EVENTS).length
+}
+
+describe('an event with tasks', () => {
+  it('is stored once for each handler with one command, and its body once', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    expect(await open.inbox.record(wanted('e1', 'a', 'b'))).toBe('recorded')
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['a', 'processing'],
+      ['b', 'processing'],
+      ['fulfilment', 'processing'],
+    ])
+    expect(inserts(open)).toBe(1)
+    const records = await open.events.find({ eventId: 'e1' }).toArray()
+    expect(new Set(records.map(({ bodyId }) => bodyId)).size).toBe(1)
+    expect(records.map(({ raw }) => raw.length())).toEqual([0, 0, 0])
+    expect(await database.db.collection('bodies').countDocuments()).toBe(1)
+    expect([open.claimedOnInsert.length, open.taken.a?.length, open.taken.b?.length]).toEqual([1, 1, 1])
+    expect(open.taken.a?.[0]?.handler).toBe('a')
+  })
+
+  it('is one document with its body if one handler wants it', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    expect(await open.inbox.record(wantedOnly('e1', 'a'))).toBe('recorded')
+    const [record, ...others] = await open.events.find({}).toArray()
+    expect(others).toEqual([])
+    expect(record).toMatchObject({ handler: 'a', state: 'processing', reason: null })
+    expect(record).not.toHaveProperty('bodyId')
+  })
+
+  it('is for nobody, or for fulfilment alone', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wantedOnly('nobody'))
+    await open.inbox.record(wanted('payment'))
+    expect(await open.record('nobody')).toMatchObject({ handler: '', state: 'unhandled', reason: 'type_unhandled' })
+    expect(await open.record('payment')).toMatchObject({ handler: 'fulfilment', state: 'processing' })
+  })
+
+  it('waits for a handler that is busy or no longer configured, without holding up the others', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database, ['b'])
+    await open.inbox.record(wantedOnly('e1', 'a', 'b'))
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['a', 'processing'],
+      ['b', 'pending'],
+    ])
+  })
+
+  it('is known after all its tasks are stored, and a redelivery writes those that are missing', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    expect(await open.inbox.record(wantedOnly('e1', 'a'))).toBe('recorded')
+    expect(await open.inbox.record(wantedOnly('e1', 'a', 'b'))).toBe('recorded')
+    const before = open.commands.length
+    expect(await open.inbox.record(wantedOnly('e1', 'a', 'b'))).toBe('duplicate')
+    expect(open.commands.length).toBe(before)
+    await using other = await openTasks(database)
+    expect(await other.inbox.record(wantedOnly('e1', 'a', 'b'))).toBe('duplicate')
+    expect(await tasksOf(open, 'e1')).toHaveLength(2)
+  })
+
+  it('is part of a delivery with several events, each with its own handlers', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    const handlers: Record<string, string[]> = { one: ['a', 'b'], two: [] }
+    const outcomes = await open.inbox.recordBatch({
+      evidence: sampleArrival('x'),
+      events: [invoice('one'), invoice('two')],
+      wantedBy: ({ id }) => handlers[id],
+      endsAt: performance.now() + 5_000,
+    })
+    expect(outcomes).toEqual(['recorded', 'recorded'])
+    expect(await tasksOf(open, 'one')).toHaveLength(2)
+    expect(await tasksOf(open, 'two')).toEqual([['', 'unhandled']])
+  })
+
+  it('that nobody wanted gets a task if a later delivery finds that somebody wants it', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wantedOnly('e1'))
+    expect(await open.inbox.record(wanted('e1', 'a'))).toBe('recorded')
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['', 'unhandled'],
+      ['a', 'processing'],
+      ['fulfilment', 'processing'],
+    ])
+  })
+
+  it('is not stored if another unique index refuses a task', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await database.db.collection(EVENTS).createIndex({ provider: 1, eventId: 1 }, { name: 'accident', unique: true })
+    expect(await open.inbox.record(wantedOnly('e1', 'a', 'b'))).toBe('not_stored')
+  })
+})
+
+describe('a redelivery of an event with tasks', () => {
+  it('counts on each of them, and revives only the dead one', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wanted('e1', 'a', 'b'))
+    const [claim] = open.taken.b ?? []
+    if (claim === undefined) throw new Error('b has no claim')
+    await open
+      .claims({ handler: 'b' })
+      .settle([{ claim, settlement: { state: 'dead', reason: 'handler_refused' }, attempt: failed }])
+    expect(await open.inbox.record(wanted('e1', 'a', 'b'))).toBe('duplicate')
+    await open.counts.flush()
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['a', 'processing'],
+      ['b', 'pending'],
+      ['fulfilment', 'processing'],
+    ])
+    const records = await open.events.find({ eventId: 'e1' }).toArray()
+    expect(records.map(({ deliveries }) => deliveries)).toEqual([2, 2, 2])
+    expect(open.revivals).toHaveLength(1)
+  })
+})
+
+describe('another body under the id of an event with tasks', () => {
+  it('is counted on each task, and reported once', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wanted('e1', 'a', 'b'))
+    const other = { wantedBy: ['a', 'b'], rawBody: Buffer.from('another body') }
+    expect(await open.inbox.record(sampleArrival('e1', other))).toBe('duplicate')
+    await open.counts.flush()
+    const records = await open.events.find({ eventId: 'e1' }).toArray()
+    expect(records.map(({ mismatches }) => mismatches)).toEqual([1, 1, 1])
+    expect(open.mismatched).toEqual([['acme', 1]])
+  })
+})
+
+describe('claims', () => {
+  it('of a handler find its own tasks only, and those of fulfilment only its own', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database, ['fulfilment', 'a', 'b'])
+    for (const id of ['e1', 'e2']) await open.inbox.record(wanted(id, 'a', 'b'))
+    await open.inbox.record(wanted('e3'))
+    expect(idsOf(await open.claims({ handler: 'a' }).claimDue(10))).toEqual(['e1', 'e2'])
+    expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1', 'e2', 'e3'])
+    expect(idsOf(await open.claims({ handler: 'b' }).claimDue(1))).toEqual(['e1'])
+    const left = await open.events.find({ state: 'pending' }).toArray()
+    expect(left.map(({ eventId, handler }) => [eventId, handler])).toEqual([['e2', 'b']])
+  })
+
+  it('of a process without handlers leave their tasks alone', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database, ['fulfilment', 'a'])
+    await open.inbox.record(wanted('e1', 'a'))
+    expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1'])
+    expect(await tasksOf(open, 'e1')).toEqual([
+      ['a', 'pending'],
+      ['fulfilment', 'processing'],
+    ])
+  })
+
+  it('examine no task of another handler', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database, ['fulfilment', 'a', 'b'])
+    for (let index = 0; index < 50; index += 1) await open.inbox.record(wantedOnly(`a${index}`, 'a'))
+    await open.inbox.record(wantedOnly('b', 'b'))
+    await open.inbox.record(wanted('payment'))
+    for (const handler of ['b', 'fulfilment']) {
+      const search = open.commands.length
+      expect(await open.claims({ handler }).claimDue(10)).toHaveLength(1)
+      const found = open.commands.slice(search).find(({ commandName }) => commandName === 'find')
+      const { find, filter, hint, sort, limit } = found?.command ?? {}
+      expect([find, hint]).toEqual([EVENTS, DUE_INDEX])
+      await open.events.updateMany({ state: 'processing' }, { $set: { state: 'pending' } })
+      const command = { explain: { find, filter, hint, sort, limit }, verbosity: 'executionStats' }
+      const { executionStats, queryPlanner } = await open.db.command(command)
+      expect(executionStats.totalDocsExamined).toBe(1)
+      expect(executionStats.totalKeysExamined).toBeLessThan(10)
+      expect(JSON.stringify(queryPlanner.winningPlan)).not.toContain('"SORT"')
+    }
+  })
+
+  it('of a handler take over its own tasks of a dead process', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    await open.inbox.record(wantedOnly('e1', 'a', 'b'))
+    await endClaims(open)
+    const { claims } = await open.claims({ handler: 'a' }).claimSuspects(null, 10)
+    expect(claims.map(({ handler }) => handler)).toEqual(['a'])
+  })
+})

@@ -1,0 +1,118 @@
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
+import type { TaskWish } from '@oncehook/queue/order/turns'
+import { insertClaimed, insertPending, insertUnhandled, type NewState } from '@oncehook/queue/transitions'
+import { unhandledReason } from '@oncehook/webhooks/providers'
+import { Binary, ObjectId, Timestamp } from 'mongodb'
+import type { StoredBody } from './bodies.ts'
+import { type EventDocument, FULFILMENT, NOBODY } from './event-document.ts'
+import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
+import type { Arrival, InboxDeps, Recorded, Task } from './inbox.ts'
+import { datesOfInsert } from './retention/retention.ts'
+
+/** The record of a task, as it is inserted: its evidence, and the state in which it begins. */
+export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): EventDocument {
+  const { event, handler } = task
+  const { orderId, ...facts } = event.facts
+  const receivedAt = new Date(deps.now())
+  const _id = new ObjectId()
+  const raw = body.id === undefined ? new Binary(task.rawBody) : NO_BODY
+  return {
+    _id,
+    provider: task.provider,
+    eventId: event.id,
+    handler,
+    // The server replaces an empty timestamp by the cluster time.
+    ...(task.line === undefined ? {} : { line: task.line, lineAt: new Timestamp({ t: 0, i: 0 }) }),
+    type: event.type,
+    objectId: event.objectId ?? '',
+    orderId,
+    facts,
+    receivedAt,
+    bodyHash: body.hash,
+    ...(body.id === undefined ? {} : { bodyId: body.id }),
+    ...storeEvidence(_id, { raw, headers: task.headers, query: task.query }, deps.encryption),
+    secretId: task.secretId,
+    requestId: task.requestId,
+    ...(task.signsTime ? {} : { keepKey: true }),
+    ...newState(deps, task, receivedAt),
+    ...deps.tests?.mark,
+    lost: 0,
+    attempts: [],
+    deliveries: 1,
+    mismatches: 0,
+  }
+}
+
+function newState(deps: InboxDeps, task: Task, receivedAt: Date): Partial<EventDocument> & NewState {
+  const { provider, event, signsTime, handler, line } = task
+  const reason = deps.tests?.reason ?? (handler === NOBODY ? unhandledReason(event, deps.isHandled) : null)
+  if (reason !== null) {
+    return { ...insertUnhandled(reason, receivedAt), ...datesOfInsert(receivedAt, signsTime, deps) }
+  }
+  const pausedDueAt = deps.paused().get(provider)
+  if (pausedDueAt !== undefined) return insertPending(pausedDueAt)
+  // Whether it is the first of its line can only be known after it is stored.
+  const taker = line === undefined ? deps.takerOf(handler) : undefined
+  const now = deps.databaseNow()
+  return taker?.admits() === true
+    ? insertClaimed(deps.owner, new Date(now + taker.lastsMs))
+    : insertPending(new Date(now))
+}
+
+/**
+ * The tasks of an arrival: one for fulfilment if it wants the event, and one for each handler that does; else one for nobody.
+ * A test event without effect is for no handler, but it has the key of fulfilment: a copy that is delivered has no effect.
+ */
+export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival): readonly Task[] {
+  const { wantedBy = [], event } = arrival
+  if (tests !== undefined && tests.reason !== null) return [{ ...arrival, handler: FULFILMENT }]
+  const own = unhandledReason(event, isHandled) === null ? [{ handler: FULFILMENT }] : []
+  const wanted = [...own, ...wantedBy.map(toTask)]
+  if (wanted.length === 0) return [{ ...arrival, handler: NOBODY }]
+  return wanted.map((task, at) => ({ ...arrival, ...task, isFurther: at > 0 }))
+}
+
+/** The handler of a wish, and the line of its task if there is one. */
+export function toTask(wish: TaskWish): Pick<Task, 'handler' | 'line'> {
+  return typeof wish === 'string' ? { handler: wish } : wish
+}
+
+/** The outcome of an event, from those of its tasks: it is stored if all of them are, and new if any of them is. */
+export function joinOutcomes(outcomes: readonly Recorded[]): Recorded {
+  if (outcomes.length === 0 || outcomes.includes('not_stored')) return 'not_stored'
+  return outcomes.includes('recorded') ? 'recorded' : 'duplicate'
+}
+
+/** What a task gets besides the evidence of its event. */
+export interface CopyOptions {
+  readonly handler: string
+  /** The line in which it is, if any. Its place is that of the receipt of the event. */
+  readonly line?: string | undefined
+  /** The fields that the current settings read from the body. */
+  readonly members: Partial<Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>>
+  readonly encryption: Encryption
+}
+
+/** The fields of a task of a stored event, without its state. The record has its body and headers in plaintext. */
+export function copyAsTask(record: EventDocument, { handler, line, members, encryption }: CopyOptions): object {
+  const { provider, eventId, type, objectId, orderId, facts, receivedAt, bodyHash, bodyId } = record
+  const { secretId, requestId, keepKey, headers, query = '' } = record
+  const _id = new ObjectId()
+  const raw = bodyId === undefined ? record.raw : NO_BODY
+  return {
+    ...{ _id, provider, eventId, handler },
+    ...{ type, objectId, orderId, facts, receivedAt, bodyHash, secretId, requestId, ...members },
+    ...(line === undefined ? {} : { line, lineAt: timestampOf(receivedAt) }),
+    ...(bodyId === undefined ? {} : { bodyId }),
+    ...storeEvidence(_id, { raw, headers, query }, encryption),
+    ...(keepKey === true ? { keepKey } : {}),
+    ...{ lost: 0, attempts: [], deliveries: 1, mismatches: 0 },
+  }
+}
+
+const SECOND_MS = 1_000
+
+function timestampOf(date: Date): Timestamp {
+  const ms = date.getTime()
+  return new Timestamp({ t: Math.floor(ms / SECOND_MS), i: ms % SECOND_MS })
+}

@@ -1,4 +1,0 @@
-import type { UsedPauses } from '../dispatch/pace/fresh-pauses.ts'
-
-/** No provider is paused. */
-export const NO_PAUSES: UsedPauses = { current: new Map(), refresh: () => Promise.resolve(), use: () => null }

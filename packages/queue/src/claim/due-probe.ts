@@ -1,0 +1,153 @@
+import { oneAtATime } from '@oncehook/kernel/log/polled-gauges'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
+import type { Db, Document } from 'mongodb'
+import { SEARCH_MS } from '../due.ts'
+import { timeOf } from '../expressions.ts'
+import { BY_DUE, DUE_INDEX, EVENTS } from '../task.ts'
+import type { Claims } from './claims.ts'
+import type { Steadiness } from './steadiness.ts'
+
+/** What may be due, by one look at the database that all handlers of a process share. */
+export interface DueProbe {
+  /** Whether a handler may have due tasks. */
+  mayHaveDue(handler: string): Promise<boolean>
+  /** The handlers that may have suspects. */
+  suspected(): Promise<string[]>
+}
+
+/** Dependencies of the probe. `maxMs`: the longest time ahead that is ever set, for a delay or for the end of a claim. */
+export interface DueProbeDeps {
+  readonly db: Db
+  readonly maxMs: number
+  /** Learns whether the database answers, also while the process has nothing to do. */
+  readonly steadiness: Pick<Steadiness, 'watch'>
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
+}
+
+// What becomes due meanwhile is known from the look before.
+const SHARED_MS = 1_900
+const IDLE_AFTER_MS = 10_000
+// What is due by a clock that was ahead is not the first one while others wait, so the probe does not see it.
+const UNASKED_AFTER_MS = 60_000
+
+/**
+ * Creates the probe of a process. One search of the index finds the first pending and the first processing task of every
+ * handler. If the first one waits for its provider, or has an odd time, the probe knows nothing and says yes.
+ */
+export function createDueProbe(deps: DueProbeDeps): DueProbe {
+  const first = shareLook({
+    look: () => deps.steadiness.watch(readFirst(deps.db)),
+    keepMs: () => SHARED_MS,
+    now: deps.now,
+  })
+  const names = async (state: keyof First): Promise<string[]> => {
+    const { value, ageMs } = await first()
+    const isDue = (ms: number): boolean => ms <= ageMs || ms > deps.maxMs + CLOCK_STEP_MS
+    return [...value[state]].filter(([, ms]) => isDue(ms)).map(([handler]) => handler)
+  }
+  return {
+    mayHaveDue: async (handler) => (await names('pending')).includes(handler),
+    suspected: () => names('processing'),
+  }
+}
+
+/** Handler -> milliseconds until its first task is due. */
+interface First {
+  readonly pending: ReadonlyMap<string, number>
+  readonly processing: ReadonlyMap<string, number>
+}
+
+/** One command for both states. Without the index, the server refuses it instead of reading every record. */
+async function readFirst(db: Db): Promise<First> {
+  const pipeline = [...firstOf('pending'), { $unionWith: { coll: EVENTS, pipeline: firstOf('processing') } }]
+  const options = { hint: DUE_INDEX, maxTimeMS: SEARCH_MS }
+  const found = await db.collection(EVENTS).aggregate<FoundFirst>(pipeline, options).toArray()
+  const inState = (state: keyof First): ReadonlyMap<string, number> =>
+    new Map(found.filter(({ of }) => of === state).map(({ _id, dueInMs }) => [_id, dueInMs]))
+  return { pending: inState('pending'), processing: inState('processing') }
+}
+
+interface FoundFirst {
+  /** The handler. */
+  readonly _id: string
+  readonly of: keyof First
+  readonly dueInMs: number
+}
+
+/** In the order of the index, so that the first task of each handler is found without reading the others. */
+function firstOf(state: keyof First): Document[] {
+  return [
+    { $match: { state } },
+    { $sort: BY_DUE },
+    { $group: { _id: '$handler', dueAt: { $first: '$dueAt' } } },
+    { $project: { of: { $literal: state }, dueInMs: { $ifNull: [{ $subtract: [timeOf('dueAt'), '$$NOW'] }, 0] } } },
+  ]
+}
+
+/** Whose claims they are, and what they ask before they search. */
+interface Probed {
+  readonly handler: string
+  readonly probe: Pick<DueProbe, 'mayHaveDue'>
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
+}
+
+/**
+ * The same claims. While they have nothing to do, they search for due tasks only if the probe of their process, which all share, says
+ * that there may be some, or once a minute.
+ */
+export function probedClaims(claims: Claims, { handler, probe, now }: Probed): Claims {
+  let busyAt = now()
+  let searchedAt = now()
+  const isBusy = (): boolean => now() - busyAt < IDLE_AFTER_MS
+  return {
+    ...claims,
+    async claimDue(limit, isExpected = false) {
+      const isKnown = isBusy() || isExpected || now() - searchedAt >= UNASKED_AFTER_MS
+      if (!isKnown && !(await probe.mayHaveDue(handler))) return []
+      searchedAt = now()
+      const claimed = await claims.claimDue(limit)
+      if (claimed.length > 0) busyAt = now()
+      return claimed
+    },
+    settle(settled) {
+      busyAt = now()
+      return claims.settle(settled)
+    },
+    release(released) {
+      busyAt = now()
+      return claims.release(released)
+    },
+  }
+}
+
+/** What was seen, and how long ago, in milliseconds. */
+export interface Seen<T> {
+  readonly value: T
+  readonly ageMs: number
+}
+
+/** A look at the database whose result serves several callers. */
+export interface SharedLookDeps<T> {
+  readonly look: () => Promise<T>
+  /** How long a result is used again, in milliseconds. */
+  readonly keepMs: (value: T) => number
+  /** Milliseconds that never go backwards. */
+  readonly now: () => number
+}
+
+/** Shares the result of a look for a time. While a look is in progress, all callers wait for it. */
+export function shareLook<T>({ look, keepMs, now }: SharedLookDeps<T>): () => Promise<Seen<T>> {
+  let latest: { readonly value: T; readonly at: number } | null = null
+  const lookAgain = oneAtATime(async () => {
+    const at = now()
+    const value = await look()
+    latest = { value, at }
+    return { value, ageMs: now() - at }
+  })
+  return async () => {
+    if (latest === null || now() - latest.at >= keepMs(latest.value)) return lookAgain()
+    return { value: latest.value, ageMs: now() - latest.at }
+  }
+}

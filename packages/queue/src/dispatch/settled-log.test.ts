@@ -1,0 +1,90 @@
+import { createSummaryLines } from '@oncehook/kernel/log/summary-lines'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SettledClaim } from '../claim/claim.ts'
+import { sampleClaim } from '../testing/sample-task.ts'
+import type { Settlement } from '../transitions.ts'
+import { createSettledLog } from './settled-log.ts'
+
+const deferral: Settlement = {
+  ...{ state: 'pending', delayMs: 750, waited: 750, waitedFor: { code: 'handler_failed', ms: 750 } },
+}
+
+function settledOf(settlement: Settlement, code: string | null = 'handler_failed'): SettledClaim {
+  return {
+    claim: sampleClaim('evt_1', { handler: 'mail', record: { type: 'a type' } }),
+    settlement,
+    attempt: { ms: 1, outcome: settlement.state === 'pending' ? 'deferred' : settlement.state, code, message: null },
+  }
+}
+
+describe('the log of settled events', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('gives 100 deferred events a line in each second, and counts the others in one line for each code', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog({
+      logger,
+      summaries: createSummaryLines(),
+      handler: 'mail',
+      fields: ['requestId', 'type', 'orderId'],
+    })
+    for (let second = 0; second < 2; second += 1) {
+      lines.length = 0
+      for (let n = 0; n < 800; n += 1) log(settledOf(deferral, n % 2 === 0 ? 'busy' : 'conflict'))
+      expect(lines).toHaveLength(100)
+      expect(lines[0]).toMatchObject({
+        msg: 'event.deferred',
+        handler: 'mail',
+        eventId: 'evt_1',
+        delayMs: 750,
+        type: 'a type',
+      })
+      vi.advanceTimersByTime(1_000)
+      expect(lines.slice(100)).toMatchObject([
+        { level: 'warn', msg: 'event.deferred', handler: 'mail', code: 'busy', times: 350 },
+        { level: 'warn', msg: 'event.deferred', handler: 'mail', code: 'conflict', times: 350 },
+      ])
+    }
+  })
+
+  it('has at most 11 such lines, however many codes a handler invents', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
+    for (let n = 0; n < 1_100; n += 1) log(settledOf(deferral, `code_${n}`))
+    vi.advanceTimersByTime(1_000)
+    expect(lines).toHaveLength(111)
+    expect(lines.at(-1)).toMatchObject({ handler: 'fulfilment', code: 'others', times: 990 })
+  })
+
+  it('writes the lines of the last second at the stop, and not again after that', () => {
+    const { logger, lines } = memoryLogger()
+    const summaries = createSummaryLines()
+    const logs = ['mail', 'search'].map((handler) => createSettledLog({ logger, summaries, handler, fields: [] }))
+    for (const log of logs) for (let n = 0; n < 103; n += 1) log(settledOf(deferral, 'busy'))
+    expect(lines).toHaveLength(200)
+    summaries.end()
+    expect(lines.slice(200)).toMatchObject([
+      { msg: 'event.deferred', handler: 'mail', code: 'busy', times: 3 },
+      { msg: 'event.deferred', handler: 'search', code: 'busy', times: 3 },
+    ])
+    vi.advanceTimersByTime(5_000)
+    expect(lines).toHaveLength(202)
+  })
+
+  it('is silent after a second without such events', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
+    log(settledOf(deferral))
+    vi.advanceTimersByTime(5_000)
+    expect(lines).toHaveLength(1)
+  })
+
+  it('has a line for every event that ends', () => {
+    const { logger, lines } = memoryLogger()
+    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
+    for (let n = 0; n < 300; n += 1) log(settledOf({ state: 'dead', reason: 'handler_refused' }))
+    expect(lines).toHaveLength(300)
+  })
+})
