@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { TASK_STATES } from '../packages/queue/src/task.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 
@@ -177,7 +178,7 @@ function beforeObject(text: string, place: number): string {
 
 describe('the state of an event', () => {
   const FOLDERS = /^packages\/(?:queue|gateway\/src\/inbox)\//
-  const STATE = /(?<!readonly )\bstate: (?=\{|'(?:pending|processing|done|unhandled|dead|closed)')/g
+  const STATE = new RegExp(`(?<!readonly )\\bstate: (?=\\{|'(?:${TASK_STATES.join('|')})')`, 'g')
   const FILTER =
     /(?:\b(?:q|filter|partialFilterExpression)|\$match|\$group|\bIS_\w+(?:: Filter<\w+>)?)(?::| =) $|\bfind\(db, $/
 
