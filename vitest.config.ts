@@ -4,12 +4,10 @@ import { defineConfig } from 'vitest/config'
 // No `include` at the root: projects would add to it. Groups run one after the other: what kills processes or takes all of
 // the machine disturbs no other group, and a contract is written before its provider is verified against it. Group 0 has a
 // meaning of its own.
-// Systems of several processes wait most of the time: for starts, claims, time-outs and elections.
+// Systems of several processes wait most of the time: for starts, leases, time-outs and elections.
 const TWO_SYSTEMS_AT_ONCE = { maxWorkers: 2 }
 // To load the sources again for each file took a quarter of the time. A file that replaces modules resets them at its end.
 const LOADED_ONCE = { isolate: false }
-// One group, so that the last slow files of a project run beside the first of the next.
-const SYSTEMS = { ...LOADED_ONCE, maxWorkers: 3, sequence: { groupOrder: 5 } }
 // Random input is the same in each run.
 const SEEDED = { setupFiles: ['test/support/seed-random-input.ts'] }
 // Two files that write parts of one contract must not do so at the same time.
@@ -61,8 +59,10 @@ export default defineConfig({
         test: {
           name: 'http',
           include: ['test/http/**/*.test.ts'],
+          ...LOADED_ONCE,
           ...SEEDED,
-          ...SYSTEMS,
+          ...TWO_SYSTEMS_AT_ONCE,
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -70,7 +70,9 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
-          ...SYSTEMS,
+          ...LOADED_ONCE,
+          ...TWO_SYSTEMS_AT_ONCE,
+          sequence: { groupOrder: 6 },
         },
       },
       {
@@ -79,7 +81,9 @@ export default defineConfig({
           name: 'console',
           globalSetup: ['test/support/console/browser-setup.ts'],
           include: ['test/console/**/*.test.ts'],
-          ...SYSTEMS,
+          ...LOADED_ONCE,
+          ...TWO_SYSTEMS_AT_ONCE,
+          sequence: { groupOrder: 7 },
         },
       },
       {
@@ -90,7 +94,7 @@ export default defineConfig({
           globalSetup: ['test/support/mongod/three-nodes-setup.ts'],
           include: ['test/fault/**/*.fault.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 8 },
         },
       },
       {
@@ -100,7 +104,7 @@ export default defineConfig({
           include: ['test/model/**/*.test.ts'],
           // One at a time: a search takes all of the machine.
           fileParallelism: false,
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 9 },
         },
       },
       {
@@ -110,7 +114,7 @@ export default defineConfig({
           globalSetup: ['test/support/containers/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
-          sequence: { groupOrder: 8 },
+          sequence: { groupOrder: 10 },
         },
       },
     ],
