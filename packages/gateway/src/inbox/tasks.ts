@@ -84,7 +84,7 @@ export function joinOutcomes(outcomes: readonly Recorded[]): Recorded {
 }
 
 /** What a task gets besides the evidence of its event. */
-export interface CopyOptions {
+interface CopyOptions {
   readonly handler: string
   /** The line in which it is, if any. Its place is that of the receipt of the event. */
   readonly line?: string | undefined

@@ -20,8 +20,8 @@ import { settleRepeatedly } from './settle.ts'
  * the others, and a backlog gets half of the calls, unless it grows.
  *
  * Suspects come one group after the other, from the lane that all dispatchers of the process share. After a call that failed, other
- * tasks are sent first: only a verdict about one of them tells whether a suspect is the cause, or an outage. A task is no suspect
- * because the next call breaks, too: it is the probe of an outage.
+ * tasks are sent first: only a verdict about one of them tells whether a suspect is the cause, or an outage. If the next call breaks
+ * too, its tasks become no suspects: that call has probed an outage.
  */
 
 /** What a dispatcher depends on. Times are in milliseconds. */
@@ -437,7 +437,7 @@ export class Dispatcher {
   }
 }
 
-/** Its call broke as the one before it, so it is not the cause. */
+/** Its call broke like the one before it. That may be an outage, and makes it no suspect. */
 function clear({ claim, settlement, attempt }: SettledClaim): SettledClaim {
   const isSuspected = settlement.state === 'pending' && settlement.broke instanceof Date
   return { claim, settlement: isSuspected ? { ...settlement, broke: false } : settlement, attempt }

@@ -74,7 +74,7 @@ export class SuspectsLane {
       this.#last = dispatcher
       const trying = dispatcher.trySuspects()
       trying.catch(onError)
-      // It also goes on after a failure, which the dispatcher's next turn may not meet.
+      // A dispatcher that fails keeps no other one from its turn.
       if ((await withTimeout(trying, GROUP_MS).catch(() => false)) !== false) return true
     }
     return false

@@ -13,8 +13,8 @@ import { decideTurns, type Front, type WaitingFront } from './turns.ts'
  *
  * Why a task never runs before an earlier one. It is claimed only after a read that found it first among the open tasks of
  * its line. A read that shows a task also shows every task that was stored before it. And what a read has found to be
- * settled stays so, unless an operator or a redelivery makes it due again, or a new primary has lost its outcome. Hence the task is still the first one when it is
- * claimed, however late that is, and by any process.
+ * settled stays so, unless an operator or a redelivery makes it due again, or a new primary has lost its outcome. Hence the task is
+ * still the first one when it is claimed, however late that is, and by any process.
  *
  * Why two tasks of a line never run at the same time, even if both were received at once or one is replayed: the
  * unique index `line_held` has room for one that is processed. A first task that is refused for that reason waits as the
