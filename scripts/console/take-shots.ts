@@ -36,7 +36,7 @@ const SIGHTS: readonly Sight[] = [
   { name: 'keys', path: () => '/health', sign: 'Dead events by reason', press: 'Keys ?' },
   { name: 'no-match', path: () => '/events?reason=nothing', sign: 'No event matches these filters' },
   { name: 'no-event', path: () => '/events/000000000000000000000000', sign: 'not_found' },
-  { name: 'duplicates', path: () => '/events?duplicates=repeated', sign: 'Not live: search results are not updated' },
+  { name: 'duplicates', path: () => '/events?duplicates=repeated', sign: 'Live' },
   { name: 'health', path: () => '/health', sign: 'Dead events by reason' },
 ]
 

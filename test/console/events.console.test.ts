@@ -156,7 +156,7 @@ describe('the list of events', () => {
     await page.waitForURL((url) => url.searchParams.get('text') === text)
     await page.getByText('1 event', { exact: true }).waitFor()
     await row(visit, eventId).waitFor()
-    await page.getByText('Not live: search results').waitFor()
+    await page.getByText('Not live: this search').waitFor()
     const { items } = await console.system.operator().audit.list.query()
     const textHash = hash('sha256', text)
     expect(items.filter(({ details }) => details.textHash === textHash)).toEqual([

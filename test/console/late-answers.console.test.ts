@@ -1,4 +1,3 @@
-import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ConsoleUnderTest } from '../support/console/open-console.ts'
 import { startFilledConsole } from '../support/console/start-filled-console.ts'
@@ -10,33 +9,6 @@ beforeAll(async () => {
   console = await startFilledConsole(STORED)
 })
 afterAll(() => console[Symbol.asyncDispose]())
-
-it('an event that changes while its page of older events is loading is shown in its new state', async () => {
-  await using visit = await console.open()
-  const { page } = visit
-  await visit.signIn('/')
-  await page.getByRole('status').getByText('Live').waitFor()
-  const isChanged = Promise.withResolvers<void>()
-  const isRead = Promise.withResolvers<void>()
-  await page.route('**/operator/events.list*after*', async (route) => {
-    const response = await route.fetch()
-    isRead.resolve()
-    await isChanged.promise
-    await route.fulfill({ response })
-  })
-  await page.getByRole('button', { name: 'Load more' }).click()
-  await isRead.promise
-  await console.system.events.updateOne({ eventId: 'evt_0' }, { $set: { state: 'closed' } })
-  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_later' }))
-  await page.getByRole('button', { name: 'Show 1 newer event' }).waitFor()
-  isChanged.resolve()
-  await page.getByText(`${STORED + 1} events`).waitFor()
-  await page.keyboard.press('End')
-  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'evt_0', exact: true }) })
-  await row.waitFor()
-  expect(await row.textContent()).toContain('closed')
-  expect(visit.problems).toEqual([])
-})
 
 it('the result of a check of one event is not shown for another event', async () => {
   await using visit = await console.open()

@@ -29,20 +29,6 @@ it('a long list keeps few rows in the document, and loads older events on reques
   expect([visit.clicks(), visit.problems]).toEqual([3, []])
 })
 
-it('rows stay in their place while somebody reads further down, and newer events are counted', async () => {
-  await using visit = await console.open()
-  const { page } = visit
-  await visit.signIn('/')
-  await page.getByRole('link', { name: `evt_${EVENTS - 1}`, exact: true }).waitFor()
-  await page.keyboard.press('End')
-  const oldest = page.getByRole('link', { name: `evt_${EVENTS - 100}`, exact: true })
-  await oldest.waitFor()
-  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_newer' }))
-  await visit.clickUnscrolled(page.getByRole('button', { name: 'Show 1 newer event' }))
-  await page.getByRole('link', { name: 'evt_newer', exact: true }).waitFor()
-  expect([visit.clicks(), visit.problems]).toEqual([1, []])
-})
-
 it('a long list on a window of 360 px cuts no head of a column and shows the first letters of each id', async () => {
   await using visit = await console.open({ width: 360, height: 760 })
   const { page } = visit

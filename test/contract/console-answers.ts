@@ -2,7 +2,7 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { time } from './gateway-contract.ts'
 import { HANDLER } from './operator-exchanges.ts'
 
-const { boolean, eachLike, integer, like, number, regex, string } = MatchersV3
+const { boolean, eachLike, integer, like, regex, string } = MatchersV3
 
 /** A number, or null. */
 const numberOrNull = (example: number) => regex('^(?:null|[0-9.]+)$', example as never)
@@ -63,14 +63,6 @@ export const HEALTH = {
     },
     { name: 'shop', ...NEW, ...DEPTH, refused: [] },
   ],
-}
-
-/** What it reads of the answers to deliveries, in spans of time. */
-export const ANSWERS = {
-  points: eachLike({
-    ...{ at: time(), seconds: number(10.5), accepted: integer(1), refused: integer(1) },
-    p99Ms: numberOrNull(5),
-  }),
 }
 
 /** What it reads of all answers to deliveries. */

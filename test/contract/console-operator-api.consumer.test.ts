@@ -66,10 +66,6 @@ const QUERIES: readonly Omit<PageCall, 'kind'>[] = [
     ...{ answer: OVERVIEW, act: ({ overview }) => overview.query() },
   },
   {
-    ...{ does: 'shows the answers over time', states: [{ description: 'answers were counted' }] },
-    ...{ procedure: 'answers', answer: data(answers.ANSWERS), act: (client) => client.answers.query() },
-  },
-  {
     ...{ does: 'shows how soon deliveries were answered', procedure: 'answerTimes' },
     ...{ answer: data(answers.ANSWER_TIMES), act: ({ answerTimes }) => answerTimes.query() },
   },

@@ -74,12 +74,6 @@ export function plainStates(operated: Operated): States {
       const refused = () => db.collection('refusals').countDocuments({ status: 401 }, { readConcern: 'majority' })
       await expect.poll(refused).toBe(1)
     },
-    async 'answers were counted'() {
-      await clear(operated)
-      const counted = async (): Promise<number> => (await system.operator().answers.query()).points.length
-      // The first span ends some ten seconds after the start.
-      await expect.poll(counted).toBeGreaterThan(0)
-    },
     async 'a receipt is parked'({ name }: { name: string }) {
       await clear(operated)
       await parkReceipt(system.fulfilment, name)

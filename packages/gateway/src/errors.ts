@@ -60,18 +60,6 @@ export const sessionNotEnough = defineError('session_not_enough', {
   retry: 'never',
   message: 'A session cannot create a sign-in code: use an operator token',
 })
-/** There are as many readers of the tail of events as a process serves. */
-export const tailCrowded = defineError('tail_crowded', {
-  status: 503,
-  retry: 'later',
-  message: 'Too many readers follow the events of this process: close one, or try again later',
-})
-/** An operator has as many readers of the tail of events as one may have in a process. */
-export const tailShareUsed = defineError('tail_share_used', {
-  status: 429,
-  retry: 'later',
-  message: 'This operator follows the events of this process 20 times already: close one, or try again later',
-})
 /** A browser sent the request for a page of another site. */
 export const crossSite = defineError('cross_site', {
   status: 403,

@@ -25,8 +25,6 @@ export interface Visit extends AsyncDisposable {
   go(path: string): Promise<void>
   /** Clicks and counts it. */
   click(target: Locator): Promise<void>
-  /** Clicks and counts it, without a scroll to it: at the top of the page, some buttons go because their work is done. */
-  clickUnscrolled(target: Locator): Promise<void>
   /** The clicks since the last call. */
   clicks(): number
 }
@@ -39,7 +37,7 @@ export async function startConsole(settings?: Readonly<Record<string, string>>):
   const database = resources.use(await testDatabase(process.env))
   const system = resources.use(
     await startOperatedSystem(database, {
-      ...{ consoleFolder: DIST, limits: { answerSpanMs: 500 } },
+      consoleFolder: DIST,
       ...(settings === undefined ? {} : { settings }),
     }),
   )
@@ -80,10 +78,6 @@ function visit(system: OperatedSystem, page: Page, close: () => Promise<void>): 
     async click(target) {
       clicks += 1
       await target.click()
-    },
-    async clickUnscrolled(target) {
-      clicks += 1
-      await target.dispatchEvent('click')
     },
     clicks() {
       const counted = clicks

@@ -17,7 +17,9 @@ export interface RowEvidence {
 /** For a run in which nothing is meant to go wrong. */
 export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
 
-type CheckedStack = Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims' | 'problems'>
+interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims'> {
+  problems(): string[] | Promise<string[]>
+}
 
 /**
  * Compares what a source sent, and the answers, with the inbox, the orders and the receipts, once all is settled, and lists
@@ -49,7 +51,7 @@ export async function closingCheck(
     ...(await checkClaims(stack)),
     ...(await checkReplays(stack, records)),
     ...(await checkUnchanged(stack, records)),
-    ...stack.problems().map((problem) => `I10 ${problem}`),
+    ...(await stack.problems()).map((problem) => `I10 ${problem}`),
     ...checkEvidence(log, evidence),
   ]
 }

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ListedEvent } from '../api/operator-client.ts'
-import {
-  applyChanges,
-  type EventFeed,
-  joinNewest,
-  joinOlder,
-  readInParts,
-  type SearchPart,
-  takePage,
-} from './event-feed.ts'
+import { type EventFeed, joinNewest, joinOlder, readInParts, type SearchPart } from './event-feed.ts'
 
 const facts = {
   provider: 'acme',
@@ -70,52 +62,6 @@ describe('joinOlder', () => {
     ['is older than all there is', feed('9')],
   ])('leaves out a page that %s', (_, known) => {
     expect(joinOlder(known, feed('65', '5'), '7')).toBe(known)
-  })
-})
-
-describe('applyChanges', () => {
-  it('puts new events on top, newest first, and keeps the others in their place', () => {
-    const applied = applyChanges(feed('765', '5'), [event('9', 'pending'), event('8'), event('6', 'dead')])
-    expect([idsOf(applied), applied.next]).toEqual(['98765', '5'])
-    expect(applied.items.map(({ state }) => state)).toEqual(['pending', 'done', 'done', 'dead', 'done'])
-  })
-
-  it('puts a late event between those that are known', () => {
-    expect(idsOf(applyChanges(feed('9754'), [event('6'), event('8')]))).toBe('987654')
-  })
-
-  it('leaves older events to the pages that have them', () => {
-    expect(idsOf(applyChanges(feed('987', '7'), [event('5'), event('9')]))).toBe('987')
-    expect(idsOf(applyChanges(feed('987'), [event('5')]))).toBe('9875')
-  })
-
-  it('keeps a bounded number of events', () => {
-    const many = Array.from({ length: 5_000 }, (_, index) => event(String(99_998 - index)))
-    const applied = applyChanges({ items: many, next: null, cut: null }, [event('99999')])
-    expect([applied.items.length, applied.items[0]?.id, applied.next]).toEqual([5_000, '99999', '95000'])
-  })
-})
-
-describe('takePage', () => {
-  const reread = { page: feed('987', '7'), known: feed('76'), before: feed('76'), isBroken: false, isKept: false }
-  const broken = { ...reread, isBroken: true }
-
-  it('joins a page with what is known', () => {
-    expect(takePage(reread)).toEqual({ feed: feed('9876'), isWhole: true })
-  })
-
-  it('takes the page alone if changes are missing', () => {
-    expect(takePage(broken)).toEqual({ feed: reread.page, isWhole: true })
-  })
-
-  it('sees events that were missed before the reading, whatever came meanwhile', () => {
-    const missed = { ...reread, before: feed('32'), known: feed('932') }
-    expect(takePage(missed)).toEqual({ feed: reread.page, isWhole: true })
-  })
-
-  it('leaves what somebody reads as it is, and says that it is not whole', () => {
-    expect(takePage({ ...broken, isKept: true })).toEqual({ feed: reread.known, isWhole: false })
-    expect(takePage({ ...broken, known: undefined, isKept: true }).feed).toEqual(reread.page)
   })
 })
 

@@ -1,5 +1,5 @@
-// The events that the list knows: pages of a search joined with each other and with the changes of the stream. Only data, no
-// components: `use-event-feed.ts` reads the pages and follows the stream.
+// The events that the list knows: pages of a search joined with each other. Only data, no components: `use-event-feed.ts`
+// reads the pages.
 
 import type { Answers, ListedEvent } from '../api/operator-client.ts'
 
@@ -15,52 +15,17 @@ export interface EventFeed {
 /** How many events the page keeps. Older ones are read again when they are needed. */
 const MOST_KEPT = 5_000
 
-/** A page that was read again, and what was known before and after the reading. */
-interface Reread {
-  readonly page: EventFeed
-  readonly before: EventFeed | undefined
-  readonly known: EventFeed | undefined
-  /** Whether changes are missing from what is known. */
-  readonly isBroken: boolean
-  /** Whether somebody reads what is known: it then stays as it is. */
-  readonly isKept: boolean
-}
-
-/** The feed after the newest page was read again, and whether it now shows all changes. */
-export function takePage({ page, before, known, isBroken, isKept }: Reread): {
-  readonly feed: EventFeed
-  readonly isWhole: boolean
-} {
-  const isNew = isBroken || hasGap(before, page)
-  if (isNew && isKept && known !== undefined) return { feed: known, isWhole: false }
-  return { feed: isNew ? page : joinNewest(known, page), isWhole: true }
-}
-
 /** Whether events are missing between the newest page and the known events. */
-function hasGap(known: EventFeed | undefined, { next }: EventFeed): boolean {
-  if (known === undefined || next === null || known.items.length === 0) return false
-  return !known.items.some(({ id }) => id >= next)
+function hasGap(known: EventFeed, { next }: EventFeed): boolean {
+  return next !== null && known.items.length > 0 && !known.items.some(({ id }) => id >= next)
 }
 
 /** Joins the newest page with the known events. If events in between are missing, the feed is the page alone. */
 export function joinNewest(known: EventFeed | undefined, page: EventFeed): EventFeed {
   const { next } = page
-  if (known === undefined || next === null || page.cut !== null || hasGap(known, page)) return page
+  if (known === undefined || next === null || page.cut !== null || known.cut !== null || hasGap(known, page))
+    return page
   return withBound({ ...known, items: [...page.items, ...known.items.filter(({ id }) => id < next)] })
-}
-
-/**
- * Applies events that were received or changed: known events stay in their place, and new ones are inserted in order.
- * Events older than the feed are ignored: their page will contain them.
- */
-export function applyChanges(known: EventFeed, changed: readonly ListedEvent[]): EventFeed {
-  const changes = new Map(changed.map((event) => [event.id, event]))
-  const updated = known.items.map((event) => changes.get(event.id) ?? event)
-  for (const { id } of known.items) changes.delete(id)
-  const { next } = known
-  const added = [...changes.values()].filter(({ id }) => next === null || id > next)
-  if (added.length === 0) return { ...known, items: updated }
-  return withBound({ ...known, items: [...added, ...updated].toSorted((one, other) => (one.id < other.id ? 1 : -1)) })
 }
 
 function withBound(feed: EventFeed): EventFeed {

@@ -81,26 +81,6 @@ export function toEventQuery(search: EventSearch) {
   return find === undefined ? toEventFilter(search) : { ...toApiNames(others), about: find }
 }
 
-/**
- * Whether the stream of changes can filter like the list. It supports no search by id, text, duplicates or tests, and
- * each search in bodies adds an entry to the audit log.
- */
-export function isLive({ find, text, duplicates, tests }: EventSearch): boolean {
-  return [find, text, duplicates, tests].every((filter) => filter === undefined)
-}
-
-/** The filter of the stream of changes. The stream cannot filter by time: see `isInSpan`. */
-export function toTailInput(search: EventSearch) {
-  const { from: _, to: __, duplicates: ___, tests: ____, ...others } = search
-  return toEventFilter(others)
-}
-
-/** Whether an event was received in the time span of the filters. */
-export function isInSpan({ from, to }: EventSearch, { receivedAt }: ListedEvent): boolean {
-  const at = Date.parse(receivedAt)
-  return (from === undefined || at >= Date.parse(from)) && (to === undefined || at < Date.parse(to))
-}
-
 /** New values of filters. Undefined removes one. */
 export type FilterChange = { readonly [Name in keyof EventSearch]?: string | undefined }
 

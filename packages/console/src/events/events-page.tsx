@@ -16,8 +16,7 @@ import { EventFilters, useEventSearch } from './event-filters.tsx'
 import { type EventSearch, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
 import { OverviewStrip } from './overview-strip.tsx'
-import { useEventFeed, usePinned } from './use-event-feed.ts'
-import type { TailState } from './use-event-tail.ts'
+import { useEventFeed } from './use-event-feed.ts'
 
 /** The first page: the newest events, live. */
 export function EventsPage() {
@@ -32,32 +31,23 @@ export function EventsPage() {
 }
 
 function FeedView({ search }: { readonly search: EventSearch }) {
-  const { feed, older, tail, leftOut } = useEventFeed(search)
+  const { feed, older, isLive } = useEventFeed(search)
   const { data } = feed
   const items = data?.items ?? []
-  const { shown, newer, showNewest } = usePinned(items)
   const hasOlder = data !== undefined && data.next !== null
-  const readAgain = (): void => {
-    showNewest()
-    void feed.refetch()
-  }
   return (
     <>
       <QueryProblem error={feed.error} retry={() => void feed.refetch()} />
       {data !== undefined && (
         <FeedBar search={search} items={items} hasOlder={hasOlder}>
-          <Liveness tail={feed.error === null ? tail : 'broken'} leftOut={leftOut} readAgain={readAgain} />
+          <Liveness
+            shown={feed.error === null ? (isLive ? 'live' : 'off') : 'broken'}
+            readAgain={() => void feed.refetch()}
+          />
         </FeedBar>
       )}
-      {newer > 0 && (
-        <p className="sticky top-2 z-10 text-center">
-          <button type="button" className="button button-main" onClick={showNewest}>
-            {texts.events.newer(newer)}
-          </button>
-        </p>
-      )}
       {data === undefined && feed.error === null && <p role="status">{texts.frame.loading}</p>}
-      {items.length > 0 && <EventsTable items={shown} />}
+      {items.length > 0 && <EventsTable items={items} />}
       {data !== undefined && items.length === 0 && data.cut === null && (
         <NoEvents isFiltered={Object.keys(search).length > 0} />
       )}
@@ -157,28 +147,16 @@ function FeedBar(props: {
   )
 }
 
-type Shown = TailState | 'broken'
+const LOOKS = { off: 'text-quiet', live: 'text-good', broken: 'text-bad' } as const
 
-const LOOKS: Readonly<Record<Shown, string>> = {
-  off: 'text-quiet',
-  starting: 'text-quiet',
-  live: 'text-good',
-  reconnecting: 'text-wait',
-  crowded: 'text-wait',
-  share: 'text-wait',
-  broken: 'text-bad',
-}
-
-/** Whether the list is live, how many changes it does not show, and a button to read it again. */
-function Liveness(props: { readonly tail: Shown; readonly leftOut: number | null; readonly readAgain: () => void }) {
-  const { tail, leftOut, readAgain } = props
+/** Whether the list is live and, if it is not, a button to read it again. */
+function Liveness({ shown, readAgain }: { readonly shown: keyof typeof LOOKS; readonly readAgain: () => void }) {
   return (
     <>
-      <span role="status" className={LOOKS[tail]}>
-        {texts.events.tail[tail]}
+      <span role="status" className={LOOKS[shown]}>
+        {texts.events.liveness[shown]}
       </span>
-      {leftOut !== 0 && <span className="text-wait tabular-nums">{texts.events.leftOut(leftOut)}</span>}
-      {(leftOut !== 0 || tail === 'off') && (
+      {shown === 'off' && (
         <button type="button" className="button" onClick={readAgain}>
           {texts.events.readAgain}
         </button>

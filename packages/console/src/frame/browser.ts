@@ -1,6 +1,6 @@
-// What the page takes from the browser and leaves in it: storage, theme, and whether the page is visible.
+// What the page leaves in the browser: its storage and its theme.
 
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 
 /** What the browser keeps for the page: permanently, or for this window. Null if its user has blocked the data of the site. */
 export function openStore(name: 'localStorage' | 'sessionStorage'): Storage | null {
@@ -41,14 +41,4 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
       setTheme(next)
     },
   ]
-}
-
-function listen(tell: () => void): () => void {
-  document.addEventListener('visibilitychange', tell)
-  return () => document.removeEventListener('visibilitychange', tell)
-}
-
-/** Whether the window shows this page, and not another tab. */
-export function useIsVisible(): boolean {
-  return useSyncExternalStore(listen, () => document.visibilityState === 'visible')
 }

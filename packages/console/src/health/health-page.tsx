@@ -7,7 +7,6 @@ import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
-import { AnswersOverTime } from './answers-over-time.tsx'
 
 const REFRESH_MS = 5_000
 
@@ -18,9 +17,6 @@ export function HealthPage() {
       <OverviewStrip />
       <Section title={texts.health.answers}>
         <Answered />
-      </Section>
-      <Section title={texts.health.overTime}>
-        <AnswersOverTime />
       </Section>
       <Section title={texts.health.deadByReason}>
         <DeadByReason />

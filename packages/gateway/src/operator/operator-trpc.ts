@@ -17,10 +17,8 @@ import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Operator } from './access/identify-operator.ts'
 import type { Audit } from './audit/audit.ts'
-import type { AnswerHistory } from './health/answers.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
-import type { EventTail } from './tail/event-tail.ts'
 import type { TestEvents } from './test-events/test-events.ts'
 
 export interface OperatorParts {
@@ -37,9 +35,7 @@ export interface OperatorParts {
   /** Whether a handler answers the calls of this process. Null: the process does not call it. */
   readonly isHandlerUp: (handler: string) => boolean | null
   readonly handlerPauses: Pauses
-  readonly tail: EventTail
   readonly testEvents: TestEvents
-  readonly answers: Pick<AnswerHistory, 'points'>
   /** What `/metrics` shows. */
   readonly shownMetrics: Pick<ShownMetrics, 'metrics'>
   readonly providers: () => Providers
@@ -64,10 +60,7 @@ export interface OperatorContext extends OperatorParts {
   readonly requestId: string
 }
 
-// A proxy or a browser closes a stream that is silent for long.
-const PING_MS = 15_000
-const sse = { ping: { enabled: true, intervalMs: PING_MS }, client: { reconnectAfterInactivityMs: 3 * PING_MS } }
-const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError, sse })
+const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError })
 
 /** Joins the operator's procedures into a router. */
 export const router = t.router

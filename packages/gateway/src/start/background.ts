@@ -19,11 +19,9 @@ import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
 import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
 import { type ConsoleFiles, readConsole } from '../operator/console/console.ts'
-import { createAnswerHistory } from '../operator/health/answers.ts'
 import { ReplayRunner } from '../operator/replays/replay-runner.ts'
 import { REPLAY_INDEXES } from '../operator/replays/replays.ts'
 import { SIGN_IN_INDEXES } from '../operator/sign-in/sign-ins.ts'
-import { createEventTail } from '../operator/tail/event-tail.ts'
 import type { TestInboxes } from '../operator/test-events/test-events.ts'
 import type { Providers } from '../webhooks/providers/providers.ts'
 import { REFUSAL_INDEXES } from '../webhooks/refusals/refusals.ts'
@@ -84,21 +82,15 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     processId: context.owner,
   })
   addMissingKeysGauge(registry, keyRegister)
-  const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
-  const answers = createAnswerHistory(registry, context.clock)
   const replays = createReplayRunner(context, handlers)
   const onReplayStarted = (): void => replays.wake()
   const operators = createAdminParts(context, {
-    ...{ onReplayStarted, db, keyRegister, fulfilment, tail, answers, console },
+    ...{ onReplayStarted, db, keyRegister, fulfilment, console },
     ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })
-  const sampling = runPeriodically({
-    ...{ task: answers.sample, everyMs: context.limits.answerSpanMs, random: context.random },
-    onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
-  })
   replays.start()
-  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister), tail, sampling] }
+  return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister)] }
 }
 
 /** Creates the runner of the replays that operators request. */

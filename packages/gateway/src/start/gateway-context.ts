@@ -36,8 +36,6 @@ export interface Limits {
   readonly dispatchBatch: number
   /** How long a call to fulfilment may take. */
   readonly fulfilmentCallMs: number
-  /** The length of a span in the history of answers. */
-  readonly answerSpanMs: number
 }
 
 export const LIMITS: Limits = {
@@ -48,7 +46,6 @@ export const LIMITS: Limits = {
   answerWithinMs: 9_500,
   dispatchBatch: 500,
   fulfilmentCallMs: 10_000,
-  answerSpanMs: 10_000,
 }
 
 /** The settings of a gateway, and the dependencies that tests can replace. */

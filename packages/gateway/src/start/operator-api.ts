@@ -21,7 +21,6 @@ import {
 import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
 import { withIdentity } from '../operator/audit/audit.ts'
 import { type ConsoleFiles, SIGN_IN_PATH, serveConsole } from '../operator/console/console.ts'
-import type { AnswerHistory } from '../operator/health/answers.ts'
 import type { OperatorParts } from '../operator/operator-trpc.ts'
 import { createReplays } from '../operator/replays/replays.ts'
 import {
@@ -41,11 +40,9 @@ import type { GatewayContext } from './gateway-context.ts'
 import { operatorRouter } from './operator-router.ts'
 import { OPERATOR_PREFIX } from './private-listener.ts'
 
-interface AdminServices
-  extends Pick<OperatorParts, 'keyRegister' | 'fulfilment' | 'handlers' | 'isHandlerUp' | 'tail'> {
+interface AdminServices extends Pick<OperatorParts, 'keyRegister' | 'fulfilment' | 'handlers' | 'isHandlerUp'> {
   /** A database whose reads show what a majority holds. */
   readonly db: Db
-  readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
   /** Receives test events. Only the test inboxes store them. */
@@ -57,7 +54,7 @@ interface AdminServices
 
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AnswerOperators {
-  const { db, keyRegister, fulfilment, tail, answers, console, onReplayStarted } = services
+  const { db, keyRegister, fulfilment, console, onReplayStarted } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
@@ -73,7 +70,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
       ...{ handlers: services.handlers, isHandlerUp: services.isHandlerUp },
       handlerPauses: context.handlerPauses,
-      ...{ signIns, tail, answers, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
+      ...{ signIns, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
       monotonicMs: context.monotonicMs ?? monotonicMs,
     },

@@ -14,7 +14,7 @@ import {
   pauseHandlerProcedure,
   resumeHandlerProcedure,
 } from '../operator/handlers/handler-procedures.ts'
-import { answersProcedure, answerTimesProcedure } from '../operator/health/answers.ts'
+import { answerTimesProcedure } from '../operator/health/answer-times.ts'
 import { providerHealthProcedure } from '../operator/health/provider-health.ts'
 import { router } from '../operator/operator-trpc.ts'
 import { overviewProcedure } from '../operator/overview-procedures.ts'
@@ -32,7 +32,6 @@ import {
   replayEventsProcedure,
 } from '../operator/replays/replay-procedures.ts'
 import { createCodeProcedure, endSessionProcedure, meProcedure } from '../operator/sign-in/sign-ins.ts'
-import { tailProcedure } from '../operator/tail/tail-procedure.ts'
 import { sendTestProcedure } from '../operator/test-events/send-test-procedure.ts'
 import { eraseProcedure } from '../privacy/erasure.ts'
 import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
@@ -42,12 +41,10 @@ export const operatorRouter = router({
   me: meProcedure,
   signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
   overview: overviewProcedure,
-  answers: answersProcedure,
   answerTimes: answerTimesProcedure,
   events: router({
     list: listEventsProcedure,
     counts: countEventsProcedure,
-    tail: tailProcedure,
     get: getEventProcedure,
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,

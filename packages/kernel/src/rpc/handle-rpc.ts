@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import type { AnyRouter, inferRouterContext, TRPCError } from '@trpc/server'
 import { resolveResponse } from '@trpc/server/http'
 import { invalidRequest, methodNotImplemented, payloadTooLarge, unsupportedMediaType } from '../http/error-codes.ts'
@@ -64,8 +63,8 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
   let error: AppError | undefined
   const answer = await resolveResponse({
     router: endpoint.router,
-    req: toFetchRequest(request, { url, input: guarded.input, signal: leaveSignal(endpoint.router, path, response) }),
-    path: guarded.refusal === null ? path : refusedName(endpoint.router, path),
+    req: toFetchRequest(request, url, guarded.input),
+    path: guarded.refusal === null ? path : nameOf(endpoint.router, path),
     error: guarded.refusal,
     allowBatching: false,
     allowMethodOverride: endpoint.queriesByPost?.has(path) === true,
@@ -112,45 +111,12 @@ async function guard<Known extends Caller>(
   }
 }
 
-/** The parts of a call that were checked. */
-interface CheckedCall {
-  readonly url: URL
-  readonly input: string | undefined
-  /** Aborted when the client leaves. Only for subscriptions. */
-  readonly signal: AbortSignal | null
-}
-
 /** The call as seen by tRPC: only the method, the URL and the checked input of the request. */
-function toFetchRequest(request: IncomingMessage, { url, input, signal }: CheckedCall): Request {
+function toFetchRequest(request: IncomingMessage, url: URL, input: string | undefined): Request {
   const asked = request.method ?? 'GET'
   const method = asked === 'HEAD' || asked === 'CONNECT' || asked === 'TRACE' ? 'GET' : asked
-  const lastId = signal === null ? undefined : request.headers['last-event-id']
-  const headers = {
-    'content-type': 'application/json',
-    ...(lastId === undefined ? {} : { 'last-event-id': String(lastId) }),
-  }
-  return new Request(url, { method, headers, signal, ...(input === undefined ? {} : { body: input }) })
-}
-
-/** Other calls are short, and would pay for it. */
-function leaveSignal(router: AnyRouter, path: string, response: ServerResponse): AbortSignal | null {
-  if (!isSubscription(router, path)) return null
-  const leaving = new AbortController()
-  // A client that has closed its half still gets other answers. This one has no end, so it would never be noticed.
-  const leave = (): void => void response.destroy()
-  const { socket } = response.req
-  socket.once('end', leave)
-  response.once('close', () => {
-    socket.off('end', leave)
-    leaving.abort()
-  })
-  return leaving.signal
-}
-
-function isSubscription(router: AnyRouter, path: string): boolean {
-  if (!Object.hasOwn(router._def.procedures, path)) return false
-  const { _def: kind } = router._def.procedures[path] ?? {}
-  return kind?.type === 'subscription'
+  const headers = { 'content-type': 'application/json' }
+  return new Request(url, { method, headers, ...(input === undefined ? {} : { body: input }) })
 }
 
 function headersOfError(error: TRPCError): Record<string, string> {
@@ -160,10 +126,7 @@ function headersOfError(error: TRPCError): Record<string, string> {
   return { ...known.headers, ...current }
 }
 
-const EVENT_STREAM = 'text/event-stream'
-
 async function send(request: IncomingMessage, response: ServerResponse, answer: Response): Promise<void> {
-  if (answer.headers.get('content-type') === EVENT_STREAM) return sendStream(request, response, answer)
   const body = Buffer.from(await answer.arrayBuffer())
   response.writeHead(answer.status, {
     ...Object.fromEntries(answer.headers),
@@ -172,24 +135,6 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
     'content-length': body.length,
   })
   response.end(request.method === 'HEAD' ? undefined : body)
-}
-
-/** Sends events as they come, at the pace of the client. Resolves when the client has left or there are no more. */
-async function sendStream(request: IncomingMessage, response: ServerResponse, answer: Response): Promise<void> {
-  response.writeHead(answer.status, Object.fromEntries(answer.headers))
-  if (request.method === 'HEAD' || answer.body === null) {
-    await answer.body?.cancel()
-    response.end()
-    return
-  }
-  response.flushHeaders()
-  // The only failure is that the client has left.
-  await pipeline(answer.body, response).catch(() => undefined)
-}
-
-/** A refusal of a subscription is an answer like that of any other call, and no stream. */
-function refusedName(router: AnyRouter, path: string): string {
-  return isSubscription(router, path) ? 'unknown' : nameOf(router, path)
 }
 
 // Callers must not be able to create metric labels.

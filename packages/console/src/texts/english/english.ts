@@ -1,5 +1,5 @@
 import { eventTexts, handlerTexts } from './event-texts.ts'
-import { clockTime, localTime, number, plural, shortTime, utcTime } from './formats.ts'
+import { localTime, number, plural, shortTime, utcTime } from './formats.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 
@@ -80,7 +80,6 @@ export const english = {
     },
     local: localTime,
     short: shortTime,
-    clock: clockTime,
     utc: utcTime,
   },
   overview: {
@@ -213,19 +212,6 @@ export const english = {
       ms === null
         ? `More than 1 % of ${plural(count, 'delivery', 'deliveries')} took longer than 10 s, since this gateway started. If several gateways run, each counts its own.`
         : `99 % of ${plural(count, 'delivery', 'deliveries')} were answered within ${ms} ms, since this gateway started. If several gateways run, each counts its own.`,
-    overTime: 'Deliveries over time',
-    scope:
-      'The last hour of one gateway process, in steps of about 10 seconds. If several processes run, each counts its own deliveries: for all together, see the metrics.',
-    noPoints: 'The first numbers appear about 10 seconds after the gateway starts.',
-    rates: 'Deliveries per second',
-    acceptedRate: 'accepted per second',
-    refusedRate: 'refused per second',
-    slowest: 'Time to answer',
-    p99: 'ms for 99 %',
-    until: 'Until',
-    asTable: 'As a table',
-    byMinute: 'Deliveries by minute',
-    noPlot: 'the plot could not be loaded. The table has the same numbers.',
     deadByReason: 'Dead events by reason',
     otherReasons: 'other reasons',
     noneDead: 'No event is dead.',

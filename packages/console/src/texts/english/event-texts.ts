@@ -35,20 +35,13 @@ export const eventTexts = {
     deliveriesOf: (deliveries: number, changed: number): string =>
       changed === 0 ? `${deliveries}` : `${deliveries}, ${changed} changed`,
     table: 'Events, newest first',
-    newer: (count: number): string => `Show ${plural(count, 'newer event', 'newer events')}`,
     shown: (count: number, more: boolean): string =>
       `${plural(count, 'event', 'events')}${more ? ', and older ones' : ''}`,
-    tail: {
-      off: 'Not live: search results are not updated',
-      starting: 'Connecting…',
+    liveness: {
+      off: 'Not live: this search is not updated',
       live: 'Live',
-      reconnecting: 'Reconnecting… Updated every 10 seconds until then',
-      crowded: 'Updated every 10 seconds: too many pages are live already',
-      share: 'Updated every 10 seconds: you follow events 20 times already',
       broken: 'Not live: the gateway does not answer',
     },
-    leftOut: (count: number | null): string =>
-      `${count === null ? 'Some changes are' : `${plural(count, 'change is', 'changes are')}`} not shown`,
     readAgain: 'Refresh',
     replay: 'Replay these…',
     emptyTitle: 'No events yet',

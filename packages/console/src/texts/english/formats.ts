@@ -14,9 +14,6 @@ export const localTime = (at: Date): string => LOCAL.format(at)
 /** The same without year and seconds: `11-02 19:00`. */
 export const shortTime = (at: Date): string => localTime(at).slice(5, 16)
 
-/** The same without the date: `19:00`. */
-export const clockTime = (at: Date): string => localTime(at).slice(11, 16)
-
 /** A time in UTC, from ISO 8601: `2026-11-02 10:00:00 UTC`. */
 export const utcTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`
 
