@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
@@ -173,30 +173,5 @@ describe('a gateway of several processes', () => {
     expect(names.filter((name) => named.has(name))).toEqual([])
     // No origin is allowed by a blank.
     expect(names.filter((name) => !named.has(`${name}_FILE`))).toEqual(['CORS_ORIGINS'])
-  })
-
-  it('ends with 78 if an index of operators is wrong', async () => {
-    await using database = await testDatabase(process.env)
-    await database.db.collection('replays').createIndex({ elsewhere: 1 }, { name: 'running' })
-    await using gateway = await run(database)
-    expect(await gateway.exited).toEqual([78, null])
-    expect(gateway.output().match(/Index running of replays has another shape/g)).toHaveLength(1)
-    expect(gateway.lines('service.started')).toEqual([])
-  })
-
-  it('runs one worker per core with auto, and logs how many and why', async () => {
-    await using database = await testDatabase(process.env)
-    await using gateway = await run(database, { WORKERS: 'auto' })
-    await expect.poll(() => gateway.lines('service.started').length).toBeGreaterThan(0)
-    const [chosen, ...others] = gateway.lines('workers.chosen')
-    expect(others).toEqual([])
-    const cores = Number(chosen?.cores)
-    expect(cores).toBeGreaterThanOrEqual(1)
-    expect(cores).toBeLessThanOrEqual(availableParallelism())
-    expect(chosen).toMatchObject({
-      workers: Math.min(cores, 64),
-      because: expect.stringMatching(/^(cores|cpu-limit)$/),
-    })
-    if (cores > 1) await expect.poll(() => gateway.workers().length).toBe(chosen?.workers)
   })
 })

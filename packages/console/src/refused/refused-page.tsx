@@ -15,7 +15,7 @@ type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
 
 const REFRESH_MS = 3_000
-// Counting reads all records, at most 1,000 of each provider.
+// Counting reads all records.
 const COUNTS_REFRESH_MS = 15_000
 
 /** The refused deliveries, newest first, and why each was refused. */

@@ -24,7 +24,7 @@ export const listRefusalsProcedure = procedure
         .limit(limit + 1)
         .toArray(),
       ctx.db
-        .collection<Counted>(REFUSALS)
+        .collection<NotKeptDocument>(REFUSALS)
         .find({ ...filter, count: { $gt: 0 } }, options)
         .limit(MOST_COUNTS)
         .toArray(),
@@ -39,7 +39,7 @@ export const listRefusalsProcedure = procedure
 
 /**
  * `refusals.counts`: the number of records for each reason, of all providers or of one. The reasons are in alphabetical
- * order, in the form that `refusals.list` selects by. A provider has at most 1,000 records.
+ * order, in the form that `refusals.list` selects by.
  */
 export const countRefusalsProcedure = procedure
   .input(z.strictObject({ provider: name.optional() }).prefault({}))
@@ -60,8 +60,6 @@ export const countRefusalsProcedure = procedure
 
 const MOST_COUNTS = 1_000
 
-type Counted = NotKeptDocument & { readonly count: number }
-
 /** Every value is compared literally. */
 function toFilter({ provider, reason }: { provider?: string | undefined; reason?: string | undefined }) {
   return {
@@ -74,6 +72,6 @@ function showRefusal({ _id, expireAt, id, at, ...refusal }: RefusalDocument) {
   return { id: String(id), at: at.toISOString(), ...refusal }
 }
 
-function showCount({ provider, reason, why, count, since, lastAt }: Counted) {
+function showCount({ provider, reason, why, count, since, lastAt }: NotKeptDocument) {
   return { provider, reason, why, count, since: since.toISOString(), lastAt: lastAt.toISOString() }
 }

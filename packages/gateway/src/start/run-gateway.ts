@@ -1,7 +1,5 @@
 import cluster from 'node:cluster'
-import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -13,7 +11,7 @@ import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/time
 import { startGateway } from './gateway.ts'
 import type { GatewayDeps, Limits, Recording } from './gateway-context.ts'
 import { type GatewaySettings, readGatewaySettings } from './settings.ts'
-import { type ChosenWorkers, chooseWorkers, countAvailableCores } from './worker-count.ts'
+import { countWorkers } from './worker-count.ts'
 import { STARTED, shareMetrics, Workers, type WorkersDeps } from './workers.ts'
 
 // Every worker has stopped by then, because its own stop has a time limit.
@@ -36,28 +34,12 @@ export async function runGateway({ env, fetch, recording, limits }: GatewayProce
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   const ways = { clock: systemClock, random: Math.random, fetch, recording, limits }
   const deps = { settings, logger, logOutput, findConsole, ...ways }
-  const chosen = chooseProcesses(settings)
-  if (chosen !== null) logger.info(chosen, 'workers.chosen')
-  const count = chosen?.workers ?? 1
+  const count = cluster.isWorker ? 1 : countWorkers(settings.WORKERS)
   await runService({
     env,
     logger,
     start: (lifecycle) => (count > 1 ? superviseMany({ ...deps, count }, lifecycle) : startOne(deps, lifecycle)),
   })
-}
-
-/** Null in a worker, and if there is only one process because nothing else was set. */
-function chooseProcesses({ WORKERS }: GatewaySettings): ChosenWorkers | null {
-  if (WORKERS === 1 || cluster.isWorker) return null
-  return chooseWorkers(WORKERS, countAvailableCores({ parallelism: availableParallelism(), readFile: readIfPossible }))
-}
-
-function readIfPossible(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return null
-  }
 }
 
 /** The folder of the operator's page. Null if its package is not installed. */

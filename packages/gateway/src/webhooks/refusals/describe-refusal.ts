@@ -27,7 +27,6 @@ export interface RefusalAnswer {
 
 /** What is known besides the delivery. */
 interface RefusalSurroundings {
-  readonly network: string | null
   /** Milliseconds. */
   readonly now: number
   /** All providers: the signature may be one for another provider. */
@@ -38,7 +37,7 @@ interface RefusalSurroundings {
 export function describeRefusal(
   refused: RefusedDelivery,
   answer: RefusalAnswer,
-  { network, now, providers }: RefusalSurroundings,
+  { now, providers }: RefusalSurroundings,
 ): Refusal {
   const { provider, requestId, rawHeaders, rawBody } = refused
   const headers = firstValues(rawHeaders)
@@ -50,7 +49,7 @@ export function describeRefusal(
     why: answer.why,
     status: answer.status,
     message: toPlain(answer.message, MOST_MESSAGE),
-    network,
+    network: networkOf(refused.address),
     bytes: rawBody?.length ?? announcedBytes(headers.get('content-length')),
     secretIds: wereCompared(answer, rawBody) ? liveSecretIds(provider, now) : [],
     causes: isAuthentic(answer, rawBody) ? [] : causesOf(refused, answer.why, now, providers),
@@ -180,7 +179,7 @@ const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanatio
  * The network of a client address in the form of `clientAddress`: the /24 of an IPv4 address, the /48 of the first half
  * of an IPv6 address. Null for any other text.
  */
-export function networkOf(address: string): string | null {
+function networkOf(address: string): string | null {
   const dot = address.lastIndexOf('.')
   if (dot > 0) return `${address.slice(0, dot)}.0/24`
   const [first, second, third] = address.split(':')
