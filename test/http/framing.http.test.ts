@@ -36,24 +36,7 @@ describe('the request line and Host', () => {
     expect(await statusOf(get(lines))).toBe(400)
   })
 
-  it.each([
-    'a b',
-    'a/b',
-    'a@b',
-    'a,b',
-    'http://a',
-    'a:b',
-    'a:99999x',
-    '[::1',
-    '::1',
-    'a\\b',
-    '%zz',
-    'a"b',
-    '<a>',
-    'a?b',
-    'a#b',
-    '\xe9',
-  ])('H03 the Host %j is invalid', async (host) => {
+  it.each(['a/b', 'a@b', 'a:b', '::1', 'a\\b', 'a#b'])('H03 the Host %j is invalid', async (host) => {
     expect(await statusOf(get(`Host: ${host}\r\n`))).toBe(400)
   })
 
@@ -74,34 +57,15 @@ describe('the request line and Host', () => {
     expect(await statusOf(get('Host: a\r\nConnection: close\r\n', '/healthz', version))).toBe(505)
   })
 
-  it.each(['GET /healthz\r\n\r\n', 'GET /healthz\r\nHost: a\r\n\r\n', 'GET /healthz \r\nHost: a\r\n\r\n'])(
-    'H07 a request line without a version is none: %j',
-    async (octets) => {
-      expect(await statusOf(octets)).toBe(400)
-    },
-  )
-
   it.each([
     'GET /healthz HTTP/0.9\r\nHost: a\r\n\r\n',
-    'GET\t/healthz HTTP/1.1\r\nHost: a\r\n\r\n',
     'GET /health z HTTP/1.1\r\nHost: a\r\n\r\n',
     'GET /healthz http/1.1\r\nHost: a\r\n\r\n',
-    'GET /healthz HTTP/1.1 \r\nHost: a\r\n\r\n',
-    'GET /healthz HTTP/1\r\nHost: a\r\n\r\n',
     ' GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
-    'GE\0T /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
-    'gET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
     'NONSENSE /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
     '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    '{"a":1}\r\n\r\n',
-    '\0\0\0\0',
   ])('H08 no request line: %j', async (octets) => {
     expect([400, 505]).toContain(await statusOf(octets))
-  })
-
-  it('H08 an empty line before a request is passed over', async () => {
-    expect(await statusOf(`\r\n${get('Host: a\r\nConnection: close\r\n')}`)).toBe(200)
   })
 
   it('H11 a target beyond 8 KiB is too long, one within is not', async () => {
@@ -136,23 +100,13 @@ describe('header lines', () => {
     ['a space before the colon', 'Host : a\r\n'],
     ['a space before the colon', 'Host: a\r\nX-A : b\r\n'],
     ['a folded line', 'Host: a\r\nX-A: b\r\n c\r\n'],
-    ['a folded first line', ' Host: a\r\n'],
     ['NUL in a value', 'Host: a\r\nX-A: b\0c\r\n'],
-    ['NUL in a name', 'Host: a\r\nX\0A: b\r\n'],
     ['a bare CR', 'Host: a\r\nX-A: b\rX-B: c\r\n'],
     ['a bare LF', 'Host: a\nX-A: b\r\n'],
     ['a bare LF', 'Host: a\r\nX-A: b\nX-B: c\r\n'],
-    ['no name', 'Host: a\r\n: b\r\n'],
-    ['no colon', 'Host: a\r\nX-A\r\n'],
-    ['a bell', 'Host: a\r\nX-A: b\x07\r\n'],
     ['a name that is no token', 'Host: a\r\nX(A): b\r\n'],
   ])('H09 %s is refused: %j', async (_, lines) => {
     expect(await statusOf(get(lines))).toBe(400)
-  })
-
-  it('H09 bare line feeds end no header section', async () => {
-    expect(await statusOf('GET /healthz HTTP/1.1\nHost: a\n\n')).toBe(400)
-    expect(await statusOf('GET /healthz HTTP/1.1\r\nHost: a\r\n\n')).toBe(400)
   })
 
   it('H10 a header section beyond the limit is too large', async () => {
@@ -187,13 +141,8 @@ describe('the length of a body', () => {
     'Content-Length: 2\r\nContent-Length: 2\r\n',
     'Content-Length: 2, 2\r\n',
     'Content-Length: +2\r\n',
-    'Content-Length: -1\r\n',
     'Content-Length: 0x2\r\n',
     'Content-Length: 99999999999999999999\r\n',
-    'Content-Length: 2.0\r\n',
-    'Content-Length: 1e1\r\n',
-    'Content-Length: two\r\n',
-    'Content-Length: 1 2\r\n',
     'Content-Length:\r\n',
   ])('H05 an invalid length is refused: %j', async (lines) => {
     expect(await statusOf(post(lines, '{}'))).toBe(400)
@@ -202,14 +151,10 @@ describe('the length of a body', () => {
   it.each([
     ['gzip, chunked', 501],
     ['gzip', 400],
-    ['identity', 400],
     ['chunked, chunked', 400],
     ['xchunked', 400],
-    ['chunked, identity', 400],
     ['chunked\r\nTransfer-Encoding: chunked', 400],
-    ['chunked\r\nTransfer-Encoding: identity', 400],
     ['\x0bchunked', 400],
-    ['"chunked"', 400],
     ['', 400],
   ])('H17 Transfer-Encoding: %j is refused', async (coding, status) => {
     const got = await statusOf(post(`Transfer-Encoding: ${coding}\r\n`, '0\r\n\r\n'))
@@ -221,28 +166,20 @@ describe('the length of a body', () => {
     expect(await statusOf(octets)).toBe(400)
   })
 
-  it.each([
-    'x\r\n',
-    '5\r\nab\r\n',
-    '-1\r\n',
-    '0x1\r\na\r\n',
-    '1 \r\na\r\n',
-    '1\na\r\n0\r\n\r\n',
-    '1\r\naXX0\r\n\r\n',
-    'ffffffffffffffffff\r\n',
-    '\r\n',
-    `1;${'x'.repeat(20_000)}\r\n`,
-  ])('H19 broken chunks are refused: %j', async (chunks) => {
-    const { headers, ...rest } = system.delivery('{}')
-    const octets = write({
-      ...rest,
-      headers: { ...headers, 'transfer-encoding': 'chunked', 'content-length': undefined },
-      body: '',
-    })
-    const answers = await answersTo(Buffer.concat([octets, Buffer.from(chunks)]))
-    expect(answers).toHaveLength(1)
-    expect([400, 408, 413]).toContain(answers[0]?.status)
-  })
+  it.each(['5\r\nab\r\n', '-1\r\n', '1\na\r\n0\r\n\r\n', '1\r\naXX0\r\n\r\n', `1;${'x'.repeat(20_000)}\r\n`])(
+    'H19 broken chunks are refused: %j',
+    async (chunks) => {
+      const { headers, ...rest } = system.delivery('{}')
+      const octets = write({
+        ...rest,
+        headers: { ...headers, 'transfer-encoding': 'chunked', 'content-length': undefined },
+        body: '',
+      })
+      const answers = await answersTo(Buffer.concat([octets, Buffer.from(chunks)]))
+      expect(answers).toHaveLength(1)
+      expect([400, 408, 413]).toContain(answers[0]?.status)
+    },
+  )
 
   it('H12 an announced body that is too large is refused before it is sent', async () => {
     for (const target of [WEBHOOK, ORDERS]) {

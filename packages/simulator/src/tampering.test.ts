@@ -27,8 +27,4 @@ describe('signTampered', () => {
     expect([...tampered].filter((byte, index) => byte !== body[index])).toHaveLength(1)
     expect(Buffer.from(tampered).toString()).not.toContain('\ufffd')
   })
-
-  it('tampers with an empty body too', () => {
-    expect(signTampered(stripe, { body: Buffer.alloc(0), secret, now: 0 }, 'body').body).toHaveLength(1)
-  })
 })

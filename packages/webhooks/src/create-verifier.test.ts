@@ -141,50 +141,22 @@ describe('the options', () => {
     expect(make).not.toThrow(/changeme|whsec/)
   })
 
-  it('are refused with the problems of secrets and of other options', () => {
-    const secrets = ['', { id: '1', value: 'whsec_changeme_0123456789' }]
-    const refusedBy = (options: object): readonly string[] => {
-      try {
-        createVerifier({ ...options, secrets } as never)
-      } catch (error) {
-        if (error instanceof VerifierSettingsError) return error.problems
-      }
-      throw new Error('the options are accepted')
-    }
-    const ofSecrets = ['secret 1 is empty', 'secret 1 is a sample placeholder', 'secret 1 is named twice']
-    expect(refusedBy({ scheme: 'hmac' })).toEqual([expect.stringContaining('header: '), ...ofSecrets])
-    expect(refusedBy({ scheme: 'stripe', morse: 1 })).toEqual(['Unrecognized key: "morse"', ...ofSecrets])
-    expect(refusedBy({ scheme: 'morse' })).toEqual(['scheme is unknown', ...ofSecrets])
-  })
-
   const value = 'a_secret_of_the_notification'
   const ofList = 'secrets: must be text, or a list of texts and of objects'
   const ofItem = 'secrets.0: must be text, or an object with value (text) and at most id (text) and notAfter (a Date)'
 
   it.each([
     ['null', null, ofList],
-    ['a number', 12_345, ofList],
     ['bytes', Buffer.from(value), ofList],
     ['an object', { value }, ofList],
-    ['a list of null', [null], ofItem],
-    ['a list without a value', [undefined], ofItem],
-    ['a list of bytes', [Buffer.from(value)], ofItem],
-    ['an object without a value', [{ id: 'new' }], ofItem],
     ['a value of bytes', [{ value: Buffer.from(value) }], ofItem],
     ['an expiry as text', [{ value, notAfter: '2026-11-01' }], ofItem],
-    ['an expiry that is null', [{ value, notAfter: null }], ofItem],
     ['a misspelt expiry', [{ value, expires: new Date(0) }], ofItem],
   ])('are refused with secrets that are %s, beside the other problems', (_, secrets, problem) => {
     const make = (options: object) => () => createVerifier({ scheme: 'stripe', secrets, ...options } as never)
     expect(make({})).toThrow(new VerifierSettingsError([problem]))
     expect(make({ morse: 1 })).toThrow(new VerifierSettingsError(['Unrecognized key: "morse"', problem]))
     expect(make({ scheme: 'morse' })).toThrow(new VerifierSettingsError(['scheme is unknown', problem]))
-  })
-
-  it('are refused with an expiry that is no date', () => {
-    const secrets = [{ value: 'a_secret_of_the_notification', notAfter: new Date('soon') }]
-    expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow(VerifierSettingsError)
-    expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow('secrets.0.notAfter')
   })
 
   it('name what is missing', () => {
@@ -226,9 +198,7 @@ describe('a raw body', () => {
     ['text', new TextDecoder().decode(bytes)],
     ['a Buffer', Buffer.from(bytes)],
     ['a Uint8Array', bytes],
-    ['a part of a larger buffer', new Uint8Array([0, ...bytes, 0]).subarray(1, -1)],
     ['an ArrayBuffer, as a request of the fetch standard has it', bytes.buffer],
-    ['a Uint8Array of another realm', foreign('Uint8Array.from(bytes)')],
     ['an ArrayBuffer of another realm', foreign('Uint8Array.from(bytes).buffer')],
     ['a DataView', new DataView(bytes.buffer) as never],
   ])('may be %s', async (_, rawBody) => {
@@ -238,9 +208,7 @@ describe('a raw body', () => {
 
   it.each([
     ['a parsed object', JSON.parse(Buffer.from(bytes).toString())],
-    ['a list of numbers', [...bytes]],
     ['a Buffer that was serialised', JSON.parse(JSON.stringify(Buffer.from(bytes)))],
-    ['nothing', undefined],
   ])('that is %s is an error that says what it must be', async (_, rawBody) => {
     const verifier = createVerifier({ scheme: 'stripe', secrets: secret })
     await expect(verifier.verify({ rawBody, headers: [] })).rejects.toThrow('the bytes or the text of the body')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { notChecked, notStored } from '../errors.ts'
+import { notChecked } from '../errors.ts'
 import { checkedInTime } from './confirm-events.ts'
 import { LastAnswers } from './last-answers.ts'
 
@@ -12,19 +12,6 @@ afterEach(() => {
 })
 
 describe('LastAnswers', () => {
-  it('refuses only the requests that still wait when the process ends', async () => {
-    const answers = new LastAnswers()
-    const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
-    const failed = answers.outcomeOf(Promise.reject(new Error('forged')), LATER)
-    expect(await done).toBe('stored')
-    await expect(failed).rejects.toThrow('forged')
-    const late = Promise.withResolvers<string>()
-    const waiting = answers.outcomeOf(late.promise, LATER)
-    answers.end()
-    await expect(waiting).rejects.toSatisfy(notStored.is)
-    late.reject(new Error('nobody waits for this any more'))
-    answers.end()
-  })
   it('refuses only the requests that still wait at their deadline', async () => {
     vi.useFakeTimers()
     const answers = new LastAnswers()

@@ -32,16 +32,6 @@ describe('RefusalSummary', () => {
     ])
   })
 
-  it('starts again with each turn, and writes nothing if nothing was refused', () => {
-    const { summary, lines } = summaryOf()
-    summary.add(delivery)
-    summary.write()
-    summary.write()
-    summary.add(delivery)
-    summary.write()
-    expect(lines).toMatchObject([{ times: 1 }, { times: 1 }])
-  })
-
   it('writes 101 lines at most, however many addresses there are', () => {
     const { summary, lines } = summaryOf()
     for (let n = 0; n < 30_000; n += 1) summary.add({ ...delivery, address: `198.51.${n}.1` })

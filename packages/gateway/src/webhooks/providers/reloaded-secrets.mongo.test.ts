@@ -12,7 +12,6 @@ afterAll(() => stack.disposeAsync())
 const folder = await mkdtemp(join(tmpdir(), 'oncehook-secrets-'))
 stack.defer(() => rm(folder, { recursive: true }))
 const file = join(folder, 'providers.json')
-const secretFile = join(folder, 'secret')
 
 const texts = {
   ...{ first: 'the first secret of a test', second: 'the second secret of a test' },
@@ -79,31 +78,6 @@ describe('the secrets of a running gateway', () => {
     await configure([secretOf('newer')])
     await expect.poll(() => deliver(texts.older)).toBe(401)
     expect(await deliver(texts.newer)).toBe(200)
-  })
-
-  it.each([
-    ['half written', '{"acme": {"scheme": "github", "secr'],
-    ['a secret that is too short', '{"acme":{"scheme":"github","secrets":[{"id":"x","value":"short"}]}}'],
-    ['an unknown scheme', '{"acme":{"scheme":"nobody","secrets":[{"id":"x","value":"a secret that is long"}]}}'],
-    ['a provider that has to be asked, and no API', '{"acme":{"scheme":"mollie-classic"}}'],
-  ])('stay as they are while the file is wrong: %s; one line reports it, without a value', async (_, content) => {
-    await configureOnly('newer')
-    const before = logged('providers.refused').length
-    await exchange(file, content)
-    await expect.poll(() => logged('providers.refused').length).toBe(before + 1)
-    expect(await deliver(texts.newer)).toBe(200)
-    expect(await deliver('short')).toBe(401)
-    expect(JSON.stringify(gateway.logs)).not.toMatch(/the \w+ secret of a test|"short"/)
-  })
-
-  it('come from a separate file that is exchanged', async () => {
-    await configureOnly('newer')
-    await writeFile(secretFile, `${texts.older}\n`)
-    await configure([{ id: 'mounted', value: { file: secretFile } }])
-    await expect.poll(() => deliver(texts.older)).toBe(200)
-    await exchange(secretFile, `${texts.newer}\n`)
-    await expect.poll(() => deliver(texts.newer)).toBe(200)
-    expect(await deliver(texts.older)).toBe(401)
   })
 
   it('are counted by their names, with the time of the last match', async () => {

@@ -1,12 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FileSource } from '@oncehook/kernel/settings/file-source'
-import { SettingsError } from '@oncehook/kernel/settings/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readGatewaySettings } from '../../start/settings.ts'
-import { type Providers, watchProviders } from './providers.ts'
+import { watchProviders } from './providers.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -97,35 +95,5 @@ describe('watchProviders', () => {
     watched.check()
     expect(watched.current()).not.toBe(first)
     expect(lines.map(({ msg }) => msg)).toEqual(['providers.changed', 'providers.changed'])
-  })
-
-  it('misses no content that is written while it reads', () => {
-    let content = 1
-    const read: number[] = []
-    const source: FileSource<Providers> = {
-      fingerprint: () => String(content),
-      read() {
-        read.push(content)
-        // Somebody writes just after it was read, once.
-        if (content === 2) content = 3
-        return new Map() as Providers
-      },
-    }
-    const { logger } = memoryLogger()
-    const watched = watchProviders(source, logger)
-    content = 2
-    watched.check()
-    watched.check()
-    expect(read.at(-1)).toBe(3)
-  })
-
-  it('refuses a content that is wrong from the start', () => {
-    const source: FileSource<Providers> = {
-      fingerprint: () => '',
-      read() {
-        throw new SettingsError(['PROVIDERS is not valid JSON'])
-      },
-    }
-    expect(() => watchProviders(source, memoryLogger().logger)).toThrow(SettingsError)
   })
 })

@@ -194,11 +194,6 @@ describe('the certificates that a finder keeps and asks for', () => {
 })
 
 describe('paypal', () => {
-  it('refuses invalid certificates', () => {
-    const settings = { scheme: 'paypal', certificates: ['no certificate'] }
-    expect(() => makeProvider({ settings, secrets: [{ value: '1JE4291016473214C' }] })).toThrow('must be PEM')
-  })
-
   const acceptedVector = () => {
     const vector = readVectorFiles()
       .find(({ scheme }) => scheme === 'paypal')
@@ -206,22 +201,6 @@ describe('paypal', () => {
     if (vector === undefined) throw new Error('No vector')
     return vector
   }
-
-  it('reports its work after the wait for a certificate', async () => {
-    const vector = acceptedVector()
-    const provider = makeProvider({ settings: { scheme: 'paypal' }, secrets: [{ value: vector.secret }] })
-    const reported: unknown[] = []
-    const timed = <Result>(work: () => Result): Result => {
-      const result = work()
-      reported.push(result)
-      return result
-    }
-    const fetch = async () => new Response([leaf, intermediate].join('\n'))
-    const verdict = provider.verify({ ...deliveryOf(vector), timed }, vector.now * 1_000, fetch)
-    expect(reported).toEqual([])
-    expect(await verdict).toEqual({ refused: 'signature_mismatch' })
-    expect(reported).toEqual([{ refused: 'signature_mismatch' }])
-  })
 
   it('needs no network if certificates are pinned', () => {
     const vector = acceptedVector()

@@ -101,23 +101,13 @@ describe('a delivery of Twilio whose URL is spelled otherwise than in the settin
     ['no port, signed with the default one', { configured: `${host}/tw`, signed: `${host}:443/tw` }],
     ['the default port, signed without it', { configured: `${host}:443/tw`, signed: `${host}/tw` }],
     [
-      'plain http, signed with port 80',
-      { configured: 'http://pay.example.com/tw', signed: 'http://pay.example.com:80/tw' },
-    ],
-    [
       'the host in capitals, signed in small letters',
       { configured: 'https://Pay.Example.COM/tw', signed: `${host}/tw` },
-    ],
-    [
-      'the host in capitals, signed so',
-      { configured: 'https://Pay.Example.COM/tw', signed: 'https://Pay.Example.COM/tw' },
     ],
     [
       'the host in capitals and a port, signed in small letters without it',
       { configured: 'https://PAY.Example.com:8443/tw', signed: `${host}/tw` },
     ],
-    ['no path, signed with a slash', { configured: host, signed: `${host}/` }],
-    ['no path, signed so', { configured: host, signed: host }],
     [
       'a user and a password',
       { configured: 'https://user:pass@pay.example.com:8443/tw', signed: 'https://user:pass@pay.example.com/tw' },

@@ -37,13 +37,6 @@ describe('standardWebhooks', () => {
     }
   })
 
-  it('treats a secret with and without its prefix as equal', () => {
-    const request = { body, now: 0, eventId: 'evt_1' }
-    expect(standardWebhooks.sign({ ...request, secret: secret.slice('whsec_'.length) })).toEqual(
-      standardWebhooks.sign({ ...request, secret }),
-    )
-  })
-
   it.each([
     ['no id', { secret, eventId: '' }],
     ['an id with a dot', { secret, eventId: 'evt.1' }],
