@@ -4,7 +4,7 @@
 # machine's CA bundle and a MongoDB server under the SSPL: never push them.
 set -euo pipefail
 
-NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 TOXIPROXY_VERSION=2.5.0 NGINX_VERSION=1.22.1
+NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 NGINX_VERSION=1.22.1
 BASE=oncehook-local/debian:bookworm
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -115,22 +115,8 @@ D
   build "$1" "$2"
 }
 
-make_toxiproxy() {
-  local module="github.com/Shopify/toxiproxy/v2/cmd/server@v$TOXIPROXY_VERSION"
-  GOBIN="$2" CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$module" >"$work/log" 2>&1 ||
-    fail "toxiproxy cannot be built"
-  printf '%s\n' 'FROM scratch' 'COPY server /toxiproxy' 'EXPOSE 8474' 'ENTRYPOINT ["/toxiproxy"]' 'CMD ["-host=0.0.0.0"]' \
-    >"$2/Dockerfile"
-  build "$1" "$2"
-}
-
 docker info >/dev/null 2>&1 || fail 'no Docker engine answers'
 image "$BASE" make_debian
 image "oncehook-local/mongo:$MONGO_VERSION" make_mongo
 image "oncehook-local/node:$NODE_VERSION" make_node
 image "oncehook-local/nginx:$NGINX_VERSION" make_nginx
-if command -v go >/dev/null; then
-  image "oncehook-local/toxiproxy:$TOXIPROXY_VERSION" make_toxiproxy
-else
-  echo 'No Go here, so no toxiproxy image'
-fi

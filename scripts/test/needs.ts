@@ -15,7 +15,6 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/container/compose.test.ts', tools: ['compose'] },
   { files: 'test/model/trace.test.ts', tools: ['tlc'] },
   { files: 'test/model/model.test.ts', tools: ['tlc'], partly: true },
-  { files: 'test/contract/java-consumer.provider.test.ts', tools: ['maven'] },
   { files: 'test/contract/python-consumer.provider.test.ts', tools: ['pact-python'] },
   { files: 'test/fault/clocks.fault.test.ts', tools: ['faketime'] },
   { files: 'test/fault/{overload,partition,soak}.fault.test.ts', tools: ['proc'] },

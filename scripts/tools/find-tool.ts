@@ -85,11 +85,6 @@ const TOOLS = {
     },
     cure: 'Debian: apt-get install maven; macOS: brew install maven',
   },
-  maven: {
-    title: 'Maven',
-    find: async () => ((await answers('mvn', ['--version'])) ? 'mvn' : null),
-    cure: 'Debian: apt-get install maven; macOS: brew install maven',
-  },
   'kubernetes-validate': {
     title: 'kubernetes-validate',
     find: python(pinned('kubernetes-validate'), 'kubernetes_validate'),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Wait } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../scripts/ports/stable-port.ts'
-import { containerImage } from '../support/containers/container-images.ts'
+import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
 import { type ContainerNetwork, createContainerNetwork } from '../support/containers/container-network.ts'
 import { LoopbackContainer } from '../support/containers/loopback-container.ts'
 import { runDocker } from '../support/containers/run-docker.ts'
@@ -62,7 +62,7 @@ interface Parts {
 
 async function startEcho({ image, network }: Parts, alias = 'gateway') {
   return new LoopbackContainer(image)
-    .withLabels(network.labels)
+    .withLabels(TEST_LABEL)
     .withNetworkMode(network.name)
     .withNetworkAliases(alias)
     .withCommand(['node', '-e', ECHO])
@@ -110,7 +110,7 @@ async function startProxy({ image, network }: Parts) {
   const [port, clear] = [await stablePort(), await stablePort()]
   const url = `https://localhost:${port}`
   const started = await new LoopbackContainer(image)
-    .withLabels(network.labels)
+    .withLabels(TEST_LABEL)
     .withNetworkMode(network.name)
     .withBindMounts([
       { source: join(FOLDER, 'nginx.conf'), target: '/etc/oncehook/nginx.conf', mode: 'ro' },

@@ -3,10 +3,13 @@ import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { verifyConsumer } from '../../packages/cli/src/contract/verify-consumer.ts'
 import { requireTool } from '../../scripts/tools/find-tool.ts'
-import { verifySender } from './verify-sender.ts'
+import { providersOf, verifySender } from './verify-sender.ts'
+import { SENDERS } from './webhook-senders.ts'
 
 const CONSUMER = 'python-shop'
 
@@ -19,5 +22,11 @@ it('keeps a contract that a team has written in Python', async (context) => {
   const file = join(folder.path, name)
   const checked = verifyConsumer(JSON.parse(await readFile(file, 'utf8')))
   expect(checked).toEqual({ consumer: CONSUMER, provider: 'gateway', interactions: 3, problems: [] })
-  expect(await verifySender({ name, file }, CONSUMER)).toEqual(['py_again', 'py_new'])
+  const [standard = expect.unreachable()] = SENDERS
+  const sender = { ...standard, name: CONSUMER, provider: { scheme: 'standard-webhooks', effects: [] } }
+  await using database = await testDatabase(process.env)
+  await using gateway = await startGateway({ database, providers: providersOf([sender]) })
+  await verifySender({ name, file }, sender, { url: gateway.url, db: database.db })
+  const stored = await database.db.collection('events').find().toArray()
+  expect(stored.map(({ eventId }) => eventId).toSorted()).toEqual(['py_again', 'py_new'])
 })

@@ -20,8 +20,6 @@ export interface VerifiedProvider {
   readonly contract: ContractFile
   readonly url: string
   readonly states: Readonly<Record<string, StateHandler>>
-  /** It creates only some of the states that the catalogue has for the provider. Default: it creates all. */
-  readonly isPartial?: boolean
   /** Changes each request just before it is sent. It creates values that would be too old in a file. */
   readonly filter: (request: FilteredRequest) => void | Promise<void>
 }
@@ -31,13 +29,13 @@ export interface VerifiedProvider {
  * @throws with the consumer and every interaction that has a different answer or whose state could not be created
  */
 export async function verifyContract(verified: VerifiedProvider): Promise<void> {
-  const { contract, url, states, filter, isPartial = false } = verified
+  const { contract, url, states, filter } = verified
   const { consumer, provider, interactions } = await readPact(contract.file)
   const needed = interactions.flatMap(({ providerStates = [] }) => providerStates)
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
   const unknown = needed.filter(({ name }) => states[name] === undefined)
   if (unknown.length > 0) throw new Error(`Nobody brings about for ${who}: ${namesOf(unknown)}`)
-  if (!isPartial) demandPublished(provider.name, Object.keys(states))
+  demandPublished(provider.name, Object.keys(states))
   const entered: string[] = []
   const failed: string[] = []
   const tried = new Verifier({

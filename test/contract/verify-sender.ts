@@ -1,60 +1,102 @@
-import { startGateway } from '@oncehook/gateway/testing/start-gateway'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Db } from 'mongodb'
 import { expect } from 'vitest'
 import type { ContractFile } from './pact-files.ts'
 import { verifyContract } from './verify-contract.ts'
-import { bytesOf, SENDERS } from './webhook-senders.ts'
+import { bytesOf, eventOf, MAX_BYTES, type WebhookSender } from './webhook-senders.ts'
 
-const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
 const OTHER_SECRET = `whsec_${Buffer.from('a secret of somebody else, 32 by').toString('base64')}`
+const NEXT_SECRET = `whsec_${Buffer.from('the next secret of every sender.').toString('base64')}`
 const HOUR_MS = 3_600_000
-const PROVIDER = { scheme: 'standard-webhooks', effects: [], secrets: [{ id: '1', value: SECRET }] }
 
-interface Named {
-  readonly eventId: string
-  readonly type: string
+/** The settings of a gateway that knows these senders. */
+export function providersOf(senders: readonly WebhookSender[]): object {
+  return Object.fromEntries(
+    senders.map(({ name, provider, secret }) => {
+      const secrets = [secret, NEXT_SECRET].map((value, index) => ({ id: `s${index + 1}`, value }))
+      return [name, { ...provider, maxBytes: MAX_BYTES, secrets }]
+    }),
+  )
 }
 
-/**
- * Verifies the contract of a sender that another team has written: it signs as Standard Webhooks, and delivers to the
- * provider that has its name. Resolves to the ids of the events that are stored.
- */
-export async function verifySender(contract: ContractFile, sender: string): Promise<string[]> {
-  await using database = await testDatabase(process.env)
-  await using gateway = await startGateway({ database, providers: { [sender]: PROVIDER } })
-  const signer = SENDERS.find(({ name }) => name === 'standard-webhooks')?.signer ?? expect.unreachable()
-  let signing = { secret: SECRET, now: Date.now() }
-  const signed = (body: Buffer, eventId: string) => Object.fromEntries(signer.sign({ body, ...signing, eventId }))
-  const signNow = (): void => {
-    signing = { secret: SECRET, now: Date.now() }
+interface Signing {
+  readonly secret: string
+  readonly now: number
+}
+
+/** The header lines of a delivery that is signed now. A contract's signature would be too old and for other bytes. */
+function sign(sender: WebhookSender, body: Buffer, { secret, now, eventId }: Signing & { eventId: string }) {
+  const lines = sender.signer.sign({ body, secret, now, eventId, settings: sender.settings })
+  return lines.map(([name, value]): [string, string] => [name, value])
+}
+
+/** What a sender posts about an event. */
+export function bodyOf({ signer }: WebhookSender, eventId: string, type: string): Buffer {
+  return bytesOf(JSON.parse(Buffer.from(signer.writeEvent(eventOf(eventId, type))).toString()))
+}
+
+/** Delivers as the sender does. */
+export async function deliver(
+  url: string,
+  sender: WebhookSender,
+  { body, eventId = 'msg_1', mediaType = 'application/json' }: { body: Buffer; eventId?: string; mediaType?: string },
+): Promise<Response> {
+  const signature = sign(sender, body, { secret: sender.secret, now: Date.now(), eventId })
+  const headers: [string, string][] = [['content-type', mediaType], ...signature]
+  return await fetch(`${url}/api/webhooks/${sender.name}`, { method: 'POST', headers, body })
+}
+
+/** Has MongoDB refuse every new event, or no longer. */
+async function refuseToStore(db: Db, isRefused: boolean): Promise<void> {
+  await db.command({ collMod: 'events', validator: isRefused ? { eventId: { $exists: false } } : {} })
+}
+
+/** Verifies the contract of a sender with a gateway that knows it: its address and its database. */
+export async function verifySender(
+  contract: ContractFile,
+  sender: WebhookSender,
+  { url, db }: { readonly url: string; readonly db: Db },
+): Promise<void> {
+  // Null: nothing is signed.
+  let signing: (() => Signing) | null = null
+  const signWith = (secret: string, skewMs = 0): void => {
+    signing = () => ({ secret, now: Date.now() + skewMs })
   }
   await verifyContract({
     contract,
-    url: gateway.url,
-    isPartial: true,
-    filter(request) {
-      const body = bytesOf(Buffer.isBuffer(request.body) ? JSON.parse(request.body.toString()) : request.body)
+    url,
+    filter: (request) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : bytesOf(request.body)
       request.body = body
-      const headers = { ...signed(body, request.headers['webhook-id'] ?? ''), 'content-length': String(body.length) }
-      Object.assign(request.headers, headers)
+      request.headers['content-length'] = String(body.length)
+      const eventId = request.headers['webhook-id'] ?? 'msg_1'
+      const lines = signing === null ? [] : sign(sender, body, { ...signing(), eventId })
+      for (const [name, value] of lines) request.headers[name] = value
     },
     states: {
-      'the event is not known': async () => signNow(),
-      async 'the event was delivered before'({ eventId: id, type }: Named) {
-        signNow()
-        const body = bytesOf({ id, type, data: { object: { id: `count_of_${id}` } } })
-        const headers = { 'content-type': 'application/json', ...signed(body, id) }
-        const sent = { method: 'POST', headers, body }
-        expect((await fetch(`${gateway.url}/api/webhooks/${sender}`, sent)).status).toBe(200)
+      'the event is not known': async ({ eventId }: { eventId: string }) => {
+        signWith(sender.secret)
+        await refuseToStore(db, false)
+        expect(await db.collection('events').countDocuments({ provider: sender.name, eventId })).toBe(0)
       },
-      async 'the sender has another secret'() {
-        signing = { secret: OTHER_SECRET, now: Date.now() }
+      'the event was delivered before': async ({ eventId, type }: { eventId: string; type: string }) => {
+        signWith(sender.secret)
+        await refuseToStore(db, false)
+        expect((await deliver(url, sender, { body: bodyOf(sender, eventId, type), eventId })).status).toBe(200)
       },
-      async 'the sender signed an hour ago'() {
-        signing = { secret: SECRET, now: Date.now() - HOUR_MS }
+      'the gateway cannot store events': async () => {
+        signWith(sender.secret)
+        await refuseToStore(db, true)
       },
+      'the sender signs nothing': async () => {
+        signing = null
+      },
+      'the sender uses its next secret': async () => {
+        signWith(NEXT_SECRET)
+        await refuseToStore(db, false)
+      },
+      'the sender has another secret': async () => signWith(OTHER_SECRET),
+      'the sender signed an hour ago': async () => signWith(sender.secret, -HOUR_MS),
     },
   })
-  const stored = await database.db.collection('events').find().toArray()
-  return stored.map(({ eventId }) => String(eventId)).toSorted()
+  await refuseToStore(db, false)
 }

@@ -81,6 +81,19 @@ describe('a primary of three that is lost under load', () => {
     }
     await nothingIsLost(KILLS * KILLED.orders)
   })
+
+  it('by a freeze: another node takes its place, nothing is lost and nothing happens twice', async () => {
+    await using resources = new AsyncDisposableStack()
+    const { round, untilWhole, nothingIsLost } = await startOnThreeNodes(resources)
+    const frozen: MongodUnderTest[] = []
+    await round(KILLED, async (primary) => {
+      frozen.push(primary)
+      primary.pause()
+    })
+    frozen[0]?.resume()
+    await untilWhole()
+    await nothingIsLost(KILLED.orders)
+  })
 })
 
 const termOf = async ({ port }: MongodUnderTest): Promise<number> =>

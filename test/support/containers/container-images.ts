@@ -13,11 +13,6 @@ export const TEST_LABEL = { 'oncehook.test': '1' }
 const IMAGES = {
   mongo: { setting: 'MONGO_IMAGE', official: 'mongo:8.0', local: 'oncehook-local/mongo:6.0.5' },
   node: { setting: 'NODE_IMAGE', official: 'node:24-bookworm-slim', local: 'oncehook-local/node:24.21.0' },
-  toxiproxy: {
-    setting: 'TOXIPROXY_IMAGE',
-    official: 'ghcr.io/shopify/toxiproxy:2.5.0',
-    local: 'oncehook-local/toxiproxy:2.5.0',
-  },
   nginx: { setting: 'PROXY_IMAGE', official: 'nginx:1.28-bookworm', local: 'oncehook-local/nginx:1.22.1' },
   gateway: { setting: 'GATEWAY_IMAGE', official: null, local: 'oncehook-local/gateway:test' },
   fulfilment: { setting: 'FULFILMENT_IMAGE', official: null, local: 'oncehook-local/fulfilment:test' },
@@ -34,25 +29,6 @@ type ImageKind = keyof typeof IMAGES
 export async function containerImage(kind: ImageKind, context: TestContext): Promise<string> {
   const found = await findImage(kind)
   return 'name' in found ? found.name : context.skip(found.missing)
-}
-
-/** What proxies are made from. */
-export interface ProxyImage {
-  readonly name: string
-  /** A program that replaces toxiproxy on an image of Node.js: its file here. */
-  readonly program?: string
-}
-
-/** The image of toxiproxy. If there is none, as without Go or an image registry, our own proxy on Node.js. */
-export async function proxyImage(context: TestContext): Promise<ProxyImage> {
-  const found = await findImage('toxiproxy')
-  return 'name' in found ? found : ownProxyImage(context)
-}
-
-/** Our own proxy, for tests of it. */
-export async function ownProxyImage(context: TestContext): Promise<ProxyImage> {
-  const program = fileURLToPath(import.meta.resolve('./toxic-server.ts'))
-  return { name: await containerImage('node', context), program }
 }
 
 const searches = new Map<ImageKind, ReturnType<typeof searchImage>>()

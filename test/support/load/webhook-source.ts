@@ -16,15 +16,6 @@ export interface SentEvent {
 export interface SourcePace {
   readonly perSecond: number
   readonly parallel: number
-  /** Repetitions per second in addition to the others. Unset: they are part of `perSecond`, and slow down new deliveries. */
-  readonly repetitionsPerSecond?: number
-}
-
-/** A queue of deliveries with a separate pace. It catches up on late deliveries. */
-interface Lane {
-  readonly queue: SentEvent[]
-  readonly everyMs: number
-  due: number
 }
 
 /**
@@ -36,18 +27,16 @@ export class WebhookSource implements AsyncDisposable {
   readonly #pace: SourcePace
   readonly #events = new Map<string, SentEvent>()
   readonly #queue: SentEvent[] = []
-  readonly #repetitions: SentEvent[]
   readonly #waiting = new Map<PromiseWithResolvers<void>, () => boolean>()
   #underWay = 0
   #running: Promise<void> | undefined
   #stopped = false
   #accepted = 0
-  #offered = 0
+  #due = 0
 
   constructor(provider: PaymentProvider, pace: SourcePace) {
     this.#provider = provider
     this.#pace = pace
-    this.#repetitions = pace.repetitionsPerSecond === undefined ? this.#queue : []
   }
 
   /** Every event that was sent or will be sent, once each. */
@@ -60,19 +49,9 @@ export class WebhookSource implements AsyncDisposable {
     return this.#accepted
   }
 
-  /** How many deliveries have been begun, without repetitions where those go beside the others. */
-  get offered(): number {
-    return this.#offered
-  }
-
-  /** How many deliveries wait for their turn, without repetitions where those go beside the others. */
-  get waiting(): number {
-    return this.#queue.length
-  }
-
   /** How many deliveries are yet to be sent or answered. */
   get left(): number {
-    return this.#unsent + this.#underWay
+    return this.#queue.length + this.#underWay
   }
 
   /** Puts a delivery at the end of the queue; the same event may be put there several times. */
@@ -111,20 +90,10 @@ export class WebhookSource implements AsyncDisposable {
     await this.#running
   }
 
-  get #unsent(): number {
-    return this.#queue.length + (this.#repetitions === this.#queue ? 0 : this.#repetitions.length)
-  }
-
   async #send(): Promise<void> {
-    const { perSecond, repetitionsPerSecond = perSecond } = this.#pace
-    const due = performance.now()
-    const first: Lane = { queue: this.#queue, everyMs: 1_000 / perSecond, due }
-    const again: Lane = { queue: this.#repetitions, everyMs: 1_000 / repetitionsPerSecond, due }
-    const lanes = first.queue === again.queue ? [first] : [first, again]
-    while (this.#underWay > 0 || (this.#unsent > 0 && !this.#stopped)) {
-      const begun = lanes.map((lane) => this.#begin(lane))
-      if (begun[0]) this.#offered += 1
-      if (!begun.includes(true)) await sleep(1)
+    this.#due = performance.now()
+    while (this.#underWay > 0 || (this.#queue.length > 0 && !this.#stopped)) {
+      if (!this.#begin()) await sleep(1)
     }
   }
 
@@ -135,13 +104,13 @@ export class WebhookSource implements AsyncDisposable {
     await waiter.promise
   }
 
-  /** Begins the next delivery of a lane when it is due. An empty queue is not late: later deliveries keep the pace. */
-  #begin(lane: Lane): boolean {
-    if (lane.queue.length === 0) lane.due = Math.max(lane.due, performance.now())
-    const mayBegin = performance.now() >= lane.due && this.#underWay < this.#pace.parallel && !this.#stopped
-    const next = mayBegin ? lane.queue.shift() : undefined
+  /** Begins the next delivery when it is due. An empty queue is not late: later deliveries keep the pace. */
+  #begin(): boolean {
+    if (this.#queue.length === 0) this.#due = Math.max(this.#due, performance.now())
+    const mayBegin = performance.now() >= this.#due && this.#underWay < this.#pace.parallel && !this.#stopped
+    const next = mayBegin ? this.#queue.shift() : undefined
     if (next === undefined) return false
-    lane.due += lane.everyMs
+    this.#due += 1_000 / this.#pace.perSecond
     void this.#deliver(next)
     return true
   }
@@ -152,7 +121,7 @@ export class WebhookSource implements AsyncDisposable {
     this.#underWay -= 1
     sent.answers.push(status)
     if (status === 200) this.#accepted += 1
-    else if (sent.tampered === undefined) this.#repetitions.push(sent)
+    else if (sent.tampered === undefined) this.#queue.push(sent)
     for (const [waiter, isReached] of this.#waiting) {
       if (!isReached()) continue
       this.#waiting.delete(waiter)

@@ -12,7 +12,7 @@ import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { until } from '../until.ts'
 
 /** Without this, a node that stops waits 15 s for a successor. */
-export const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
+const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
 
 // Recovery after a kill takes seconds, but many more if the machine is busy with other things.
 const READY_MS = 180_000
@@ -248,15 +248,8 @@ export async function adminCommand(port: number, document: object): Promise<Reco
   return await client.db('admin').command({ ...document })
 }
 
-/** A node of a set as it is reached from here: on a port of loopback. */
-export interface ReachableNode {
-  readonly port: number
-  /** Whether it has been started and not been killed since. */
-  readonly alive: boolean
-}
-
 /** The node that is primary now; waits for the end of an election, at least half a minute. */
-export async function untilPrimary<Node extends ReachableNode>(nodes: readonly Node[]): Promise<Node> {
+async function untilPrimary(nodes: readonly MongodUnderTest[]): Promise<MongodUnderTest> {
   for (let tries = 0; tries < 600; tries += 1) {
     for (const node of nodes.filter(({ alive }) => alive)) {
       const hello = await adminCommand(node.port, { hello: 1 }).catch(() => undefined)

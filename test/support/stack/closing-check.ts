@@ -17,9 +17,7 @@ export interface RowEvidence {
 /** For a run in which nothing is meant to go wrong. */
 export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
 
-interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims'> {
-  problems(): string[] | Promise<string[]>
-}
+type CheckedStack = Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims' | 'problems'>
 
 /**
  * Compares what a source sent, and the answers, with the inbox, the orders and the receipts, once all is settled, and lists
@@ -51,7 +49,7 @@ export async function closingCheck(
     ...(await checkClaims(stack)),
     ...(await checkReplays(stack, records)),
     ...(await checkUnchanged(stack, records)),
-    ...(await stack.problems()).map((problem) => `I10 ${problem}`),
+    ...stack.problems().map((problem) => `I10 ${problem}`),
     ...checkEvidence(log, evidence),
   ]
 }

@@ -15,21 +15,10 @@ export interface ProviderParts {
   readonly secrets: StackSecrets
   /** Every signature that goes out is added. */
   readonly signatures: Set<string>
-  /** How long it waits for an answer; 10 s unless said otherwise. */
-  readonly timeoutMs?: number
-  /** The amount of whitespace after each body. */
-  readonly paddingBytes?: number
 }
 
 /** Creates a provider that signs as the gateways of its stack expect. Its bodies can be recognised anywhere. */
-export function createStackProvider({
-  name,
-  url,
-  secrets,
-  signatures,
-  timeoutMs = 10_000,
-  paddingBytes = 0,
-}: ProviderParts): PaymentProvider {
+export function createStackProvider({ name, url, secrets, signatures }: ProviderParts): PaymentProvider {
   const settings = providersOf(secrets)[name] as { readonly scheme: string }
   const noticing: typeof fetch = (input, init) => {
     for (const [header, value] of new Headers(init?.headers)) if (header.includes('signature')) signatures.add(value)
@@ -43,10 +32,10 @@ export function createStackProvider({
   const secret = name === 'acme' ? secrets.acme.current : secrets[name]
   return createPaymentProvider(deps, {
     url: `${url}/api/webhooks/${name}`,
-    signer: marked(signerOf(settings.scheme), paddingBytes),
+    signer: marked(signerOf(settings.scheme)),
     secret,
     settings: { ...settings },
-    timeoutMs,
+    timeoutMs: 10_000,
   })
 }
 
@@ -60,12 +49,12 @@ function signerOf(scheme: string): Signer {
  * The same signer with bodies that can be recognised anywhere. They have spaces that no serialiser would write,
  * so tests notice a service that does not store the exact bytes.
  */
-function marked(signer: Signer, paddingBytes: number): Signer {
+function marked(signer: Signer): Signer {
   return {
     ...signer,
     writeEvent(event) {
       const body = JSON.parse(Buffer.from(signer.writeEvent(event)).toString()) as object
-      return Buffer.from(` ${JSON.stringify({ ...body, memo: BODY_CANARY }, null, 3)}\n${' '.repeat(paddingBytes)}`)
+      return Buffer.from(` ${JSON.stringify({ ...body, memo: BODY_CANARY }, null, 3)}\n`)
     },
   }
 }

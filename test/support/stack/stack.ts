@@ -170,7 +170,7 @@ async function dropDatabase(client: MongoClient, name: string): Promise<void> {
 }
 
 /** The receipts that a file sink has written; none when there is no file yet. */
-export async function readReceipts(file: string): Promise<ReceiptLine[]> {
+async function readReceipts(file: string): Promise<ReceiptLine[]> {
   const content = await readFile(file, 'utf8').catch(() => '')
   return content
     .split('\n')
@@ -179,7 +179,7 @@ export async function readReceipts(file: string): Promise<ReceiptLine[]> {
 }
 
 /** Waits until no event is pending or being processed and no receipt is owed. */
-export async function untilSettled(
+async function untilSettled(
   claims: ClaimWatch,
   events: Collection<EventRecord>,
   orders: Collection<OrderRecord>,

@@ -1,0 +1,48 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { createContractCaller } from './caller-states.ts'
+import { type ContractHandler, type NextAnswer, startContractHandler } from './contract-handler.ts'
+import { contractsOf } from './pact-files.ts'
+import { HANDLER } from './sample-task.ts'
+import { type StateHandler, verifyContract } from './verify-contract.ts'
+
+type States = (handler: ContractHandler) => Readonly<Record<string, StateHandler>>
+
+const HANDLERS = [
+  {
+    by: 'https',
+    secret: `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`,
+    states: (({ answerNext }) => ({
+      'the handler answers with a status': async (answer: NextAnswer) => answerNext(answer),
+    })) as States,
+    // The task of an unknown type has no effect.
+    acted: ['new', 'again', 'second', 'form', 'spaces', 'large', 'added', 'rotation'],
+  },
+  {
+    by: 'trpc',
+    secret: 'a secret of service tokens in a test of contracts',
+    states: (({ answerNext }) => ({
+      'the handler answers with a status': async (answer: NextAnswer) => answerNext(answer),
+      'the handler answers with results': async (answer: NextAnswer) => answerNext(answer),
+      'the handler answers with a refusal': async (said: NextAnswer) => answerNext({ results: ['later'], ...said }),
+    })) as States,
+    acted: ['one', 'two', 'again', 'second', 'form', 'large', 'added', 'fine'],
+  },
+] as const
+
+describe.each(HANDLERS)('a handler by $by with @oncehook/handler', ({ by, secret, states, acted }) => {
+  const contracts = contractsOf(`${by}-handler`)
+
+  it('has a contract with the gateway', () => {
+    expect(contracts.map(({ name }) => name)).toContain(`gateway-${by}-handler.json`)
+  })
+
+  it.each(contracts)('answers as $name says, and acts once on each task', async (contract) => {
+    await using database = await testDatabase(process.env)
+    await using handler = await startContractHandler(database, by, secret)
+    const caller = createContractCaller({ by, url: handler.url, name: HANDLER, secret })
+    const all = { ...caller.states, ...states(handler) }
+    await verifyContract({ contract, url: handler.url, states: all, filter: caller.filter })
+    expect(await handler.effects()).toEqual(Object.fromEntries(acted.map((id) => [`stripe:${id}:${HANDLER}`, 1])))
+  })
+})
