@@ -46,7 +46,6 @@ const SLICE = 500
 const WITHIN_MS = 4_000
 const HAS_ENDED = { $expr: { $lte: ['$dueAt', '$$NOW'] } } as const
 
-/** How many tasks were discarded, and which are left. */
 interface Discarded {
   readonly discarded: number
   /** Whether the time ended before the tasks did. Repeat the call. */

@@ -3,7 +3,6 @@ import type { Db, Document, ObjectId } from 'mongodb'
 import { counterOf } from './expressions.ts'
 import { BY_DUE, DUE_INDEX, EVENTS, IN_LINE_DUE_AT } from './task.ts'
 
-/** How long a search may take, in milliseconds. */
 export const SEARCH_MS = 4_000
 
 /** Whose tasks are searched for, and which times are believed. Times are in milliseconds. */
@@ -15,7 +14,6 @@ export interface DueSearch {
   readonly maxDelayMs: number
 }
 
-/** A due record that was found. */
 export interface DueRecord {
   readonly _id: ObjectId
   readonly provider: string

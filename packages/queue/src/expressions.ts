@@ -11,7 +11,6 @@ export function counterOf(property: string): Document {
   return { $cond: [{ $isNumber: path }, { $convert: { input: path, to: 'int', onError: 0 } }, 0] }
 }
 
-/** A counter of the record, plus one. */
 export function raised(property: string): Document {
   return { $add: [counterOf(property), 1] }
 }

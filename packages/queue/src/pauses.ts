@@ -8,9 +8,7 @@ import type { Db } from 'mongodb'
 
 /** What is paused, since when, by whom and why. */
 export interface Pause {
-  /** The name of the provider or of the handler. */
   readonly name: string
-  /** By the database's clock. */
   readonly since: Date
   readonly by: string
   readonly reason: string
@@ -36,7 +34,6 @@ export class Pauses {
     this.#collection = db.collection<PauseDocument>(collection)
   }
 
-  /** What the latest `refresh` found. */
   get current(): Paused {
     return this.#current
   }

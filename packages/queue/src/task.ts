@@ -6,7 +6,6 @@ import type { Document, ObjectId, Timestamp } from 'mongodb'
  * queue never reads), and the state of the work, which only `transitions.ts` changes. All times are those of the database.
  */
 
-/** The collection of tasks. */
 export const EVENTS = 'events'
 
 /**
@@ -20,7 +19,6 @@ export const SETTLED_STATES = ['done', 'unhandled', 'dead', 'closed'] as const s
 
 export type TaskState = (typeof TASK_STATES)[number]
 
-/** The key of a task. */
 export interface TaskKey {
   readonly provider: string
   readonly eventId: string
@@ -47,7 +45,6 @@ export interface TaskDocument extends TaskKey {
   readonly lineAt?: Timestamp
   readonly state: TaskState
   readonly reason: string | null
-  /** All claims so far. */
   readonly starts: number
   /** Consecutive losses: claims whose process died, and broken calls while the handler decided about other tasks. */
   readonly lost: number
@@ -103,7 +100,6 @@ export interface ReplayEntry {
   readonly id: ObjectId
   readonly by: string
   readonly reason: string
-  /** Why the body could not be read again at that time. The earlier reading then applies. */
   readonly notRead?: string
 }
 
@@ -121,18 +117,12 @@ export function nameOfKey({ provider, eventId, handler }: TaskKey): string {
   return `${provider}\n${eventId}\n${handler}`
 }
 
-/** The filter that names one task by its key. */
-export function nameByKey({ provider, eventId, handler }: TaskKey): Document {
-  return { provider, eventId, handler }
-}
-
 /** A document, as far as a statement names it. */
 export type NamedTask = Pick<TaskDocument, '_id'>
 
 /** The hint of statements that name their documents. With a long backlog, the server might prefer to scan all of it. */
 export const BY_ID = { _id: 1 } as const
 
-/** The filter that names these documents. */
 export function withIds(tasks: readonly NamedTask[]): { _id: { $in: ObjectId[] } } {
   return { _id: { $in: tasks.map(({ _id }) => _id) } }
 }
@@ -159,10 +149,8 @@ export const LISTED_STATES = ['pending', 'dead', 'closed', 'unhandled'] as const
 /** The order in which `DUE_INDEX` has the tasks of a handler. */
 export const BY_DUE = { state: 1, handler: 1, dueAt: 1, _id: 1 } as const
 
-/** The index that finds the first open task of each line. */
 export const LINE_INDEX = 'line'
 
-/** The index of the tasks of lines that are processed. */
 export const LINE_HELD_INDEX = 'line_held'
 
 /** Matches the tasks that are open: they are pending or processed, or dead and block their line. A search must name it as it is. */

@@ -18,8 +18,7 @@ import { BLOCKS_LINE_DUE_AT, type ReplayEntry, type TaskDocument } from './task.
  *   any        -> pending                             makeDueAgain, by a replay; insertBackfilled, for another handler
  *   dead       -> closed                              close
  *   pending    -> unhandled                           discard, if its handler was removed; also a dead one, or one whose claim has ended
- *   settled    -> done, with its key only             keyOnly; also of a copy of what was erased, in any state
- *   (insert)   -> done, with its key only             insertErased, before such a copy
+ *   settled    -> done, with its key only             keyOnly
  *
  * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
  * the state, and of a processing record the claim or that its time has ended. Every transition but a claim removes the name
@@ -37,7 +36,6 @@ const NEWEST_REPLAYS = 50
 export type NewState = Pick<TaskDocument, 'state' | 'reason' | 'starts'> &
   Partial<Pick<TaskDocument, 'claim' | 'dueAt' | 'settledAt'>>
 
-/** The result of an attempt, as stored in the record. */
 export interface AttemptResult {
   readonly ms: number
   readonly outcome: string
@@ -60,7 +58,6 @@ export type Settlement =
       readonly broke?: Date | false
     }
   | { readonly state: 'dead'; readonly reason: string }
-  /** Without an effect. */
   | { readonly state: 'unhandled'; readonly reason: string }
 
 /** Fields that the owner of the queue adds when a task ends (done, unhandled or discarded), and when it becomes dead. */
@@ -92,7 +89,6 @@ export interface NewClaim {
   readonly lastsMs: number
 }
 
-/** Claims a pending record. */
 export function claimDue({ claim, lastsMs }: NewClaim): Document[] {
   return [{ $set: { starts: raised('starts'), state: 'processing', claim, dueAt: fromNow(lastsMs) } }]
 }
@@ -135,7 +131,6 @@ export function postpone(dueAt: Date): Document[] {
   return [{ $set: { dueAt } }]
 }
 
-/** Makes a task due that waited in line. */
 export function wake(): Document[] {
   return [{ $set: { dueAt: '$$NOW' } }]
 }
@@ -292,7 +287,8 @@ function withReplay(entry: ReplayEntry): Document {
 export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
   const replays = [{ $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }]
   const due = { dueAt: '$$NOW', again: { at: '$$NOW' }, replays }
-  return unlessThere({ $mergeObjects: [{ $literal: { ...task, ...UNTRIED } }, due] })
+  const added = { $mergeObjects: [{ $literal: { ...task, ...UNTRIED } }, due] }
+  return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
 }
 
 /** Expressions for these values: a text that begins with $ is no field path. */
@@ -306,7 +302,6 @@ export function discard({ ended }: EndFields): Document[] {
   return [{ $set: { ...settled, ...ended } }, { $unset: ['dueAt', 'claim', 'brokeAt'] }]
 }
 
-/** Who closes a task and why. */
 export interface Closing {
   readonly by: string
   readonly reason: string
@@ -325,13 +320,4 @@ export function close({ by, reason }: Closing, fields: Document): Document[] {
 export function keyOnly(reason: 'expired' | 'erased', kept: Document): Document {
   const key = { _id: '$_id', provider: '$provider', eventId: '$eventId', handler: '$handler' }
   return { ...key, ...kept, state: 'done', reason }
-}
-
-/** Inserts the key of a task whose event was erased, so that no backfill inserts it. A task that there is stays as it is. */
-export function insertErased(kept: object): Document[] {
-  return unlessThere({ $mergeObjects: ['$$ROOT', { $literal: { ...kept, state: 'done', reason: 'erased' } }] })
-}
-
-function unlessThere(added: Document): Document[] {
-  return [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, added, '$$ROOT'] } }]
 }

@@ -6,13 +6,11 @@ import { Agent, fetch, type RequestInit } from 'undici'
 /** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
 export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
 
-/** The error of a name that leads to private addresses only. */
 class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
   readonly code = 'EPRIVATE'
 }
 
-/** Whether a fetch failed because the name leads to private addresses only. */
 export function isPrivateAddress(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof PrivateAddressError
 }
@@ -71,7 +69,6 @@ function onlyPublic(lookup: Lookup): Lookup {
   }
 }
 
-/** Whether an address belongs to the public Internet. */
 export function isPublic(address: string): boolean {
   return ipaddr.process(address).range() === 'unicast'
 }

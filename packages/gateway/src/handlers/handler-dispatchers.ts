@@ -3,7 +3,6 @@ import { FULFILMENT } from '../inbox/event-document.ts'
 import type { SentHandlers } from '../inbox/statistics/inbox-depth.ts'
 import type { HandlerSettings, Handlers } from './handler-settings.ts'
 
-/** A dispatcher, as far as its life depends on the settings. */
 export type HandlerDispatcher = Pick<
   Dispatcher,
   | 'handler'
@@ -28,7 +27,6 @@ interface Running {
 export class HandlerDispatchers {
   readonly #create: (handler: HandlerSettings) => HandlerDispatcher
   readonly #running = new Map<string, Running>()
-  /** Those of earlier settings, until they hold nothing. */
   readonly #ending = new Set<HandlerDispatcher>()
   #isStarted = false
 
@@ -55,12 +53,10 @@ export class HandlerDispatchers {
     }
   }
 
-  /** The dispatcher of a handler. Undefined if the settings do not name it. */
   takerOf(handler: string): HandlerDispatcher | undefined {
     return this.#running.get(handler)?.dispatcher
   }
 
-  /** The dispatchers of the current settings. */
   *running(): Generator<HandlerDispatcher> {
     for (const { dispatcher } of this.#running.values()) yield dispatcher
   }

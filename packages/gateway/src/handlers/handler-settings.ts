@@ -15,37 +15,31 @@ import { z } from 'zod'
 import { FULFILMENT } from '../inbox/event-document.ts'
 
 export interface SigningKey {
-  /** Names it in the setting. */
   readonly id: string
   readonly key: KeyObject
   /** Milliseconds. Null: it does not expire. */
   readonly notAfter: number | null
 }
 
-/** Where a handler is, and how it is called. */
 export type HandlerPlace =
   | {
       readonly by: 'https'
       readonly url: URL
       readonly keys: readonly SigningKey[]
-      /** Whether the name of the host may lead to a private address. */
       readonly mayBePrivate: boolean
     }
   | { readonly by: 'trpc'; readonly url: URL }
 
 const BATCH = 50
 
-/** All configured handlers by their names. */
 export type Handlers = ReadonlyMap<string, HandlerSettings>
 
-/** Which events a handler wants: of a provider, of these types, with these values in the body. */
 export type WantedEvents = HandlerEntry['events'][number]
 
 /** A configured handler. Times are in milliseconds. */
 export interface HandlerSettings {
   readonly name: string
   readonly place: HandlerPlace
-  /** It wants an event if one of these matches. */
   readonly events: readonly WantedEvents[]
   /** Calls of one process at a time. */
   readonly concurrency: number
@@ -207,7 +201,6 @@ type HandlerEntry = z.output<typeof handlerShape>
 // Each handler has a dispatcher in every process, with its own calls and bodies.
 const MOST_HANDLERS = 32
 
-/** The setting `HANDLERS`: each handler by its name. */
 const handlersSchema = z
   .record(
     name,
@@ -262,7 +255,6 @@ function isAddress(text: string, protocols: readonly string[]): boolean {
   return url !== null && protocols.includes(url.protocol) && url.username === '' && url.password === ''
 }
 
-/** The source of the handlers: read at the start, and again whenever one of its files has changed. */
 export interface HandlersSource extends FileSource<Handlers> {
   /** Whether the setting is set, even if it names no handler yet. If not, there is none, now and later. */
   readonly isSet: boolean

@@ -1,3 +1,4 @@
+import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import { signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
@@ -7,12 +8,13 @@ import { isPrivateAddress } from './guarded-fetch.ts'
 import type { HandlerPlace, SigningKey } from './handler-settings.ts'
 import type { CallHandler, TaskAnswer, TaskEvent } from './task-event.ts'
 
-/** Where a handler is, and what its calls need. */
+const MOST_DRAINED = 65_536
+const DRAIN_MS = 1_000
+
 interface HttpsCallDeps {
   readonly place: Extract<HandlerPlace, { by: 'https' }>
   readonly fetch: CallFetch
   readonly clock: Clock
-  /** The longest time of a call, in milliseconds. */
   readonly timeoutMs: number
 }
 
@@ -42,7 +44,11 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
   }
   const answer = { status: response.status, retryAfter: response.headers.get('retry-after') }
   const verdict = readVerdict(answer, clock.now())
-  await drain(response)
+  // What nobody needs is read, so that the connection can be used again. A body that is long, slow or broken only ends the connection.
+  await withTimeout(
+    readCapped(response, MOST_DRAINED).catch(() => undefined),
+    DRAIN_MS,
+  )
   return verdict
 }
 
@@ -52,31 +58,6 @@ function reasonOf(cause: unknown): string {
 
 function validKeys(keys: readonly SigningKey[], now: number): SigningKey['key'][] {
   return keys.filter(({ notAfter }) => notAfter === null || notAfter > now).map(({ key }) => key)
-}
-
-const MOST_DRAINED = 65_536
-const DRAIN_MS = 1_000
-
-/**
- * Reads what nobody needs, so that the connection can be used again. A body that is long, slow or broken only ends the
- * connection: the status has said what the answer means. The signal of the call ends this, too.
- */
-async function drain({ body }: Response): Promise<void> {
-  if (body === null) return
-  const reader = body.getReader()
-  await withTimeout(
-    readMost(reader).catch(() => undefined),
-    DRAIN_MS,
-  )
-  void reader.cancel().catch(() => undefined)
-}
-
-async function readMost(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  for (let size = 0; size <= MOST_DRAINED; ) {
-    const { done, value } = await reader.read()
-    if (done) return
-    size += value.byteLength
-  }
 }
 
 const NEVER: ReadonlySet<number> = new Set([410, 422])

@@ -8,7 +8,6 @@ import { type BodySource, isBodyGone, withBody } from '../inbox/bodies.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { type TaskEvent, type TaskRefusal, writeTaskEvent } from './task-event.ts'
 
-/** A claimed task as it is sent, or why it cannot be sent. */
 export interface ReadTask {
   readonly claim: Claim
   readonly read: TaskEvent | TaskRefusal
@@ -20,18 +19,20 @@ const READ_MS = 4_000
 const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1, claim: 1 } as const
 
 // One answer of the database could otherwise have 16 MB of records, for every call in progress.
-const MOST_BYTES = 2 * 1024 * 1024
+const AT_ONCE = 8
 
 /**
  * Reads claimed tasks with their bodies, one by one. It leaves out a claim whose record is gone, or was claimed again since.
- * Holds at most 2 MiB of records at a time, or one record that is larger.
+ * Gets at most eight records from the database at a time.
  */
 export async function* readTasks(
   source: BodySource,
   handler: string,
   claims: readonly Claim[],
 ): AsyncGenerator<ReadTask> {
-  for (const group of await groupBySize(source, claims)) yield* readGroup(source, handler, group)
+  for (let at = 0; at < claims.length; at += AT_ONCE) {
+    yield* readGroup(source, handler, claims.slice(at, at + AT_ONCE))
+  }
 }
 
 /** Reads a task for each of these claims with one search; null if its record is gone. All are held at a time. */
@@ -43,35 +44,6 @@ async function readTogether(
   const read = new Map<Claim, ReadTask>()
   for await (const task of readGroup(source, handler, claims)) read.set(task.claim, task)
   return claims.map((claim) => read.get(claim) ?? null)
-}
-
-/** The claims in groups of records that are read together. A record that is not found is in one of them, too. */
-async function groupBySize(source: BodySource, claims: readonly Claim[]): Promise<Claim[][]> {
-  if (claims.length < 2) return [[...claims]]
-  const sizes = await readSizes(source, claims)
-  const groups: Claim[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const claim of claims) {
-    const size = sizes.get(String(claim._id)) ?? 0
-    bytes += size
-    if (bytes <= MOST_BYTES) groups.at(-1)?.push(claim)
-    else {
-      groups.push([claim])
-      bytes = size
-    }
-  }
-  return groups
-}
-
-async function readSizes({ db }: BodySource, claims: readonly Claim[]): Promise<Map<string, number>> {
-  const pipeline = [
-    { $match: { _id: { $in: claims.map(({ _id }) => _id) } } },
-    { $project: { size: { $bsonSize: '$$ROOT' } } },
-  ]
-  const found = db
-    .collection(EVENTS)
-    .aggregate<{ readonly _id: unknown; readonly size: number }>(pipeline, { maxTimeMS: READ_MS })
-  return new Map((await found.toArray()).map(({ _id, size }) => [String(_id), size]))
 }
 
 async function* readGroup(source: BodySource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {
@@ -115,13 +87,11 @@ const BODY_GONE: TaskRefusal = {
   message: 'The body of the event has been removed',
 }
 
-/** Reads the claimed tasks of one call. A claim whose record is gone is left out. */
 type ReadClaims = (claims: readonly Claim[]) => AsyncIterable<ReadTask>
 
 // No more bodies than the calls in progress hold anyway.
 const SHARING = { most: 8, patienceMs: 500 }
 
-/** Creates reads of single tasks that come at the same time and share one search. */
 export function createSharedReads(source: BodySource, handler: string): ReadClaims {
   const read = shareCalls((claims: readonly Claim[]) => readTogether(source, handler, claims), SHARING)
   return async function* readShared(claims) {

@@ -17,13 +17,10 @@ import type { CallHandler, TaskAnswer, TaskEvent, TaskRefusal } from './task-eve
 export interface SendTasksDeps extends Retries {
   readonly read: (claims: readonly Claim[]) => AsyncIterable<ReadTask>
   readonly call: CallHandler
-  /** The longest time of a call, in milliseconds. */
   readonly callMs: number
-  /** The time of the database's clock. */
   readonly databaseNow: () => number
   /** Whether a call may have several tasks. */
   readonly isBatched: boolean
-  /** Whether test events are sent to handlers. */
   readonly sendsTests: boolean
 }
 
@@ -45,7 +42,6 @@ export async function sendTasks(deps: SendTasksDeps, claims: readonly Claim[]): 
   }
 }
 
-/** The tasks of one batch on their way. */
 class TaskRun {
   readonly #deps: SendTasksDeps
   readonly #settled: SettledClaim[] = []
@@ -89,7 +85,6 @@ class TaskRun {
     this.#characters += read.json.length
   }
 
-  /** Sends what waits. */
   async send(): Promise<void> {
     const endsAt = this.#deps.databaseNow() + this.#deps.callMs
     const { true: sent = [], false: late = [] } = Object.groupBy(

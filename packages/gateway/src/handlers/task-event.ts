@@ -3,7 +3,6 @@ import type { Claim } from '@oncehook/queue/claim/claim'
 import type { Refusal } from '@oncehook/queue/dispatch/retry-policy'
 import { type EventDocument, eventOf } from '../inbox/event-document.ts'
 
-/** A task as it is sent to its handler. */
 export interface TaskEvent {
   readonly key: string
   /** How many times it has been claimed, this time included. */

@@ -5,17 +5,13 @@ import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { z } from 'zod'
 import type { CallHandler, TaskAnswer, TaskEvent, TaskRefusal } from './task-event.ts'
 
-/** Where a handler is, and what its calls need. */
 interface TrpcCallDeps {
   readonly handler: string
   /** Where its tRPC router is mounted. */
   readonly url: URL
-  /** Issues tokens for this handler. */
   readonly tokens: ServiceTokens
   readonly fetch: CallFetch
-  /** The longest time of a call, in milliseconds. */
   readonly timeoutMs: number
-  /** Milliseconds that never go backwards. */
   readonly now: () => number
 }
 
@@ -44,7 +40,6 @@ export const MOST_TIMES = 2
 // Enough to find every task of a batch of the default size.
 const MOST_CALLS = 100
 
-/** A batch on its way, which may have to be halved. */
 class Halving {
   readonly #deps: TrpcCallDeps
   readonly #line: Line
@@ -101,7 +96,6 @@ const TOO_LONG: TaskRefusal = {
   message: 'There was no time left to find the events of the batch at which the handler fails',
 }
 
-/** The results of a call, or why there are none although the handler answered. */
 type Answer = { readonly results: readonly TaskAnswer[] } | TaskRefusal
 
 /** @throws unavailable if the handler was not reached, or if its answer says nothing about the tasks */
@@ -187,7 +181,6 @@ const taskResultSchema = z.union([
 /** What `events.handle` of a handler answers: one result for each event, in their order. Other properties are ignored. */
 export const taskResultsSchema = z.object({ results: z.array(taskResultSchema) })
 
-/** What a handler says about one event. */
 type TaskResult = z.output<typeof taskResultSchema>
 
 const envelopeSchema = z.object({ result: z.object({ data: z.object({ results: z.unknown() }) }) })

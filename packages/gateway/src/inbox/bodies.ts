@@ -17,7 +17,6 @@ export interface BodyDocument {
   readonly _id: string
   /** Empty if the body is encrypted, or after it was erased. */
   readonly raw: Binary
-  /** The body, encrypted. */
   readonly sealed?: Sealed
   /** From this time on, by the database's clock, the body is removed if no record refers to it. */
   readonly checkAt: Date
@@ -29,7 +28,6 @@ export interface StoredBody {
   readonly id?: string
 }
 
-/** The collection of bodies. */
 export const BODIES = 'bodies'
 
 /** The id of the document for a body. Every record has the hash, even if only its key is left. */
@@ -37,20 +35,17 @@ export function bodyIdOf({ provider, bodyHash }: Pick<EventDocument, 'provider' 
   return `${provider}:${bodyHash}`
 }
 
-/** The index of bodies that may be removed. */
 export const BODY_INDEXES: NeededIndexes = {
   collection: BODIES,
   indexes: [{ name: 'check', key: { checkAt: 1 } }],
 }
 
-/** Dependencies of the store of bodies. */
 export interface BodiesDeps extends Retention {
   readonly db: Db
   readonly errors: DatabaseErrors
   readonly encryption: Encryption
 }
 
-/** Stores bodies that several records share. */
 export interface Bodies {
   /**
    * Stores a body, or keeps an existing one for longer. Does not start after `endsAt`, an instant of
@@ -145,7 +140,6 @@ function placeOf(id: string): Place {
   return { collection: BODIES, id, field: 'sealed' }
 }
 
-/** Where bodies are stored, and how they are decrypted. */
 export interface BodySource {
   readonly db: Db
   readonly encryption: Encryption

@@ -5,7 +5,6 @@ import { EVENTS, SETTLED_STATES, SMALL_PAGES, TASK_INDEXES, type TaskDocument } 
 import type { PaymentFacts, UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Binary, Document } from 'mongodb'
 
-/** The handler of payments, which is built in. */
 export const FULFILMENT = 'fulfilment'
 
 /** The handler of an event that nobody wants. Its record is settled at once. */
@@ -58,22 +57,17 @@ export function withoutEvidence({ raw: _, headers: __, sealed: ___, ...rest }: E
   return rest
 }
 
-/** The event of a claimed task, as its record has it. */
 export function eventOf({ eventId, record }: Claim): WebhookEvent {
   const facts = { ...record.facts, orderId: textOf(record.orderId) }
   return { id: eventId, type: textOf(record.type), objectId: textOf(record.objectId), facts }
 }
 
-/** Whether a claimed task is of a test event. */
 export function isTest({ record }: Claim): boolean {
   return record.test === true
 }
 
-/** The index that finds the records of a body. */
 export const BODY_INDEX = 'body'
-/** The index that finds the records of a replay. */
 export const REPLAYS_INDEX = 'replays'
-/** The index that finds the settled records of an order. */
 export const ORDER_INDEX = 'order'
 
 /** The indexes of the queue, and those for evidence. */

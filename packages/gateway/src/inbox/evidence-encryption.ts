@@ -3,14 +3,12 @@ import { EVENTS } from '@oncehook/queue/task'
 import { Binary } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 
-/** The fields of a record that hold the evidence of its delivery, as stored. */
 export type StoredEvidence = Pick<EventDocument, 'raw' | 'headers' | 'query' | 'sealed'>
 
 /** The evidence of a delivery. `raw` is empty if the body is stored separately. */
 interface Evidence {
   readonly raw: Binary
   readonly headers: EventDocument['headers']
-  /** Empty if there was none. */
   readonly query: string
 }
 

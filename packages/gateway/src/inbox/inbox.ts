@@ -23,7 +23,6 @@ import { createRecord, splitArrival } from './tasks.ts'
 export interface Evidence {
   readonly provider: string
   readonly rawBody: Buffer
-  /** The query of the delivery, empty if there was none. */
   readonly query: string
   readonly headers: Readonly<Record<string, string>>
   readonly secretId: string
@@ -32,7 +31,6 @@ export interface Evidence {
   readonly signsTime: boolean
 }
 
-/** An authentic event with the evidence of its delivery. */
 export interface Arrival extends Evidence {
   readonly event: WebhookEvent
   /** The handlers that want it, besides fulfilment. Default: none. */
@@ -53,18 +51,14 @@ export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 /** A dispatcher, as the inbox knows it: it decides which new tasks are claimed on insert, and sends them. */
 export type TaskTaker = Pick<Dispatcher, 'admits' | 'lastsMs' | 'take' | 'miss' | 'expect'>
 
-/** Dependencies of the inbox. */
 export interface InboxDeps extends Retention {
   readonly db: Db
-  /** The name of the claims that this process makes on insert. */
   readonly owner: string
   readonly now: () => number
-  /** The time of the database's clock, in milliseconds. It may be a little behind. */
   readonly databaseNow: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter
   readonly errors: DatabaseErrors
-  /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
   /** The providers whose new records wait. */
   readonly paused: () => Paused
@@ -83,7 +77,6 @@ export interface Inbox {
    * Stored events stay stored even if others could not be stored.
    */
   recordBatch(arrival: BatchArrival): Promise<readonly Recorded[]>
-  /** Arrivals that wait for their verdict. */
   readonly waiting: number
 }
 

@@ -65,7 +65,6 @@ function withOwnBody({ body, ...member }: Member): Member {
   return { ...member, body: { hash: body.hash } }
 }
 
-/** Writes events that are not known to be durable. Returns their outcomes by key. */
 async function writeFresh(
   fresh: readonly Member[],
   { group, toDocument, settle }: EventSteps,

@@ -9,7 +9,6 @@ import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import type { Arrival, InboxDeps, Recorded, Task } from './inbox.ts'
 import { datesOfInsert } from './retention/retention.ts'
 
-/** The record of a task, as it is inserted: its evidence, and the state in which it begins. */
 export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): EventDocument {
   const { event, handler } = task
   const { orderId, ...facts } = event.facts
@@ -72,7 +71,6 @@ export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival):
   return wanted.map((task, at) => ({ ...arrival, ...task, isFurther: at > 0 }))
 }
 
-/** The handler of a wish, and the line of its task if there is one. */
 export function toTask(wish: TaskWish): Pick<Task, 'handler' | 'line'> {
   return typeof wish === 'string' ? { handler: wish } : wish
 }
@@ -83,7 +81,6 @@ export function joinOutcomes(outcomes: readonly Recorded[]): Recorded {
   return outcomes.includes('recorded') ? 'recorded' : 'duplicate'
 }
 
-/** What a task gets besides the evidence of its event. */
 interface CopyOptions {
   readonly handler: string
   /** The line in which it is, if any. Its place is that of the receipt of the event. */

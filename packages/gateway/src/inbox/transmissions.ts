@@ -11,7 +11,6 @@ import type { Db } from 'mongodb'
 interface TransmissionDocument {
   /** Provider, id and checksum. The unique `_id` binds them to one body, whichever gateway they reach. */
   readonly _id: string
-  /** SHA-256 of the body, base64. */
   readonly bodyHash: string
   /** From this time on its signature is too old to count. */
   readonly expireAt: Date
@@ -41,16 +40,13 @@ export interface Transmissions {
   bind(transmission: Transmission): Promise<TransmissionResult>
 }
 
-/** The collection of the transmissions. */
 export const TRANSMISSIONS = 'transmissions'
 
-/** The index that removes expired transmissions. */
 export const TRANSMISSION_INDEXES: NeededIndexes = {
   collection: TRANSMISSIONS,
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
 }
 
-/** Dependencies of the store of transmissions. */
 interface TransmissionsDeps {
   readonly db: Db
   readonly errors: DatabaseErrors
@@ -62,7 +58,6 @@ const MAX_KNOWN = 10_000
 const DOCUMENT_BYTES = 300
 const DURABLE_READ = durableRead(3_000)
 
-/** Creates the store of transmissions. */
 export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {
   // Only entries that a majority holds. A flood with one transmission does not reach the database.
   const known = new Map<string, string>()

@@ -9,6 +9,7 @@ import { BODIES } from '../inbox/bodies.ts'
 import type { Recorded } from '../inbox/inbox.ts'
 import { eraseEvents, findErasableEvents } from '../inbox/retention/erase-events.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
+import { REPLAYS } from '../operator/replays/replays.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
@@ -224,6 +225,21 @@ describe('erase', () => {
     await expectRefusedUntilDone(open, mark, async () => {
       expect(await open.record(`${mark}-a`)).toMatchObject({ reason: 'type_unhandled' })
     })
+  })
+
+  it.each([
+    ['runs', () => null],
+    ['was cancelled a moment ago', () => new Date()],
+  ])('is refused while a backfill %s, which may have read the event', async (_, finishedAt) => {
+    await using open = await openInbox(database)
+    const eventId = randomUUID()
+    await open.inbox.record(sampleArrival(eventId, { event: { ...sampleArrival(eventId).event, type: 'other' } }))
+    const jobs = database.db.collection(REPLAYS)
+    await jobs.insertOne({ handler: 'billing', finishedAt: finishedAt() })
+    const erase = () => operator.erase.mutate({ provider: 'acme', eventId, reason })
+    await expect(erase()).rejects.toMatchObject({ message: expect.stringContaining('A backfill may have read') })
+    await jobs.updateMany({}, { $set: { finishedAt: new Date(Date.now() - 120_000) } })
+    expect(await erase()).toMatchObject({ matched: 1, erased: 1 })
   })
 
   it('notices what is stored meanwhile, such as the task of a backfill, and finds it when it is repeated', async () => {

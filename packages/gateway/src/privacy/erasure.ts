@@ -1,17 +1,10 @@
 import { hash } from 'node:crypto'
 import { AppError } from '@oncehook/kernel/http/errors'
-import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
-import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
-import { EVENTS, nameByKey } from '@oncehook/queue/task'
-import { insertErased } from '@oncehook/queue/transitions'
-import { type Db, MongoServerError, type ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eraseUnsettled } from '../errors.ts'
 import { callFulfilment } from '../http/fulfilment-client.ts'
-import type { EventDocument } from '../inbox/event-document.ts'
-import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import {
   type EventsToErase,
   eraseEvents,
@@ -67,7 +60,6 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
 })
 
 interface Found {
-  /** Which events were looked for. */
   readonly meant: EventsToErase
   readonly events: Awaited<ReturnType<typeof findErasableEvents>>
   readonly orders: readonly { readonly id: string; readonly isSettled: boolean }[]
@@ -95,17 +87,19 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
   return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
 }
 
-async function refuseUnsettled({ db }: OperatorContext, { events, orders }: Found): Promise<void> {
+async function refuseUnsettled(ctx: OperatorContext, { events, orders }: Found): Promise<void> {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
-  await refuseAwaited(db, events)
+  await refuseAwaited(ctx.db, events)
+  if (await isBackfilling(ctx)) throw eraseUnsettled({}, { message: BACKFILL_RUNS })
 }
 
 async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Promise<void> {
   if (await isBodyAwaited(...awaited)) throw eraseUnsettled({}, { message: BODY_AWAITED })
 }
 
+const BACKFILL_RUNS = 'A backfill may have read the event: erase again when no backfill has run for a minute'
 const PARTLY_ERASED =
-  'A part is erased, but an event was stored or became due again meanwhile: erase again to complete the erasure'
+  'A part is erased, but an event was stored or became due again meanwhile, or a backfill began: erase again to complete the erasure'
 const RECEIPT_OWED = 'A part is erased, but a receipt became due again meanwhile: erase again when it is sent'
 const BODY_AWAITED =
   'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'
@@ -119,9 +113,8 @@ async function eraseAll(
   // A redelivery or a replay may have come meanwhile.
   await refuseAwaited(ctx.db, events)
   const erased = await eraseEvents(ctx.db, events)
-  const ids = events.map(({ _id }) => _id)
-  await keepOutErased(ctx.db, ids)
-  if (erased < events.length || (await isAnyLeft(ctx, found))) throw eraseUnsettled({}, { message: PARTLY_ERASED })
+  const isPartly = erased < events.length || (await isBackfilling(ctx)) || (await isAnyLeft(ctx, found))
+  if (isPartly) throw eraseUnsettled({}, { message: PARTLY_ERASED })
   if (orders.length === 0) return erased
   const context = { requestId: ctx.requestId }
   const orderIds = orders.map(({ id }) => id)
@@ -133,10 +126,7 @@ async function eraseAll(
   return erased + answer.erased
 }
 
-/**
- * Whether there is an event now that was not erased, such as the task of a backfill that had read the event before, and
- * was faster than `keepOutErased`. If one call was not enough, the next one finds it.
- */
+/** Whether there is an event now that was not erased. If one call was not enough, the next one finds it. */
 async function isAnyLeft({ db }: OperatorContext, { meant, events }: Found): Promise<boolean> {
   return events.length < MOST_EVENTS && (await findErasableEvents(db, meant)).length > 0
 }
@@ -150,44 +140,14 @@ function named(input: Erasure): Readonly<Record<string, string>> {
 
 // A process may still hold events of a backfill that was cancelled, or that another process has finished.
 const HELD_MS = 60_000
-const READ = { maxTimeMS: 4_000, ...AS_WRITTEN } as const
 
 /**
- * Keeps the tasks of events that were just erased out. A backfill may have read these events before, and insert their tasks
- * at any time, even from a process that is then killed. So the key of each such task is inserted, for each handler with
- * a backfill: the unique index lets only one of the two in. A backfill that starts later does not find the events.
+ * Whether there is a backfill that runs, or ended a moment ago. It may have read any event, and insert a task of it later. A backfill
+ * that starts after the erasure does not find the event.
  */
-export async function keepOutErased(db: Db, ids: readonly ObjectId[]): Promise<void> {
-  const handlers = await findBackfilled(db)
-  if (handlers.length === 0) return
-  const erased = await db
-    .collection<EventDocument>(EVENTS)
-    .find({ _id: { $in: [...ids] }, $nor: [IS_COMPLETE] }, READ)
-    .project<Pick<EventDocument, 'provider' | 'eventId' | 'bodyHash' | 'receivedAt'>>({ ...KEY, _id: 0 })
-    .toArray()
-  const updates = handlers.flatMap((handler) =>
-    erased.map(({ provider, eventId, bodyHash, receivedAt }) => ({
-      q: nameByKey({ provider, eventId, handler }),
-      u: insertErased({ bodyHash, receivedAt, deliveries: 1, mismatches: 0 }),
-      upsert: true,
-    })),
-  )
-  if (updates.length === 0) return
-  const { refused } = await sendUpdates(db, { update: EVENTS, updates })
-  // A task of that moment, which the caller then finds.
-  const failed = refused.find(({ code }) => code !== DUPLICATE_KEY)
-  if (failed !== undefined) throw new MongoServerError({ message: 'The key of a task was refused', code: failed.code })
-}
-
-const KEY = { provider: 1, eventId: 1, bodyHash: 1, receivedAt: 1 } as const
-
-/** The handlers with a backfill that runs, or ended a moment ago. */
-async function findBackfilled(db: Db): Promise<string[]> {
+async function isBackfilling({ db }: OperatorContext): Promise<boolean> {
   const isRecent = { $or: [{ $eq: ['$finishedAt', null] }, { $gte: ['$finishedAt', fromNow(-HELD_MS)] }] }
-  const found = await db
-    .collection<ReplayDocument>(REPLAYS)
-    .find({ handler: { $exists: true }, $expr: isRecent }, READ)
-    .project<Required<Pick<ReplayDocument, 'handler'>>>({ _id: 0, handler: 1 })
-    .toArray()
-  return [...new Set(found.map(({ handler }) => handler))]
+  const filter = { handler: { $exists: true }, $expr: isRecent }
+  const options = { projection: { _id: 1 }, maxTimeMS: 4_000, ...AS_WRITTEN } as const
+  return (await db.collection<ReplayDocument>(REPLAYS).findOne(filter, options)) !== null
 }

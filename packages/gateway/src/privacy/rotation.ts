@@ -15,7 +15,6 @@ import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 /** The result of one call of a rotation, or of its dry run. `next` is where the next call begins, or null if nothing is left. */
 interface RotationAnswer extends RotationCounts {
   readonly next: string | null
-  /** The first key of the gateway. */
   readonly key: string
   /** At the end: other keys with which a process has encrypted since the rotation began. They are still needed. */
   readonly inUse?: readonly string[]
@@ -30,7 +29,6 @@ interface PinnedContext extends OperatorContext {
   readonly rotation?: string
 }
 
-/** @throws encryptionOff */
 function pin(ctx: OperatorContext): PinnedContext {
   const encryption = ctx.encryption.pin()
   const { firstKey: key } = encryption

@@ -6,7 +6,7 @@ import { type Claims, createClaims } from '@oncehook/queue/claim/claims'
 import { createDueProbe, type DueProbe, probedClaims } from '@oncehook/queue/claim/due-probe'
 import { Steadiness } from '@oncehook/queue/claim/steadiness'
 import { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
-import { FreshPauses, joinPauses, type UsedPauses } from '@oncehook/queue/dispatch/fresh-pauses'
+import { FreshPauses, type UsedPauses } from '@oncehook/queue/dispatch/fresh-pauses'
 import { createAllowance } from '@oncehook/queue/dispatch/pace'
 import type { Send } from '@oncehook/queue/dispatch/send'
 import { settlesShared } from '@oncehook/queue/dispatch/settle'
@@ -85,11 +85,14 @@ function now(): number {
 
 /** The pauses of providers. If handlers are configured, theirs are read and used together with them. */
 function followPauses({ settings, pauses, handlerPauses, databaseErrors }: GatewayContext): UsedPauses {
-  const deps = { now, onError: databaseErrors.count }
-  const providers = new FreshPauses({ ...deps, pauses })
-  return settings.handlers.isSet
-    ? joinPauses(providers, new FreshPauses({ ...deps, pauses: handlerPauses }))
-    : providers
+  const all = settings.handlers.isSet ? [pauses, handlerPauses] : [pauses]
+  const together = {
+    get current() {
+      return pauses.current
+    },
+    refresh: async () => void (await Promise.all(all.map((one) => one.refresh()))),
+  }
+  return new FreshPauses({ now, onError: databaseErrors.count, pauses: together })
 }
 
 function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispatching): Dispatcher {
@@ -245,14 +248,13 @@ interface SharedDispatching {
 }
 
 function describeDispatcher(
-  { logger, random, metrics, mongo, clock, settings }: GatewayContext,
+  { logger, random, metrics, mongo, settings }: GatewayContext,
   { pauses }: SharedDispatching,
 ) {
   return {
     ...{ pauses, random, now, logger },
     leaseMs: settings.LEASE_MS,
     databaseNow: mongo.background.databaseNow,
-    wallNow: () => clock.now(),
     onLost: metrics.lostClaims,
   }
 }

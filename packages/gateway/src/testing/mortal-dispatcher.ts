@@ -63,7 +63,7 @@ async function run({ uri, database, leaseMs, maxCrashes, ...sizes }: MortalOptio
       leaseMs,
       callMs: 0,
     },
-    ...{ now, databaseNow: connection.databaseNow, wallNow: Date.now, ...sizes },
+    ...{ now, databaseNow: connection.databaseNow, ...sizes },
     allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
     onSettled: () => undefined,
     onLost: () => undefined,

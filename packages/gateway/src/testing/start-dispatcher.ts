@@ -86,7 +86,7 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   const dispatcher: Dispatcher = new Dispatcher({
     handler: FULFILMENT,
     claims: open.claims({ lastsMs: leaseMs, maxCrashes, paused: () => pauses.current }),
-    ...{ pauses, random: Math.random, logger, now, databaseNow: open.databaseNow, wallNow: Date.now },
+    ...{ pauses, random: Math.random, logger, now, databaseNow: open.databaseNow },
     ...{ batchSize, concurrency, leaseMs, callMs: 0 },
     allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
     send: (claims) =>

@@ -13,6 +13,7 @@ import { notStored, signatureInvalid } from '../errors.ts'
 import { refuseMediaType } from '../http/media-type.ts'
 import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { BatchArrival } from '../inbox/record-batch.ts'
+
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, checkedInTime, confirmEvents } from './confirm-events.ts'
 import type { FindWanting } from './find-wanting.ts'

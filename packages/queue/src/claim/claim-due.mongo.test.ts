@@ -15,9 +15,7 @@ import {
   type OpenQueue,
   openFreshQueue,
   serverNow,
-  storeClaimed,
   storePending,
-  takeOverOne,
 } from '../testing/open-queue.ts'
 import { HANDLER, sampleTask } from '../testing/sample-task.ts'
 import type { Claim } from './claim.ts'
@@ -117,12 +115,6 @@ describe('claimDue', () => {
       return idsOf(await claimed)
     }
 
-    it('searches again, so that it gets as many as it wants', async () => {
-      await using open = await openFreshQueue(process.env)
-      await storePending(open, ['e0', 'e1', 'e2', 'e3', 'e4'])
-      expect((await claimDueAndLoseOne(open, 4)).toSorted()).toEqual(['e1', 'e2', 'e3', 'e4'])
-    })
-
     it('keeps what it has claimed if the second search fails', async () => {
       await using open = await openFreshQueue(process.env)
       await storePending(open, ['e0', 'e1', 'e2', 'e3', 'e4'])
@@ -148,56 +140,6 @@ it('holds what it has claimed without knowing it only until the claim ends', asy
   expect(await claims.claimDue(1)).toEqual([])
   await endClaims(open)
   expect(idsOf((await claims.claimSuspects(null, 10)).claims)).toEqual(['a'])
-})
-
-describe('a record that something else wrote', () => {
-  it.each([
-    ['no counters', { $unset: { lost: '', starts: '', failing: '', attempts: '' } }],
-    [
-      'no numbers in them',
-      { $set: { lost: 'x', starts: null, failing: { times: '7', waitedMs: {} }, attempts: 'none' } },
-    ],
-  ])('is claimed, counted and settled as if new, with %s', async (_, damage) => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    await open.events.updateOne({ eventId: 'a' }, damage as never)
-    const claims = open.claims()
-    const claim = await claimOne(claims)
-    expect(claim).toMatchObject({ starts: 1, lost: 0, failures: 0, waited: 0 })
-    expect(await takeOverOne(open, open.claims(), 'a')).toMatchObject({ starts: 2, lost: 1 })
-    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toHaveLength(1)
-    const last = await takeOverOne(open, claims, 'a')
-    expect(last).toMatchObject({ starts: 3, lost: 2 })
-    await claims.settle([{ claim: last, settlement: again(), attempt: failed }])
-    expect(await open.record('a')).toMatchObject({ starts: 3, lost: 0, failing: { times: 1 }, attempts: [failed] })
-  })
-
-  it('is claimed, taken over and settled like the others even if its id is text', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a', 'b'])
-    const _id = '6741ac0fb7c9a2d1e8f00001' as never
-    await open.events.insertOne({ ...(await open.record('a')), _id, eventId: 'imported' })
-    const claims = open.claims()
-    expect(idsOf(await claims.claimDue(10)).toSorted()).toEqual(['a', 'b', 'imported'])
-    await endClaims(open)
-    const { claims: taken } = await claims.claimSuspects(null, 10)
-    expect(idsOf(taken).toSorted()).toEqual(['a', 'b', 'imported'])
-    const settled = taken.map((claim) => ({ claim, settlement: done, attempt: applied }))
-    expect(await claims.settle(settled)).toEqual([])
-    expect(await claims.settle(settled)).toEqual([])
-    expect(await open.events.countDocuments({ state: 'done' })).toBe(3)
-  })
-
-  it('has texts where the code reads texts', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    await open.events.updateOne({ eventId: 'a' }, {
-      $unset: { lost: '' },
-      $set: { provider: 7, failing: { times: 'x', code: 7 } },
-    } as never)
-    const waitedFor = { code: '', ms: 0 }
-    expect(await claimOne(open.claims())).toMatchObject({ provider: '', lost: 0, failures: 0, waitedFor })
-  })
 })
 
 describe('with a long list', () => {
@@ -250,28 +192,5 @@ describe('with a long list', () => {
       expect(docsExamined).toBeLessThanOrEqual(50)
       expect(keysExamined).toBeLessThanOrEqual(101)
     }
-  })
-
-  it('examines none of two thousand records that are settled or held in a takeover', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeMany(open, 1_000, { state: 'done' })
-    await storeMany(open, 1_000, { state: 'processing', claim: 'of the living', dueAt: new Date(Date.now() + 25_000) })
-    await storeClaimed(open, 'a')
-    await endClaims(open, { eventId: 'a' })
-    const looks = await examined(open, async () => {
-      expect((await open.claims().claimSuspects(null, 10)).claims).toHaveLength(1)
-    })
-    expect(looks.length).toBeGreaterThan(2)
-    for (const { planSummary, docsExamined } of looks) {
-      expect(planSummary).toMatch(/^IXSCAN/)
-      expect(docsExamined).toBeLessThanOrEqual(1)
-    }
-  })
-
-  it('has its claims in memory, no body among them', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    const claim = await claimOne(open.claims())
-    expect(JSON.stringify(claim)).not.toContain('the body of')
   })
 })

@@ -60,16 +60,6 @@ describe('a task whose claim has ended', () => {
     expect(await claims.claimSuspects(null, 10)).toEqual(NOTHING)
   })
 
-  it('goes to one of two that look at the same time', async () => {
-    await using open = await openFreshQueue(process.env)
-    const ids = Array.from({ length: 20 }, (_, index) => `e${index}`)
-    for (const id of ids) await storeClaimed(open, id)
-    await endClaims(open)
-    const found = await Promise.all([open.claims(), open.claims()].map((one) => one.claimSuspects(null, 25)))
-    expect(idsOf(found.flatMap(({ claims }) => claims)).sort()).toEqual(ids.sort())
-    expect(await open.events.countDocuments({ starts: 2, lost: 1 })).toBe(20)
-  })
-
   it.each([
     ['was ahead by more than any claim or delay lasts', MINUTE_MS + 1_000, ['a']],
     ['differs by less than a minute', MINUTE_MS - 5_000, []],
@@ -137,17 +127,6 @@ describe('a task whose call broke', () => {
     expect(record).toMatchObject({ state: 'processing', lost })
     // What does not count yet may count after the next verdict.
     expect(record.brokeAt).toEqual(lost === 0 ? brokeAt : undefined)
-  })
-
-  it('counts once, however often it is given back afterwards', async () => {
-    await using open = await openFreshQueue(process.env)
-    const claims = open.claims()
-    await storeBroken(open, claims, 'a')
-    for (let times = 0; times < 3; times += 1) {
-      const { claims: taken } = await claims.claimSuspects(new Date(Date.now() + MINUTE_MS), 10)
-      expect(taken).toMatchObject([{ lost: 1 }])
-      await claims.release(taken)
-    }
   })
 
   it('counts after the next verdict, although its handler was not reached in between, and not after an answer', async () => {

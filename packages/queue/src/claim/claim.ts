@@ -8,7 +8,6 @@ import type { Steadiness } from './steadiness.ts'
 /** The right to settle a task, until another process claims it. */
 export interface Claim extends TaskKey {
   readonly _id: ObjectId
-  /** The line in which the task is. Absent: it waits for no other. */
   readonly line?: string | undefined
   /** The name of the claim, which every later write requires: so a claim that was lost changes nothing. */
   readonly claim: string
@@ -18,7 +17,6 @@ export interface Claim extends TaskKey {
   readonly starts: number
   /** Consecutive losses, see `lossesThen`. A suspect has at least one, or its last call broke. */
   readonly lost: number
-  /** Consecutive attempts that failed. */
   readonly failures: number
   /** The waits that were set after failed attempts, in milliseconds, and those for the code of the last ones. */
   readonly waited: number
@@ -30,14 +28,12 @@ export interface Claim extends TaskKey {
   readonly record: Document
 }
 
-/** A claim with the result of its attempt. */
 export interface SettledClaim {
   readonly claim: Claim
   readonly settlement: Settlement
   readonly attempt: AttemptResult
 }
 
-/** What the claims of one handler depend on. Times are in milliseconds. */
 export interface ClaimOptions extends LineOptions, DueSearch {
   /** How many consecutive losses make a task dead, and the reason if the last of them was a broken call. */
   readonly maxCrashes: number
@@ -52,7 +48,6 @@ export interface ClaimOptions extends LineOptions, DueSearch {
   readonly onLineFailed?: ((error: unknown) => void) | undefined
 }
 
-/** The claim of a record. */
 export function toClaim(record: Document): Claim {
   const { _id, dueAt, failing, line } = record
   return {

@@ -58,7 +58,6 @@ export interface Claims {
   sweepLines(): Promise<void>
 }
 
-/** What was claimed, and how many tasks were marked as dead. */
 interface Suspects {
   readonly claims: Claim[]
   readonly buried: number
@@ -70,7 +69,6 @@ const MAX_TRIES = 5
 const MAX_ASIDE = 40
 const POSTPONED_AT_ONCE = 500
 
-/** Creates the claims of one process for one handler. */
 export function createClaims(options: ClaimOptions): Claims {
   const { steadiness } = options
   const lines = new Lines(options)
@@ -106,7 +104,6 @@ export function createClaims(options: ClaimOptions): Claims {
   }
 }
 
-/** A list to fill, up to a number of claims. */
 interface Filling {
   readonly claims: Claim[]
   readonly limit: number
@@ -149,7 +146,6 @@ async function addFound(
 
 /** What became of records that were to be claimed. The others were not claimable any more. */
 interface Taken {
-  /** In the order of the records. */
   readonly claims: Claim[]
   /** Those that the database refused, because another task of their line is processed. */
   readonly refused: readonly DueRecord[]

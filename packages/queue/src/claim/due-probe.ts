@@ -9,9 +9,7 @@ import type { Steadiness } from './steadiness.ts'
 
 /** What may be due, by one look at the database that all handlers of a process share. */
 export interface DueProbe {
-  /** Whether a handler may have due tasks. */
   mayHaveDue(handler: string): Promise<boolean>
-  /** The handlers that may have suspects. */
   suspected(): Promise<string[]>
 }
 
@@ -21,7 +19,6 @@ export interface DueProbeDeps {
   readonly maxMs: number
   /** Learns whether the database answers, also while the process has nothing to do. */
   readonly steadiness: Pick<Steadiness, 'watch'>
-  /** Milliseconds that never go backwards. */
   readonly now: () => number
 }
 
@@ -35,16 +32,17 @@ const UNASKED_AFTER_MS = 60_000
  * Creates the probe of a process. One search of the index finds the first pending and the first processing task of every
  * handler. If the first one waits for its provider, or has an odd time, the probe knows nothing and says yes.
  */
-export function createDueProbe(deps: DueProbeDeps): DueProbe {
-  const first = shareLook({
-    look: () => deps.steadiness.watch(readFirst(deps.db)),
-    keepMs: () => SHARED_MS,
-    now: deps.now,
+export function createDueProbe({ db, maxMs, steadiness, now }: DueProbeDeps): DueProbe {
+  let latest: { readonly first: First; readonly at: number } | null = null
+  const lookAgain = oneAtATime(async () => {
+    const at = now()
+    latest = { first: await steadiness.watch(readFirst(db)), at }
+    return latest
   })
   const names = async (state: keyof First): Promise<string[]> => {
-    const { value, ageMs } = await first()
-    const isDue = (ms: number): boolean => ms <= ageMs || ms > deps.maxMs + CLOCK_STEP_MS
-    return [...value[state]].filter(([, ms]) => isDue(ms)).map(([handler]) => handler)
+    const { first, at } = latest !== null && now() - latest.at < SHARED_MS ? latest : await lookAgain()
+    const isDue = (ms: number): boolean => ms <= now() - at || ms > maxMs + CLOCK_STEP_MS
+    return [...first[state]].filter(([, ms]) => isDue(ms)).map(([handler]) => handler)
   }
   return {
     mayHaveDue: async (handler) => (await names('pending')).includes(handler),
@@ -69,7 +67,6 @@ async function readFirst(db: Db): Promise<First> {
 }
 
 interface FoundFirst {
-  /** The handler. */
   readonly _id: string
   readonly of: keyof First
   readonly dueInMs: number
@@ -85,11 +82,9 @@ function firstOf(state: keyof First): Document[] {
   ]
 }
 
-/** Whose claims they are, and what they ask before they search. */
 interface Probed {
   readonly handler: string
   readonly probe: Pick<DueProbe, 'mayHaveDue'>
-  /** Milliseconds that never go backwards. */
   readonly now: () => number
 }
 
@@ -119,35 +114,5 @@ export function probedClaims(claims: Claims, { handler, probe, now }: Probed): C
       busyAt = now()
       return claims.release(released)
     },
-  }
-}
-
-/** What was seen, and how long ago, in milliseconds. */
-export interface Seen<T> {
-  readonly value: T
-  readonly ageMs: number
-}
-
-/** A look at the database whose result serves several callers. */
-export interface SharedLookDeps<T> {
-  readonly look: () => Promise<T>
-  /** How long a result is used again, in milliseconds. */
-  readonly keepMs: (value: T) => number
-  /** Milliseconds that never go backwards. */
-  readonly now: () => number
-}
-
-/** Shares the result of a look for a time. While a look is in progress, all callers wait for it. */
-export function shareLook<T>({ look, keepMs, now }: SharedLookDeps<T>): () => Promise<Seen<T>> {
-  let latest: { readonly value: T; readonly at: number } | null = null
-  const lookAgain = oneAtATime(async () => {
-    const at = now()
-    const value = await look()
-    latest = { value, at }
-    return { value, ageMs: now() - at }
-  })
-  return async () => {
-    if (latest === null || now() - latest.at >= keepMs(latest.value)) return lookAgain()
-    return { value: latest.value, ageMs: now() - latest.at }
   }
 }

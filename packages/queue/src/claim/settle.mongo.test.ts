@@ -6,7 +6,6 @@ import {
   applied,
   claimOne,
   done,
-  endClaims,
   failed,
   fromNow,
   openFreshQueue,
@@ -73,19 +72,6 @@ describe('settle', () => {
     expect(record).toMatchObject({ starts: 2, failing: { times: 2, waitedMs: 60_000 } })
     expect(record.dueAt?.getTime()).toBe((record.attempts[1]?.at.getTime() ?? 0) + 60_000)
     expect(record.attempts.map(({ code }) => code)).toEqual(['unavailable', 'internal'])
-  })
-
-  it('keeps the newest fifty attempts', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    const claims = open.claims()
-    for (let ms = 1; ms <= 53; ms += 1) {
-      const claim = await claimOne(claims)
-      await claims.settle([{ claim, settlement: again(), attempt: { ...failed, ms } }])
-    }
-    const record = await open.record('a')
-    expect(record.attempts.map(({ ms }) => ms)).toEqual(Array.from({ length: 50 }, (_, index) => index + 4))
-    expect(record.failing?.times).toBe(53)
   })
 
   it('treats texts that begin with a dollar sign only as texts', async () => {
@@ -165,15 +151,6 @@ describe('settle after its answer was lost', () => {
     expect(await claims.settle(settled)).toEqual(settled)
     expect(await open.record('a')).toEqual(held)
   })
-
-  it('is lost if the record is gone', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    const claims = open.claims()
-    const settled = [{ claim: await claimOne(claims), settlement: done, attempt: applied }]
-    await open.events.deleteMany({})
-    expect(await claims.settle(settled)).toEqual(settled)
-  })
 })
 
 describe('release', () => {
@@ -190,15 +167,6 @@ describe('release', () => {
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'pending', lost: 0, attempts: [] })
     expect(record).not.toHaveProperty('claim')
-  })
-
-  it('leaves a suspect one: it is no due task', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeClaimed(open, 'a')
-    const claims = open.claims()
-    await claims.release([await takeOverOne(open, claims, 'a')])
-    expect(await claims.claimDue(10)).toEqual([])
-    expect((await claims.claimSuspects(null, 10)).claims).toMatchObject([{ lost: 1, starts: 3 }])
   })
 })
 
@@ -221,24 +189,6 @@ describe('the name of a claim', () => {
       await stale.settle([{ claim: old, settlement: { state: 'dead', reason: 'x' }, attempt: failed }]),
     ).toHaveLength(1)
     expect(await open.record('a')).toEqual(settled)
-  })
-
-  it('distinguishes two claims of the same process', async () => {
-    await using open = await openFreshQueue(process.env)
-    const old = await storeClaimed(open, 'a')
-    const claims = open.claims()
-    const current = await takeOverOne(open, claims, 'a')
-    expect(current.claim).not.toBe(old.claim)
-    expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
-    expect(await claims.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)
-  })
-
-  it('leaves a holder that is late what nobody has taken', async () => {
-    await using open = await openFreshQueue(process.env)
-    const claim = await storeClaimed(open, 'a')
-    await endClaims(open)
-    expect(await open.claims().settle([{ claim, settlement: done, attempt: applied }])).toEqual([])
-    expect(await open.record('a')).toMatchObject({ state: 'done', lost: 0 })
   })
 
   it('drops the outcome of a record that an operator has released, and says so', async () => {

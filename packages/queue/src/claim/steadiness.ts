@@ -44,12 +44,10 @@ export class Steadiness {
     this.#succeeded()
   }
 
-  /** Confirms if the last command failed. */
   async confirmIfDoubtful(): Promise<void> {
     if (this.#isDoubtful) await this.confirm()
   }
 
-  /** Watches a command. */
   async watch<T>(command: Promise<T>): Promise<T> {
     try {
       const result = await command

@@ -21,7 +21,6 @@ const MOST_LOOKED_AT = 100
 // Enough that what a process held is through soon, few enough that few others are affected by the one that caused its death.
 const GROUP = 25
 
-/** Finds the suspects that are due, the longest due first. */
 export function findSuspects(options: ClaimOptions, verdictAt: Date | null): Promise<Suspect[]> {
   return options.db
     .collection(EVENTS)
@@ -30,7 +29,6 @@ export function findSuspects(options: ClaimOptions, verdictAt: Date | null): Pro
     .toArray()
 }
 
-/** Matches suspects that have too many losses. */
 export function isPoison(
   options: Pick<ClaimOptions, 'handler' | 'maxCrashes' | 'maxDelayMs' | 'lastsMs'>,
   verdictAt: Date | null,

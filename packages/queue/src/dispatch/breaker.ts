@@ -16,13 +16,11 @@ export class Breaker {
   #isDoubtful = false
   #nextProbe = 0
 
-  /** `now`: milliseconds that never go backwards. */
   constructor(now: () => number, random: () => number) {
     this.#now = now
     this.#random = random
   }
 
-  /** Whether all calls are allowed. */
   get isClosed(): boolean {
     return this.#failures === 0
   }

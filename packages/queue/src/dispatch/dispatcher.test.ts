@@ -63,7 +63,7 @@ async function quiet(): Promise<void> {
 
 /** A dispatcher with a database and a handler in memory, and clocks that the test sets. */
 function setUp(members: Partial<DispatcherDeps> = {}) {
-  const clocks = { now: 0, database: 0, wall: 1_000_000 }
+  const clocks = { now: 0, database: 0 }
   const database = fakeClaims()
   const calls: OpenCall[] = []
   let isPaused = false
@@ -71,7 +71,7 @@ function setUp(members: Partial<DispatcherDeps> = {}) {
   const { logger, lines } = memoryLogger()
   const dispatcher = new Dispatcher({
     ...{ handler: 'billing', claims: database.claims, pauses: NO_PAUSES, logger, now, random: () => 0.5 },
-    ...{ databaseNow: () => clocks.database, wallNow: () => clocks.wall, batchSize: 1, concurrency: 1 },
+    ...{ databaseNow: () => clocks.database, batchSize: 1, concurrency: 1 },
     ...{ callMs: CALL_MS, leaseMs: LEASE_MS, onSettled: () => undefined, onLost: () => undefined },
     allowance: createAllowance({ ratePerSecond: null, isPaused: () => isPaused, now }),
     async send(claims) {
@@ -221,34 +221,6 @@ describe('Dispatcher', () => {
       ['c', 'd'],
     ])
     expect(gateway.settled).toEqual(['a', 'b'])
-  })
-
-  it.each([
-    ['the machine has slept', 3_000],
-    ['the clock of the machine is set forward', HOUR_MS],
-    ['the clock of the machine is set back', -HOUR_MS],
-  ])('gives everything back that it has not sent when %s, once', async (_, step) => {
-    await using gateway = setUp()
-    await gateway.start()
-    gateway.take(...claimsAt(0, 'a', 'b', 'c'))
-    await quiet()
-    gateway.clocks.wall += step
-    await gateway.calls[0]?.succeed()
-    expect([gateway.sent(), gateway.released, gateway.settled]).toEqual([[['a']], ['b', 'c'], ['a']])
-    gateway.take(...claimsAt(0, 'after'))
-    await quiet()
-    expect(gateway.sent()).toEqual([['a'], ['after']])
-  })
-
-  it('takes no notice of clocks that are a little apart', async () => {
-    await using gateway = setUp()
-    await gateway.start()
-    gateway.take(...claimsAt(0, 'a', 'b'))
-    await quiet()
-    gateway.clocks.now = 15_000
-    gateway.clocks.wall += 17_000
-    await gateway.calls[0]?.succeed()
-    expect(gateway.sent()).toEqual([['a'], ['b']])
   })
 
   it('gives everything back when its handler is paused, and claims nothing until it is resumed', async () => {
@@ -431,18 +403,6 @@ describe('Dispatcher', () => {
       expect(gateway.asked).toEqual([[null, 1]].map(([, limit]) => [expect.anything(), limit]))
       await quiet()
       expect(gateway.sent(), 'there were no suspects').toEqual([['a'], ['b'], ['c']])
-    })
-
-    it('gives those back whose claims end too soon', async () => {
-      await using gateway = setUp({ concurrency: 2 })
-      await gateway.start()
-      gateway.clocks.database = LEASE_MS + 1
-      gateway.suspects.push([...claimsAt(0, 'a'), ...claimsAt(LEASE_MS, 'b')])
-      const tried = gateway.dispatcher.trySuspects()
-      await quiet()
-      await gateway.calls[0]?.succeed()
-      await tried
-      expect([gateway.sent(), gateway.released]).toEqual([[['b']], ['a']])
     })
   })
 

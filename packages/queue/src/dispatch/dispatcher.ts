@@ -6,7 +6,7 @@ import type { Claim, SettledClaim } from '../claim/claim.ts'
 import type { Claims } from '../claim/claims.ts'
 import { Breaker } from './breaker.ts'
 import type { UsedPauses } from './fresh-pauses.ts'
-import { type Allowance, BacklogGrowth, IdlePace } from './pace.ts'
+import { type Allowance, BacklogGrowth } from './pace.ts'
 import type { Send, Sent } from './send.ts'
 import { settleRepeatedly } from './settle.ts'
 
@@ -24,14 +24,11 @@ import { settleRepeatedly } from './settle.ts'
  * too, its tasks become no suspects: that call has probed an outage.
  */
 
-/** What a dispatcher depends on. Times are in milliseconds. */
 export interface DispatcherDeps {
   readonly handler: string
   readonly claims: Claims
   readonly send: Send
-  /** The providers whose events are not sent. */
   readonly pauses: UsedPauses
-  /** How much may be sent. */
   readonly allowance: Allowance
   readonly batchSize: number
   readonly concurrency: number
@@ -39,19 +36,14 @@ export interface DispatcherDeps {
   readonly callMs: number
   readonly leaseMs: number
   readonly random: () => number
-  /** Never goes backwards. */
   readonly now: () => number
-  /** The time of the database's clock. It may be a little behind. */
   readonly databaseNow: () => number
-  /** The time of the system, which also passes while the machine sleeps. */
-  readonly wallNow: () => number
   readonly logger: Logger
   readonly onSettled: (settled: SettledClaim) => void
   readonly onLost: (count: number) => void
 }
 
 const POLL_MS = 500
-const POLL_IDLE_MS = 2_500
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
 // A larger batch of a backlog keeps the gateway and the database from deliveries for longer, a smaller one costs more for each
@@ -59,26 +51,16 @@ const RELEASE_MS = 1_000
 const GENTLE_BATCH = 125
 // Enough that calls do not wait for the database, few enough that not much is repeated after a crash.
 const UNSETTLED_OF_A_LANE = 4
-// The machine has slept if the clocks disagree by more.
-const SLEPT_MS = 2_000
 const UNREAD_PAUSE_MS = 500
 // Longer than the time between two turns of a dispatcher in the lane of suspects.
 const KEPT_FREE_MS = 3_000
 
-/** When a claim was taken, by both clocks of the process. */
-interface TakenAt {
-  readonly now: number
-  readonly wall: number
-}
-
-/** Sends the tasks of one handler. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps
   readonly #breaker: Breaker
   readonly #growth: BacklogGrowth
-  readonly #pace: IdlePace
   readonly #mostHeld: number
-  readonly #held = new Map<Claim, TakenAt>()
+  readonly #held = new Set<Claim>()
   #waiting: Claim[] = []
   readonly #running = new Set<Promise<void>>()
   /** Calls that have not been answered. Those beyond them in `#running` wait for their outcomes to be written. */
@@ -94,8 +76,6 @@ export class Dispatcher {
   #isScheduled = false
   #isStarted = false
   #isStopping = false
-  /** Whether it stops in so short a time that no outcome can be written again after a failure. */
-  #isHurried = false
   #polling: Promise<void> | null = null
   /** Whether due tasks remained after the latest poll. */
   #moreDue = false
@@ -108,13 +88,11 @@ export class Dispatcher {
     this.#pausesSeen = deps.pauses.current
     this.#breaker = new Breaker(now, random)
     this.#growth = new BacklogGrowth(batchSize)
-    this.#pace = new IdlePace({ leastMs: POLL_MS, mostMs: POLL_IDLE_MS, now })
     // What it holds must be sent before its claims end: at a limited rate, half of that time at most.
     const mostInTime = Math.max(1, Math.floor((allowance.perSecond * leaseMs) / 2_000))
     this.#mostHeld = Math.min(2 * concurrency * batchSize, mostInTime)
   }
 
-  /** How long a claim lasts, in milliseconds. */
   get lastsMs(): number {
     return this.#deps.leaseMs + this.#deps.callMs
   }
@@ -138,10 +116,9 @@ export class Dispatcher {
     return false
   }
 
-  /** Takes a claim that was made on insert. */
   take(claim: Claim): void {
     this.#expectedClaims = Math.max(0, this.#expectedClaims - 1)
-    this.#hold([claim])
+    this.#held.add(claim)
     this.#waiting.push(claim)
     this.#schedule()
   }
@@ -157,7 +134,6 @@ export class Dispatcher {
     if (this.#isStarted) this.#pollOnce().catch(this.#onDatabaseError)
   }
 
-  /** Starts to send claims, and to look for due ones. */
   start(): void {
     const { claims, random } = this.#deps
     const onError = this.#onDatabaseError
@@ -173,17 +149,16 @@ export class Dispatcher {
 
   /**
    * Releases what waits, and lets the calls in progress end, but for `graceMs` at most. Then it releases what it still holds. A
-   * second call can shorten the time.
+   * second call can shorten the time. No outcome is written again after a failure.
    */
   async stop(graceMs = STOP_GRACE_MS): Promise<void> {
     this.#isStopping = true
-    this.#isHurried = graceMs <= STOP_GRACE_MS
     const timers = this.#timers.map((timer) => timer.stop())
     const released = this.#release(this.#waiting.splice(0))
     const polled = this.#polling?.catch(() => undefined)
     await withTimeout(Promise.all([released, polled, ...timers, ...this.#running]), graceMs)
     // A call that is still open may yet have its effect. The handler then answers the next attempt with `duplicate`.
-    await withTimeout(this.#release([...this.#held.keys()]), RELEASE_MS)
+    await withTimeout(this.#release([...this.#held]), RELEASE_MS)
   }
 
   get handler(): string {
@@ -228,9 +203,6 @@ export class Dispatcher {
       this.#hold(found.claims)
       this.#keepFree(Math.ceil(found.claims.length / batchSize))
       return found
-    } catch (error) {
-      this.#keepFree(0)
-      throw error
     } finally {
       this.#isTakingSuspects = false
       this.#schedule()
@@ -266,8 +238,7 @@ export class Dispatcher {
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
 
   #hold(claims: readonly Claim[]): void {
-    const takenAt = { now: this.#deps.now(), wall: this.#deps.wallNow() }
-    for (const claim of claims) this.#held.set(claim, takenAt)
+    for (const claim of claims) this.#held.add(claim)
   }
 
   readonly #schedule = (): void => {
@@ -310,20 +281,12 @@ export class Dispatcher {
     const { pauses, databaseNow, callMs } = this.#deps
     const endsAfter = databaseNow() + callMs
     const isReady = (claim: Claim): boolean =>
-      !(this.#isStopping || pauses.current.has(claim.provider) || claim.endsAt < endsAfter || this.#hasSlept(claim))
+      !(this.#isStopping || pauses.current.has(claim.provider) || claim.endsAt < endsAfter)
     const { true: ready = [], false: others = [] } = Object.groupBy(claims, (claim) => `${isReady(claim)}`)
     if (others.length > 0) void this.#release(others)
     return ready
   }
 
-  #hasSlept(claim: Claim): boolean {
-    const takenAt = this.#held.get(claim)
-    if (takenAt === undefined) return false
-    const { now, wallNow } = this.#deps
-    return Math.abs(wallNow() - takenAt.wall - (now() - takenAt.now)) > SLEPT_MS
-  }
-
-  /** Resolves when the outcomes are written. */
   #send(claims: readonly Claim[]): Promise<void> {
     this.#deps.allowance.used(claims.length)
     const sending = this.#call(claims).then(() => {
@@ -376,13 +339,10 @@ export class Dispatcher {
   async #settle(settled: readonly SettledClaim[]): Promise<void> {
     if (settled.length === 0) return
     const { onLost, onSettled } = this.#deps
-    const lost = await settleRepeatedly(this.#deps, settled, () => !this.#isHurried)
+    const lost = await settleRepeatedly(this.#deps, settled, () => !this.#isStopping)
     if (lost === null) return
     if (lost.size > 0) onLost(lost.size)
-    for (const one of settled.filter((other) => !lost.has(other))) {
-      onSettled(one)
-      if (one.settlement.state === 'pending') this.#pace.expect(one.settlement.delayMs)
-    }
+    for (const one of settled.filter((other) => !lost.has(other))) onSettled(one)
   }
 
   async #release(claims: readonly Claim[]): Promise<void> {
@@ -396,7 +356,6 @@ export class Dispatcher {
     }
   }
 
-  /** Polls, unless a poll is in progress. */
   #pollOnce(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = null
@@ -408,7 +367,7 @@ export class Dispatcher {
     // Tasks that were taken as the handler went down are the probe of its return: nothing else would send them.
     this.#schedule()
     if (this.#deps.allowance.isPaused) await this.#release(this.#waiting.splice(0))
-    while ((this.#moreDue || this.#isExpected || this.#pace.isTime) && this.#mayClaim) {
+    while (this.#mayClaim) {
       await this.#claimDue()
       if (!(this.#moreDue || this.#isExpected) || !this.isUp) return
     }
@@ -420,7 +379,6 @@ export class Dispatcher {
     this.#isExpected = false
     const claimed = await this.#deps.claims.claimDue(limit, isExpected)
     this.#moreDue = claimed.length === limit
-    this.#pace.answered(claimed.length === 0 && this.isUp)
     this.#hold(claimed)
     if (this.#isStopping) await this.#release(claimed)
     else this.#waiting.push(...claimed)

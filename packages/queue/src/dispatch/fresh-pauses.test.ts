@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FreshPauses, joinPauses } from './fresh-pauses.ts'
+import { FreshPauses } from './fresh-pauses.ts'
 
 function createPauses(refresh: () => Promise<void> = async () => undefined) {
   const clock = { now: 0 }
@@ -69,22 +69,5 @@ describe('fresh pauses', () => {
     clock.now += 1_000
     await fresh.use()
     expect(fresh.use()).toBeNull()
-  })
-})
-
-describe('joined pauses', () => {
-  it('are read together while nobody uses them, and both before the next use', async () => {
-    const [providers, handlers] = [createPauses(), createPauses()]
-    const joined = joinPauses(providers.fresh, handlers.fresh)
-    const reads = () => [providers.reads(), handlers.reads()]
-    for (let second = 0; second < 5; second += 1) {
-      for (const { clock } of [providers, handlers]) clock.now += 1_000
-      await joined.refresh()
-    }
-    expect(reads()).toEqual([1, 1])
-    await joined.use()
-    expect(reads()).toEqual([2, 2])
-    expect(joined.use()).toBeNull()
-    expect(joined.current).toBe(providers.fresh.current)
   })
 })

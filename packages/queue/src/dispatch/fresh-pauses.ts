@@ -13,10 +13,8 @@ export interface UsedPauses {
   use(): Promise<void> | null
 }
 
-/** What the freshness of pauses depends on. */
 export interface FreshPausesDeps {
   readonly pauses: Pick<Pauses, 'current' | 'refresh'>
-  /** Milliseconds that never go backwards. */
   readonly now: () => number
   readonly onError: (error: unknown) => void
 }
@@ -70,21 +68,5 @@ export class FreshPauses implements UsedPauses {
     await this.#deps.pauses.refresh()
     this.#readAt = startedAt
     this.#hasSkipped = false
-  }
-}
-
-/** The pauses of providers, which are read and used together with those of handlers. */
-export function joinPauses(providers: UsedPauses, handlers: UsedPauses): UsedPauses {
-  return {
-    get current() {
-      return providers.current
-    },
-    async refresh() {
-      await Promise.all([providers.refresh(), handlers.refresh()])
-    },
-    use() {
-      const uses = [providers.use(), handlers.use()].filter((one) => one !== null)
-      return uses.length === 0 ? null : Promise.all(uses).then(() => undefined)
-    },
   }
 }

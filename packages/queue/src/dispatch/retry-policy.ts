@@ -14,7 +14,6 @@ export interface RetryLimits extends Backoff {
   readonly ofCodes: ReadonlyMap<string, number>
 }
 
-/** What went wrong in an attempt. */
 export interface FailedTry {
   readonly claim: Pick<Claim, 'failures' | 'waited' | 'waitedFor'>
   readonly code: string
@@ -54,25 +53,21 @@ export interface Refusal {
   readonly afterMs?: number
 }
 
-/** What decides when tasks are tried again. */
 export interface Retries {
   readonly limits: RetryLimits
   readonly random: () => number
 }
 
-/** The result of a task that its handler has done. */
 export function settleDone(claim: Claim, outcome: { kind: string; version: number | null }, ms: number): SettledClaim {
   const attempt = { ms, outcome: outcome.kind, code: null, message: null }
   return { claim, settlement: { state: 'done', outcome }, attempt }
 }
 
-/** The result of a task without an effect. */
 export function settleUnhandled(claim: Claim, reason: string, ms: number): SettledClaim {
   const attempt = { ms, outcome: 'unhandled', code: null, message: null }
   return { claim, settlement: { state: 'unhandled', reason }, attempt }
 }
 
-/** The result of a task that was refused. */
 export function settleRefused(retries: Retries, claim: Claim, refusal: Refusal, ms: number): SettledClaim {
   const { refused: code, retry, message } = refusal
   const waitMs = waitOf(refusal, claim, retries)

@@ -4,9 +4,7 @@ import type { Claim, SettledClaim } from '../claim/claim.ts'
 /** Sends claimed tasks to their handler. Never throws. */
 export type Send = (claims: readonly Claim[]) => Promise<Sent>
 
-/** What became of claimed tasks that were sent. */
 export interface Sent {
-  /** The tasks that are decided. */
   readonly settled: readonly SettledClaim[]
   /** Whether the handler gave a verdict: then it works. */
   readonly hasVerdict: boolean

@@ -49,38 +49,6 @@ describe('the log of settled events', () => {
     }
   })
 
-  it('has at most 11 such lines, however many codes a handler invents', () => {
-    const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
-    for (let n = 0; n < 1_100; n += 1) log(settledOf(deferral, `code_${n}`))
-    vi.advanceTimersByTime(1_000)
-    expect(lines).toHaveLength(111)
-    expect(lines.at(-1)).toMatchObject({ handler: 'fulfilment', code: 'others', times: 990 })
-  })
-
-  it('writes the lines of the last second at the stop, and not again after that', () => {
-    const { logger, lines } = memoryLogger()
-    const summaries = createSummaryLines()
-    const logs = ['mail', 'search'].map((handler) => createSettledLog({ logger, summaries, handler, fields: [] }))
-    for (const log of logs) for (let n = 0; n < 103; n += 1) log(settledOf(deferral, 'busy'))
-    expect(lines).toHaveLength(200)
-    summaries.end()
-    expect(lines.slice(200)).toMatchObject([
-      { msg: 'event.deferred', handler: 'mail', code: 'busy', times: 3 },
-      { msg: 'event.deferred', handler: 'search', code: 'busy', times: 3 },
-    ])
-    vi.advanceTimersByTime(5_000)
-    expect(lines).toHaveLength(202)
-  })
-
-  it('is silent after a second without such events', () => {
-    const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
-    log(settledOf(deferral))
-    vi.advanceTimersByTime(5_000)
-    expect(lines).toHaveLength(1)
-  })
-
   it('has a line for every event that ends', () => {
     const { logger, lines } = memoryLogger()
     const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })

@@ -2,17 +2,12 @@ import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Dispatcher } from './dispatcher.ts'
 
-/** A dispatcher, as far as the lane knows it. */
 type SuspectTaker = Pick<Dispatcher, 'handler' | 'mayTrySuspects' | 'trySuspects'>
 
-/** Dependencies of the lane. */
 export interface SuspectsLaneDeps {
-  /** The dispatchers of this process, one for each handler. */
   readonly dispatchers: () => Iterable<SuspectTaker>
-  /** The handlers that may have suspects. */
   readonly suspected: () => Promise<readonly string[]>
   readonly random: () => number
-  /** Milliseconds that never go backwards. */
   readonly now: () => number
   readonly onError: (error: unknown) => void
 }

@@ -73,7 +73,6 @@ export class GroupCommit<Member> {
     this.#limits = limits
   }
 
-  /** Members that wait or are in progress. */
   get waiting(): number {
     let members = this.#queue.length + this.#underWay
     for (const { left } of this.#batches) members += left.length

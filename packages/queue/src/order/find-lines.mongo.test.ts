@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { IS_OPEN, LINE_INDEX } from '../task.ts'
 import { copyInLine, dead, type OpenLines, openLines, settleAll } from '../testing/open-lines.ts'
 import { idsOf } from '../testing/open-queue.ts'
 
@@ -43,16 +42,6 @@ async function killFirst({ open }: OpenLines, count: number, blocks: boolean): P
 }
 
 describe('a look at a line', () => {
-  it('costs one key of the index, however many tasks wait', async () => {
-    await using system = await openLines(process.env)
-    await system.store('a-0', 'b-0')
-    await copyInLine(system.open, 'a-0', 500)
-    for (const { keys, docs } of await examinedSince(system, await lookAtLines(system))) {
-      expect(keys).toBeLessThan(10)
-      expect(docs).toBeLessThan(10)
-    }
-  })
-
   it.each([false, true])('costs one key, however many are dead, with blockOnDead %s', async (blockOnDead) => {
     await using system = await openLines(process.env)
     await system.store('a-0', 'b-0')
@@ -63,15 +52,6 @@ describe('a look at a line', () => {
       expect(docs).toBeLessThan(10)
     }
   })
-})
-
-it('a task in no line is not in the index of lines', async () => {
-  await using system = await openLines(process.env)
-  await system.store('a-1', 'b-1')
-  await system.open.events.updateOne({ eventId: 'a-1' }, { $unset: { line: 1, lineAt: 1 } })
-  const found = system.open.events.find({ line: { $exists: true }, ...IS_OPEN }, { hint: LINE_INDEX })
-  const { executionStats } = await found.explain('executionStats')
-  expect(executionStats).toMatchObject({ nReturned: 1, totalDocsExamined: 1 })
 })
 
 it('tasks that died while the handler had blockOnDead are taken out of the way when it has it no more', async () => {

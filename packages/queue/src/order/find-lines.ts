@@ -11,14 +11,12 @@ import {
 } from '../task.ts'
 import type { Front } from './turns.ts'
 
-/** Whose lines are searched. */
 export interface LinesOf {
   readonly db: Db
   readonly handler: string
 }
 
 interface FoundFront extends Omit<Front<ObjectId>, '_id'> {
-  /** The line. */
   readonly _id: string
   readonly first: ObjectId
 }
@@ -40,7 +38,6 @@ export async function findFronts(
   return new Map((await found.toArray()).map(({ _id, first, ...front }) => [_id, { ...front, _id: first }]))
 }
 
-/** Some lines of a handler, in the order of the index. */
 interface LineSlice {
   readonly lines: readonly string[]
   /** Behind which line the next ones are. Null: there are no more. */

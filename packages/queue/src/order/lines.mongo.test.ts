@@ -1,9 +1,5 @@
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { describe, expect, it } from 'vitest'
-import { Steadiness } from '../claim/steadiness.ts'
-import { pausedDueAt } from '../pauses.ts'
-import { FIRST_TASK_INDEXES, LINE_INDEX } from '../task.ts'
 import {
   copyInLine,
   dead,
@@ -101,60 +97,6 @@ describe('tasks of a line', () => {
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
   })
 
-  it('wait for one whose call broke, and for one whose provider is paused meanwhile', async () => {
-    await using system = await openLines(process.env)
-    const claims = system.claims()
-    await system.store('a-1', 'a-2')
-    await settleAll(claims, await claims.claimDue(10), { ...later, broke: new Date() })
-    expect(await claims.claimDue(10)).toEqual([])
-    await endClaims(system.open)
-    const paused = () => new Map([['acme', pausedDueAt('acme')]])
-    const pausing = system.open.claims({ handler: HANDLER, ordering: { blockOnDead: false }, paused })
-    expect((await pausing.claimSuspects(null, 10)).claims).toEqual([])
-    expect(await system.open.record('a-1')).toMatchObject({ state: 'pending', dueAt: pausedDueAt('acme') })
-    expect(await claims.claimDue(10), 'after the provider is resumed').toMatchObject([{ eventId: 'a-1' }])
-  })
-
-  it('are found by any process if the one that settled the first died before it looked for the next', async () => {
-    await using system = await openLines(process.env)
-    const claims = system.claims()
-    await system.store('a-1', 'a-2', 'b-1', 'b-2')
-    expect(await claims.claimDue(10)).toHaveLength(2)
-    expect(await claims.claimDue(10)).toEqual([])
-    await system.open.events.updateOne({ eventId: 'a-1' }, { $set: { state: 'done' }, $unset: { claim: 1, dueAt: 1 } })
-    expect(await claims.claimDue(10)).toEqual([])
-    await system.claims().sweepLines()
-    expect(idsOf(await claims.claimDue(10))).toEqual(['a-2'])
-  })
-
-  it('are found sweep by sweep, however many wait, and a sweep that fails prevents no takeover', async () => {
-    await using system = await openLines(process.env)
-    const claims = system.claims()
-    await system.store('a-0', 'b-1')
-    await copyInLine(system.open, 'a-0', 1_200)
-    expect(idsOf(await claims.claimDue(1))).toEqual(['a-0'])
-    await expect.poll(async () => idsOf(await claims.claimDue(10))).toEqual(['b-1'])
-    // The process that settled it died before it looked for the next one. Tasks of other lines have been waiting for longer.
-    await system.open.events.updateOne({ eventId: 'a-0' }, { $set: { state: 'done' }, $unset: { claim: 1, dueAt: 1 } })
-    const another = system.claims()
-    for (let sweep = 0; sweep < 4; sweep += 1) await another.sweepLines()
-    expect(await another.claimDue(10)).toHaveLength(1)
-    await endClaims(system.open)
-    let now = 0
-    const steadiness = new Steadiness(
-      10_000,
-      () => now,
-      async () => undefined,
-    )
-    const third = system.open.claims({ handler: HANDLER, ordering: { blockOnDead: false }, steadiness })
-    now += 10_000
-    await system.open.events.dropIndex(LINE_INDEX)
-    await expect(third.sweepLines()).rejects.toThrow()
-    await system.store('c-1')
-    await expect(third.claimDue(10)).rejects.toThrow()
-    expect(idsOf((await third.claimSuspects(null, 10)).claims)).toContain('b-1')
-  })
-
   it('keep their outcome if the look at the line fails, which is reported, and are found by a sweep', async () => {
     await using system = await openLines(process.env)
     const errors: unknown[] = []
@@ -234,18 +176,5 @@ describe('several processes', () => {
       expect(own).toEqual(own.toSorted())
       expect(own).toHaveLength(8)
     }
-  })
-})
-
-describe('the indexes of a collection with tasks', () => {
-  it('let one task of a line be processed, and are made again if an operator has dropped them', async () => {
-    await using system = await openLines(process.env)
-    const { db, events } = system.open
-    await events.dropIndex('line_held')
-    await ensureIndexes(db, [FIRST_TASK_INDEXES])
-    await system.store('a-1', 'a-2')
-    const claim = (eventId: string) => events.updateOne({ eventId }, { $set: { state: 'processing' } })
-    await claim('a-1')
-    await expect(claim('a-2')).rejects.toMatchObject({ code: 11_000 })
   })
 })

@@ -28,11 +28,9 @@ import { decideTurns, type Front, type WaitingFront } from './turns.ts'
  * process dies in between, a `sweep` of any process finds the line.
  */
 
-/** What the lines of one handler depend on. */
 export interface LineOptions extends FindDue {
   /** Set if the handler has `orderBy`: whether a dead task blocks those behind it. */
   readonly ordering?: { readonly blockOnDead: boolean } | undefined
-  /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
 }
 
@@ -45,22 +43,30 @@ interface Admitted {
 const AT_ONCE = 500
 // The outcomes of other tasks wait meanwhile. If it takes longer, the next sweep makes up for it.
 const ADVANCE_MS = 1_000
+// Sweeps follow each other. A slice of lines usually takes some milliseconds.
+const SWEEP_MS = 250
+// Without the setting, only tasks of an earlier one can be in lines.
+const REST_MS = 60_000
+const BEFORE_ALL = ''
 
 /** The lines of one handler in one process. A task is in the line that was stored with it, whatever the setting says now. */
 export class Lines {
   readonly #options: LineOptions
-  readonly #sweep: Sweep
+  readonly #now: () => number
+  #nextSweepAt = Number.NEGATIVE_INFINITY
+  /** The lines that were found and not looked at yet, and behind which line the next ones are. */
+  #ahead: string[] = []
+  #after = BEFORE_ALL
 
   constructor(options: LineOptions) {
     this.#options = options
-    this.#sweep = new Sweep(options)
+    this.#now = options.monotonicMs ?? (() => performance.now())
   }
 
   /** Those of some due records that may be claimed now. The others wait, and no search finds them. */
   async admit(due: readonly DueRecord[]): Promise<Admitted> {
     const lined = due.filter(isLined)
     if (lined.length === 0) return { claimable: due, waiting: 0 }
-    this.#sweep.hasLines()
     const claimable = new Set<DueRecord>(await this.#separate(lined))
     const waiting = lined.length - claimable.size
     if (waiting === due.length) await this.#clear()
@@ -83,10 +89,22 @@ export class Lines {
 
   /**
    * Looks through some of the lines, and makes their first tasks due if they wait: a process may have died before it did
-   * so. Sweep after sweep, it looks through all.
+   * so. Sweep after sweep, it looks through all. After a failure, it goes on with the next lines.
    */
-  sweep(): Promise<void> {
-    return this.#sweep.run()
+  async sweep(): Promise<void> {
+    if (this.#options.ordering === undefined && this.#now() < this.#nextSweepAt) return
+    this.#nextSweepAt = this.#now() + REST_MS
+    if (this.#ahead.length === 0) await this.#lookAhead()
+    const endsAt = this.#now() + SWEEP_MS
+    do await advanceFree(this.#options, this.#ahead.splice(0, AT_ONCE), SEARCH_MS)
+    while (this.#ahead.length > 0 && this.#now() < endsAt)
+  }
+
+  async #lookAhead(): Promise<void> {
+    if (this.#after === BEFORE_ALL && !(await anyWaits(this.#options))) return
+    const { lines, last } = await findLines(this.#options, this.#after, this.#options.ordering?.blockOnDead === true)
+    this.#ahead = [...lines]
+    this.#after = last ?? BEFORE_ALL
   }
 
   async #separate(lined: readonly LinedRecord[]): Promise<readonly LinedRecord[]> {
@@ -171,7 +189,6 @@ export async function advanceFree(
   await wakeFree(of, await findForgotten(of, lines, maxTimeMS))
 }
 
-/** Changes those of these records that match. */
 async function writeInLines(
   { db }: LinesOf,
   records: readonly NamedTask[],
@@ -180,64 +197,6 @@ async function writeInLines(
   if (records.length === 0) return
   const updates = [{ q: { ...withIds(records), ...filter }, u, multi: true, hint: BY_ID }]
   await bulkUpdate(db, { update: EVENTS, updates })
-}
-
-// Sweeps follow each other. A slice of lines usually takes some milliseconds.
-const SWEEP_MS = 250
-// Without the setting, only tasks of an earlier one can be in lines.
-const REST_MS = 60_000
-const BEFORE_ALL = ''
-
-/** The sweeps of one process: always with `orderBy`, and otherwise once a minute or if there were lines. */
-class Sweep {
-  readonly #options: LineOptions
-  readonly #now: () => number
-  #nextAt = Number.NEGATIVE_INFINITY
-  /** The lines that were found and not looked at yet, and behind which line the next ones are. */
-  #ahead: readonly string[] = []
-  #after = BEFORE_ALL
-  #limit = AT_ONCE
-
-  constructor(options: LineOptions) {
-    this.#options = options
-    this.#now = options.monotonicMs ?? (() => performance.now())
-  }
-
-  /** There are tasks in lines: the next sweep does not rest. */
-  hasLines(): void {
-    this.#nextAt = Number.NEGATIVE_INFINITY
-  }
-
-  async run(): Promise<void> {
-    if (this.#options.ordering === undefined && this.#now() < this.#nextAt) return
-    this.#nextAt = this.#now() + REST_MS
-    const endsAt = this.#now() + SWEEP_MS
-    do await this.#sweepSlice()
-    while ((this.#ahead.length > 0 || this.#after !== BEFORE_ALL) && this.#now() < endsAt)
-  }
-
-  async #sweepSlice(): Promise<void> {
-    if (this.#ahead.length === 0) await this.#lookAhead()
-    if (this.#ahead.length === 0) return
-    this.hasLines()
-    try {
-      await advanceFree(this.#options, this.#ahead.slice(0, this.#limit), SEARCH_MS)
-      this.#ahead = this.#ahead.slice(this.#limit)
-      this.#limit = AT_ONCE
-    } catch (error) {
-      // Smaller slices leave out only the line that cannot be advanced, and not those beside it.
-      if (this.#limit === 1) this.#ahead = this.#ahead.slice(1)
-      this.#limit = Math.max(1, this.#limit >> 3)
-      throw error
-    }
-  }
-
-  async #lookAhead(): Promise<void> {
-    if (this.#after === BEFORE_ALL && !(await anyWaits(this.#options))) return
-    const { lines, last } = await findLines(this.#options, this.#after, this.#options.ordering?.blockOnDead === true)
-    this.#ahead = lines
-    this.#after = last ?? BEFORE_ALL
-  }
 }
 
 /** Whether any task waits in a line. If none does, a look at the lines would read the record of each first task for nothing. */

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Claim } from '../claim/claim.ts'
 import type { Claims } from '../claim/claims.ts'
-import { IN_LINE_DUE_AT } from '../task.ts'
-import { dead, later, type OpenLines, openLines, replayTask, settleAll, settleExactly } from '../testing/open-lines.ts'
-import { changeRecord, endClaims, idsOf } from '../testing/open-queue.ts'
+import { dead, later, type OpenLines, openLines, replayTask, settleAll } from '../testing/open-lines.ts'
+import { changeRecord, idsOf } from '../testing/open-queue.ts'
 
 interface Behind {
   /** The process that holds the later tasks. It is alive until the test ends its claims. */
@@ -39,18 +38,6 @@ describe('replayed tasks whose lines have a later one that another process holds
     expect(idsOf(await claims.claimDue(limit))).toEqual(['z-1'])
   })
 
-  it('cost nothing more while the other process lives', async () => {
-    await using system = await openLines(process.env)
-    await replayBeforeHeld(system, ['a', 'b', 'c'])
-    const claims = system.claims()
-    expect(await claims.claimDue(2)).toEqual([])
-    for (const line of ['a', 'b', 'c']) expect((await system.open.record(`${line}-1`)).dueAt).toEqual(IN_LINE_DUE_AT)
-    await claims.sweepLines()
-    const from = system.open.commands.length
-    expect(await claims.claimDue(2)).toEqual([])
-    expect(system.open.commands.slice(from).map(({ commandName }) => commandName)).toEqual(['find'])
-  })
-
   it.each([
     ['is done', undefined],
     ['is dead', dead],
@@ -61,36 +48,6 @@ describe('replayed tasks whose lines have a later one that another process holds
     const claims = system.claims()
     expect(await claims.claimDue(10)).toEqual([])
     await settleAll(holder, held, settlement)
-    expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
-  })
-
-  it('are due as soon as the held one is released', async () => {
-    await using system = await openLines(process.env)
-    const { holder, held } = await replayBeforeHeld(system, ['a'])
-    const claims = system.claims()
-    expect(await claims.claimDue(10)).toEqual([])
-    await holder.release(held)
-    await expect.poll(async () => idsOf(await claims.claimDue(10))).toEqual(['a-1'])
-  })
-
-  it('go after the held one if that is taken over from a dead process', async () => {
-    await using system = await openLines(process.env)
-    await replayBeforeHeld(system, ['a'])
-    const claims = system.claims()
-    expect(await claims.claimDue(10)).toEqual([])
-    await endClaims(system.open)
-    await settleExactly(claims, (await claims.claimSuspects(null, 10)).claims, ['a-2'])
-    expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
-  })
-
-  it('are found by a sweep if the holder died between its outcome and its look at the line', async () => {
-    await using system = await openLines(process.env)
-    await replayBeforeHeld(system, ['a'])
-    const claims = system.claims()
-    expect(await claims.claimDue(10)).toEqual([])
-    await system.open.events.updateOne({ eventId: 'a-2' }, { $set: { state: 'done' }, $unset: { claim: 1, dueAt: 1 } })
-    expect(await claims.claimDue(10)).toEqual([])
-    await claims.sweepLines()
     expect(idsOf(await claims.claimDue(10))).toEqual(['a-1'])
   })
 })

@@ -1,4 +1,3 @@
-import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
@@ -49,16 +48,6 @@ describe('a sweep', () => {
     },
   )
 
-  it('reads no line if no task waits', async () => {
-    await using system = await openLines(process.env)
-    await storeForgotten(system, 50)
-    await system.open.events.updateMany({}, { $unset: { dueAt: '' } })
-    await using profile = await startProfile(system.open.db)
-    await system.claims().sweepLines()
-    const searches = (await profile.examined(EVENTS)).filter(({ plan }) => /SCAN.*line/.test(plan))
-    expect(searches).toEqual([])
-  })
-
   it('passes each line once, in order', async () => {
     await using system = await openLines(process.env)
     const lines = await storeForgotten(system, 1_200)
@@ -72,34 +61,6 @@ describe('a sweep', () => {
     expect(await waitingIn(system)).toEqual([])
     const searches = (await profile.examined(EVENTS)).filter(({ plan }) => /SCAN.*line/.test(plan))
     expect(searches.reduce((sum, { keys }) => sum + keys, 0)).toBeLessThan(4 * lines.length)
-  })
-
-  it('begins again where it failed', async () => {
-    await using system = await openLines(process.env)
-    const [first] = await storeForgotten(system, 600)
-    const claims = system.claims()
-    {
-      const failing = { commands: ['update'], appName: system.open.appName, how: { errorCode: 50 } }
-      await using _ = await armFailPoint(system.open.database.uri, failing)
-      await expect(claims.sweepLines()).rejects.toMatchObject({ code: 50 })
-    }
-    await claims.sweepLines()
-    expect(await waitingIn(system)).not.toContain(first)
-  })
-
-  it('is not held up by a line that it can never advance', async () => {
-    await using system = await openLines(process.env)
-    const lines = await storeForgotten(system, 20)
-    const claims = system.claims()
-    const failing = { commands: ['update'], appName: system.open.appName, how: { errorCode: 50 }, times: 4 }
-    {
-      await using _ = await armFailPoint(system.open.database.uri, failing)
-      for (let times = 0; times < 4; times += 1) await expect(claims.sweepLines()).rejects.toMatchObject({ code: 50 })
-    }
-    await claims.sweepLines()
-    const waiting = await waitingIn(system)
-    expect(waiting).toContain(lines[0])
-    expect(waiting).not.toContain(lines[1])
   })
 })
 

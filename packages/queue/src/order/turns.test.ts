@@ -58,20 +58,6 @@ describe('decideTurns', () => {
     )
   })
 
-  it('leaves no line without a task that is due, held, dead or tried again later', () => {
-    fc.assert(
-      fc.property(anyTasks, fc.boolean(), (tasks, blockOnDead) => {
-        const fronts = frontsOf(tasks, blockOnDead)
-        const due = tasks.filter(({ state, dueAt }) => state === 'pending' && dueAt === NOW)
-        const { claimable, woken } = decideTurns(due, fronts)
-        for (const front of fronts.values()) {
-          if (front.state !== 'pending') continue
-          expect(claimable.some(({ _id }) => _id === front._id) || hasId(woken, front._id)).toBe(true)
-        }
-      }),
-    )
-  })
-
   it('gets through every line in order, whatever happens in between', () => {
     const events = fc.array(fc.constantFrom('done', 'dead', 'later', 'crash', 'search'), { maxLength: 60 })
     fc.assert(

@@ -14,7 +14,6 @@ export interface WaitingFront<Id> {
   readonly line: string
 }
 
-/** What happens to the due tasks of lines. */
 interface Turns<Id, Task> {
   /** They are the first of their lines. */
   readonly claimable: readonly Task[]

@@ -3,7 +3,6 @@ import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import { contractMismatch } from '../../errors.ts'
 import type { PaymentCommand } from './payment-command.ts'
 
-/** Fulfilment's answer for one event: its effect, or a refusal with its retry class. */
 export type ApplyResult =
   | { readonly outcome: string; readonly version: number }
   | { readonly refused: string; readonly retry: RetryClass }
@@ -44,18 +43,14 @@ function wantsAnotherRound(answer: ApplyResult | undefined): boolean {
   return answer !== undefined && 'refused' in answer && answer.retry === 'now'
 }
 
-/** The search for the events of a batch that fulfilment cannot read. */
 interface Search {
   readonly fulfilment: PaymentProcedures
   readonly results: Map<PaymentCommand, ApplyResult>
-  /** Whether the events met a newer version before. */
   readonly isAgain: boolean
   probes: number
-  /** The number of single events that could not be read. */
   unreadable: number
   /** Whether any event could be read. Only then are the unreadable events at fault. */
   readable: boolean
-  /** Why events could not be read. */
   refusal?: AppError
 }
 

@@ -1,7 +1,7 @@
 import type { Claim } from '@oncehook/queue/claim/claim'
 import type { PaymentEventType } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
-import { eventOf, isTest } from '../../inbox/event-document.ts'
+import { eventOf } from '../../inbox/event-document.ts'
 
 /** The request to fulfilment for one event. The expected version is added when the batch is sent. */
 export interface PaymentCommand {
@@ -15,16 +15,15 @@ export interface PaymentCommand {
   readonly occurredAt?: string
 }
 
-/** The command for a claimed event, or the reason why there is none. */
-export type ReadCommand = { readonly command: PaymentCommand } | { readonly refused: string }
-
 /**
  * Turns a claimed event into the command of the given type. It copies the known facts one by one, so that other facts,
  * stored by another release, are left out. An event without a time gets the time of its receipt, which is the same at
- * every attempt. A test event never becomes a command, even if its mark was overlooked before.
+ * every attempt.
  */
-export function toPaymentCommand(claim: Claim, type: PaymentEventType, appliesTests = false): ReadCommand {
-  if (isTest(claim) && !appliesTests) return { refused: 'test_event' }
+export function toPaymentCommand(
+  claim: Claim,
+  type: PaymentEventType,
+): { readonly command: PaymentCommand } | { readonly refused: string } {
   const { _id, provider } = claim
   const event = eventOf(claim)
   const { orderId, amount, currency, occurredAt, unreadable } = event.facts
@@ -51,7 +50,6 @@ function timeOfReceipt(id: unknown): string | undefined {
  */
 const PAYMENT_COMMANDS: ReadonlySet<string> = new Set<PaymentEventType>(['payment.succeeded', 'payment.failed'])
 
-/** Whether an event type has an effect on orders. */
 export function isHandled(type: string): type is PaymentEventType {
   return PAYMENT_COMMANDS.has(type)
 }

@@ -15,7 +15,7 @@ import { contractMismatch } from '../../errors.ts'
 import { eventOf, isTest, type NoEffectReason } from '../../inbox/event-document.ts'
 import type { DispatchMetrics } from '../../metrics.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
-import { isHandled, type PaymentCommand, type ReadCommand, toPaymentCommand } from './payment-command.ts'
+import { isHandled, type PaymentCommand, toPaymentCommand } from './payment-command.ts'
 
 /** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
 const ORDER_UNKNOWN = 'order_unknown'
@@ -30,12 +30,9 @@ export const FULFILMENT_CODES: Retries['limits']['ofCodes'] = new Map([
   [INTERNAL, Number.POSITIVE_INFINITY],
 ])
 
-/** Dependencies of `sendPayments`. */
 export interface SendPaymentsDeps extends Retries {
   readonly fulfilment: PaymentProcedures
-  /** The time of the database's clock. */
   readonly databaseNow: () => number
-  /** Whether test events have effects. Default: no. */
   readonly appliesTests?: boolean
 }
 
@@ -69,7 +66,6 @@ export async function sendPayments(deps: SendPaymentsDeps, claims: readonly Clai
 interface SortedClaims {
   /** Without an effect: a replay may find a type without a handler, or one that its provider may not cause. */
   readonly unhandled: [Claim, NoEffectReason][]
-  /** Decided without a call to fulfilment. */
   readonly refused: [Claim, ApplyResult][]
   readonly asked: [Claim, PaymentCommand][]
 }
@@ -85,12 +81,15 @@ function sortClaims(claims: readonly Claim[], appliesTests: boolean): SortedClai
   return sorted
 }
 
-function readClaim(claim: Claim, appliesTests: boolean): ReadCommand | { readonly reason: NoEffectReason } {
+function readClaim(
+  claim: Claim,
+  appliesTests: boolean,
+): ReturnType<typeof toPaymentCommand> | { readonly reason: NoEffectReason } {
   if (isTest(claim) && !appliesTests) return { reason: 'test' }
   const event = eventOf(claim)
   const reason = unhandledReason(event, isHandled)
   if (reason !== null) return { reason }
-  return isHandled(event.type) ? toPaymentCommand(claim, event.type, appliesTests) : { reason: 'type_unhandled' }
+  return isHandled(event.type) ? toPaymentCommand(claim, event.type) : { reason: 'type_unhandled' }
 }
 
 type Answer = { readonly results: [Claim, ApplyResult][] } | { readonly error: AppError }
@@ -150,7 +149,6 @@ const SAYS: Readonly<Record<string, string>> = {
   amount_missing: 'The event has no amount with a currency, but its provider must send both',
   currency_mismatch: 'The currency of the event is not the currency of the order',
   order_unknown: 'No order has this id yet',
-  test_event: 'A test event has no effect',
   order_deleted: 'The order has been deleted',
   contract_mismatch: 'Fulfilment could not read any of the events it received',
   unavailable: 'Fulfilment could not be reached',

@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { counterOf, msSince } from '@oncehook/queue/expressions'
-import { EVENTS, nameByKey, nameOfKey, type TaskKey } from '@oncehook/queue/task'
+import { EVENTS, nameOfKey, type TaskKey } from '@oncehook/queue/task'
 import { literals, requeueDead } from '@oncehook/queue/transitions'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Db, type Document, ObjectId } from 'mongodb'
@@ -25,14 +25,11 @@ export interface Requeued {
   readonly reason: string | null
 }
 
-/** Why a redelivery did not revive a dead event. */
 type NotRequeued = 'too_late' | 'too_often'
 
-/** Dependencies of the counter. */
 export interface RedeliveryCounterDeps {
   readonly db: Db
   readonly logger: Logger
-  /** How long a count may wait in memory. */
   readonly flushMs: number
   /** How many losses in a row make a task dead. A redelivery revives it as many times. */
   readonly maxCrashes: number
@@ -42,23 +39,19 @@ export interface RedeliveryCounterDeps {
   readonly onRedelivered: (provider: string, outcome: 'revived' | NotRequeued) => void
   /** A redelivery is neither counted nor can it revive its event, because too many others wait. */
   readonly onDropped: () => void
-  /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
+  /** Writes to the audit log which events will be revived, each entry once. If it fails, nothing is revived. */
   readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
 
-/** Counts redeliveries. */
 export interface RedeliveryCounter {
-  /** Counts a delivery. */
   add(delivery: RepeatedDelivery): void
   /** Whether redeliveries of further events are dropped because the database takes no counts. */
   readonly isBlocked: boolean
-  /** Writes all counts so far. */
   flush(): Promise<void>
   /** Ends the periodic flush and flushes once more. */
   stop(): Promise<void>
 }
 
-/** Creates the counter and starts its periodic flush. */
 export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
   const counts = createUnwrittenCounts(deps.onDropped)
   const flusher = createPeriodicFlush(async () => {
@@ -79,7 +72,6 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
 interface CheckedDelivery {
   readonly item: Counted
   readonly record: StoredRecord | undefined
-  /** Whether its body is not the stored one. */
   readonly differs: boolean
   /** Null if there is nothing to revive. */
   readonly requeues: true | NotRequeued | null
@@ -87,11 +79,7 @@ interface CheckedDelivery {
 
 async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
   const records = await storedRecords(deps.db, batch)
-  const ages = await agesOfDead(deps.db, records.values())
-  const checked = batch.map((item) => {
-    const record = records.get(nameOfKey(toKey(item)))
-    return checkDelivery(deps, { item, record, ageMs: ages.get(String(record?._id)) })
-  })
+  const checked = batch.map((item) => checkDelivery(deps, item, records.get(nameOfKey(toKey(item)))))
   // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   await audit(deps, checked)
   const { refused } = await sendUpdates(deps.db, {
@@ -102,32 +90,23 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
 
-interface FoundDelivery extends Pick<CheckedDelivery, 'item' | 'record'> {
-  /** Of a dead record only. */
-  readonly ageMs: number | undefined
-}
-
-function checkDelivery(deps: RedeliveryCounterDeps, { item, record, ageMs }: FoundDelivery): CheckedDelivery {
+function checkDelivery(deps: RedeliveryCounterDeps, item: Counted, record: StoredRecord | undefined): CheckedDelivery {
   const differs = record !== undefined && record.bodyHash !== item.bodyHash
-  const isDead = record !== undefined && ageMs !== undefined
-  return { item, record, differs, requeues: isDead && !differs ? checkRequeue(deps, record, ageMs) : null }
+  return { item, record, differs, requeues: record?.state === 'dead' && !differs ? checkRequeue(deps, record) : null }
 }
 
 function checkRequeue(
   { redeliveryMs, maxCrashes }: RedeliveryCounterDeps,
-  { provider, again }: StoredRecord,
-  ageMs: number,
+  { provider, again, ageMs }: StoredRecord,
 ): true | NotRequeued {
   if (ageMs > redeliveryMs(provider)) return 'too_late'
   return (again?.revivals ?? 0) >= maxCrashes ? 'too_often' : true
 }
 
-/** Writes the entries that the audit log is not known to have. */
 async function audit(deps: RedeliveryCounterDeps, checked: readonly CheckedDelivery[]): Promise<void> {
-  const missing = checked.filter(({ item, requeues }) => requeues === true && !item.isAudited)
-  const requeued = missing.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
+  const revived = checked.filter(({ requeues }) => requeues === true)
+  const requeued = revived.flatMap(({ item, record }) => (record ? [toRequeued(item, record)] : []))
   if (requeued.length > 0) await deps.onRequeued(requeued)
-  for (const { item } of missing) item.isAudited = true
 }
 
 function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
@@ -136,7 +115,7 @@ function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: St
 
 // A classic update: a pipeline, which only a revival needs, costs the database 30 µs more for each record.
 function toUpdate({ item, differs, requeues }: CheckedDelivery, maxCrashes: number): object {
-  const q = nameByKey(toKey(item))
+  const q = toKey(item)
   const mismatches = differs ? item.times : 0
   if (requeues !== true) {
     return { q, u: { $inc: { deliveries: item.times, mismatches } } }
@@ -173,35 +152,24 @@ function report(
   }
 }
 
-type StoredRecord = Pick<
-  EventDocument,
-  '_id' | 'provider' | 'eventId' | 'handler' | 'bodyHash' | 'state' | 'reason' | 'again'
->
+interface StoredRecord extends Pick<EventDocument, '_id' | keyof typeof STORED_MEMBERS> {
+  /** Milliseconds since the first delivery, by the clock of the database. */
+  readonly ageMs: number
+}
 
 const STORED_MEMBERS = { provider: 1, eventId: 1, handler: 1, bodyHash: 1, state: 1, reason: 1, again: 1 } as const
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const $or = batch.map(({ provider, event }) => ({ provider, eventId: event.id }))
-  const stored = await db.collection(EVENTS).find<StoredRecord>({ $or }, { projection: STORED_MEMBERS }).toArray()
+  const projection = { ...STORED_MEMBERS, ageMs: msSince('receivedAt') }
+  const stored = await db.collection(EVENTS).find<StoredRecord>({ $or }, { projection }).toArray()
   return new Map(stored.map((record) => [nameOfKey(record), record]))
-}
-
-/** Milliseconds since the first delivery of each dead record, by the clock of the database. */
-async function agesOfDead(db: Db, records: Iterable<StoredRecord>): Promise<Map<string, number>> {
-  const ids = [...records].filter(({ state }) => state === 'dead').map(({ _id }) => _id)
-  if (ids.length === 0) return new Map()
-  const found = db
-    .collection(EVENTS)
-    .find({ _id: { $in: ids } })
-    .project<{ readonly _id: ObjectId; readonly ageMs: number }>({ ageMs: msSince('receivedAt') })
-  return new Map((await found.toArray()).map(({ _id, ageMs }) => [String(_id), ageMs]))
 }
 
 /** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {
   readonly provider: string
   readonly bodyHash: string
-  /** The event, read with the current settings. */
   readonly event: WebhookEvent
   /** The handler of the task that is meant. */
   readonly handler: string
@@ -209,13 +177,10 @@ interface RepeatedDelivery {
   readonly isFurther?: boolean | undefined
 }
 
-/** The redeliveries of one record that are not written yet. */
 interface Counted extends RepeatedDelivery {
   times: number
   /** Stays the same if the entry of the audit log has to be written again. */
   readonly auditId: ObjectId
-  /** Whether the audit log is known to have that entry. */
-  isAudited: boolean
 }
 
 /** The redeliveries that are not written yet. Their number is bounded, also during a write. */
@@ -234,7 +199,6 @@ interface UnwrittenCounts {
 const MAX_COUNTED = 10_000
 const WRITE_AT_ONCE = 500
 
-/** Creates the counts. */
 function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
   let counted = new Map<string, Counted>()
   let open: Counted[] = []
@@ -244,8 +208,8 @@ function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
   const putBack = (item: Counted): void => {
     const key = nameOfCount(item)
     const newer = counted.get(key)
-    const { auditId, isAudited, times } = item
-    counted.set(key, newer === undefined ? item : { ...newer, auditId, isAudited, times: times + newer.times })
+    const { auditId, times } = item
+    counted.set(key, newer === undefined ? item : { ...newer, auditId, times: times + newer.times })
   }
   return {
     get isBlocked() {
@@ -265,7 +229,7 @@ function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
         dropped += 1
         onDropped()
       } else {
-        counted.set(key, { ...delivery, times: 1, auditId: new ObjectId(), isAudited: false })
+        counted.set(key, { ...delivery, times: 1, auditId: new ObjectId() })
       }
     },
     async writeAll(write) {

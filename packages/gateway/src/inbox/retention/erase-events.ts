@@ -13,7 +13,6 @@ export type EventsToErase =
 /** An event that holds more than its key, or whose key leads to a stored body. */
 export type ErasableEvent = Pick<EventDocument, '_id' | 'state' | 'provider' | 'bodyHash'>
 
-/** The maximum number of events in one call. */
 export const MOST_EVENTS = 500
 
 const SEARCH_MS = 4_000
@@ -55,7 +54,6 @@ function find(db: Db, filter: Filter<EventDocument>, hint?: string): Promise<Era
     .toArray()
 }
 
-/** Which of these bodies are stored, and were not erased. */
 async function findStored(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const found = await db
@@ -66,7 +64,6 @@ async function findStored(db: Db, ids: readonly string[]): Promise<ReadonlySet<s
   return new Set(found.map(({ _id }) => _id))
 }
 
-/** Whether an event is settled. */
 export function isSettled({ state }: Pick<EventDocument, 'state'>): boolean {
   return SETTLED_STATES.some((settled) => settled === state)
 }

@@ -55,7 +55,6 @@ async function claimSlice(db: Db): Promise<Slice | null> {
   return { ids, checkAt: first.next }
 }
 
-/** The ids of the bodies that a record refers to. */
 async function findUsed(db: Db, { ids }: Slice): Promise<ReadonlySet<string>> {
   const stages = [{ $match: { bodyId: { $in: ids } } }, { $group: { _id: '$bodyId' } }]
   // Without the index this would read all records. Instead it fails, and is tried again later.

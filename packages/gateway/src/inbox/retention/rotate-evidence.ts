@@ -26,59 +26,63 @@ const SEALED = { key: '$sealed.key', wrapped: '$sealed.wrapped' }
 
 interface Row<Id> {
   readonly _id: Id
-  /** Empty if there is none. */
   readonly sealed: WrappedKey
-  /** Whether the record contains plaintext. */
   readonly isClear: boolean
 }
 
 /** Encrypts a part of the events with the first key: events under other keys, and plaintext events. */
-export async function rotateEvents(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
-  const { db, encryption, logger } = source
-  const events = db.collection<EventDocument>(EVENTS)
-  const rows = await events
-    .aggregate<Row<ObjectId>>(partOf(after === null ? null : new ObjectId(after), HAS_EVIDENCE), OPTIONS)
-    .toArray()
+export function rotateEvents(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const events = source.db.collection<EventDocument>(EVENTS)
   const encrypt = async (_id: ObjectId): Promise<readonly Document[]> => {
     const found = await events.findOne({ _id, sealed: { $exists: false } })
     if (found === null) return []
     const { headers, query = '' } = found
     const raw = found.raw instanceof Binary ? found.raw : NO_BODY
-    const { sealed } = storeEvidence(_id, { raw, headers, query }, encryption)
+    const { sealed } = storeEvidence(_id, { raw, headers, query }, source.encryption)
     // Data that was removed in the meantime, by retention or on request, must not come back.
     const demands =
       raw.length() > 0 ? { raw: { $type: 'binData', $ne: NO_BODY } } : { headers: { $type: 'object', $ne: {} } }
     const q = { _id, sealed: { $exists: false }, ...demands }
     return [{ q, u: { $set: { raw: NO_BODY, headers: {}, sealed }, $unset: { query: '' } } }]
   }
-  return rotatePart({
-    rows,
-    atOnce: AT_ONCE,
-    idOf: ({ _id }) => _id.toHexString(),
-    rotate: (row) => [() => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) })],
-    onAltered: (id) => logger.error({ collection: EVENTS, id }, 'encryption.record-altered'),
-    send: dryRun ? null : (updates) => bulkUpdate(db, { update: EVENTS, updates }),
-  })
+  const from = after === null ? null : new ObjectId(after)
+  return rotate(source, { collection: EVENTS, after: from, dryRun, isClear: HAS_EVIDENCE, encrypt })
 }
 
 /** Encrypts a part of the bodies that several events share, in the same way. */
-export async function rotateBodies(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
-  const { db, encryption, logger } = source
-  const bodies = db.collection<BodyDocument>(BODIES)
-  const rows = await bodies.aggregate<Row<string>>(partOf(after, HAS_BODY), OPTIONS).toArray()
+export function rotateBodies(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const bodies = source.db.collection<BodyDocument>(BODIES)
   const encrypt = async (_id: string): Promise<readonly Document[]> => {
     const found = await bodies.findOne({ _id, sealed: { $exists: false } })
     if (found === null) return []
     const q = { _id, sealed: { $exists: false }, raw: { $ne: NO_BODY } }
-    return [{ q, u: { $set: sealBody(_id, found.raw.value(), encryption) } }]
+    return [{ q, u: { $set: sealBody(_id, found.raw.value(), source.encryption) } }]
   }
+  return rotate(source, { collection: BODIES, after, dryRun, isClear: HAS_BODY, encrypt })
+}
+
+interface Rotated<Id> {
+  readonly collection: string
+  readonly after: Id | null
+  readonly dryRun: boolean
+  readonly isClear: Document
+  /** The update that encrypts such a record. */
+  readonly encrypt: (_id: Id) => Promise<readonly Document[]>
+}
+
+async function rotate<Id extends ObjectId | string>(
+  source: RotationSource,
+  { collection, after, dryRun, isClear, encrypt }: Rotated<Id>,
+): Promise<RotationPart> {
+  const { db, logger } = source
+  const rows = await db.collection(collection).aggregate<Row<Id>>(partOf(after, isClear), OPTIONS).toArray()
   return rotatePart({
     rows,
     atOnce: AT_ONCE,
-    idOf: ({ _id }) => _id,
+    idOf: ({ _id }) => String(_id),
     rotate: (row) => [() => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) })],
-    onAltered: (id) => logger.error({ collection: BODIES, id }, 'encryption.record-altered'),
-    send: dryRun ? null : (updates) => bulkUpdate(db, { update: BODIES, updates }),
+    onAltered: (id) => logger.error({ collection, id }, 'encryption.record-altered'),
+    send: dryRun ? null : (updates) => bulkUpdate(db, { update: collection, updates }),
   })
 }
 

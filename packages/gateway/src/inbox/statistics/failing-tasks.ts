@@ -10,7 +10,6 @@ export interface FailingTasks {
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date }
 }
 
-/** The most tasks that are examined. */
 const MOST_EXAMINED = 20
 const OFTEN = 3
 const SEARCH_MS = 3_000

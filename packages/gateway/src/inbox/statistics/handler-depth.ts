@@ -12,7 +12,6 @@ export interface HandlerDepth {
 /** The depths of all handlers, also of those that are not configured. */
 export interface HandlerDepths {
   of(handler: string): HandlerDepth
-  /** The handlers that have pending or dead tasks. */
   readonly names: readonly string[]
 }
 
@@ -34,14 +33,12 @@ export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
 }
 
 interface Counted {
-  /** The handler. */
   readonly _id: string
   readonly tasks: number
   /** The least id of the pending ones. */
   readonly oldest?: unknown
 }
 
-/** Handler -> its tasks. */
 type Counts = ReadonlyMap<string, Counted>
 
 /** An id of ours contains the time at which its record was stored. */

@@ -78,7 +78,6 @@ async function readOldest(db: Db, sent: SentHandlers, paused: readonly string[])
 type Open = 'pending' | 'processing'
 
 interface Oldest {
-  /** The provider. */
   readonly _id: string
   readonly seconds: number
 }

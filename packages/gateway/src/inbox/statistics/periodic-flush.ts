@@ -1,8 +1,6 @@
 import { setInterval } from 'node:timers'
 
-/** Periodically writes what was gathered in memory. */
 export interface PeriodicFlush {
-  /** Writes everything gathered so far. */
   flush(): Promise<void>
   /** Ends the periodic writes and writes once more. */
   stop(): Promise<void>

@@ -14,7 +14,6 @@ export interface ProviderCounter {
   readonly lastAt: Date
   /** The longest time between two writes, in milliseconds. It halves every week, so that an old pause is forgotten. */
   readonly longestGapMs: number
-  /** Since when the gaps are measured. */
   readonly gapsSince: Date
 }
 
@@ -24,13 +23,11 @@ export interface ProviderStats {
   stop(): Promise<void>
 }
 
-/** The collection of the counts. */
 export const PROVIDER_STATS = 'tallies'
 
 // Providers, outcomes and secrets are few. Beyond this number, further names are not counted.
 const MAX_NAMES = 2_000
 
-/** Creates the counters and starts their periodic flush, every `flushMs` milliseconds. */
 export function createProviderStats(db: Db, logger: Logger, flushMs: number): ProviderStats {
   let counts = new Map<string, number>()
   const { stop } = createPeriodicFlush(async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
@@ -8,11 +7,9 @@ import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
-import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
-import { ReplayRunner, type ReplayRunnerDeps, searchToEnd } from './replay-runner.ts'
-import { readSlice, writeSlice } from './replay-slice.ts'
+import { ReplayRunner, type ReplayRunnerDeps } from './replay-runner.ts'
 import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
@@ -112,50 +109,4 @@ it('keeps its place if its handler is removed in the middle', async () => {
   await makeRunner(['search']).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
   expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(1)
-})
-
-/** Erases an event, as another process does meanwhile. */
-async function erase({ provider, eventId }: EventDocument): Promise<void> {
-  const found = await findErasableEvents(database.db, { provider, eventId })
-  expect(await eraseEvents(database.db, found)).toBe(1)
-}
-
-it('leaves nothing of an event that is erased while its task is being inserted', async () => {
-  const raw = new Binary(Buffer.from('{"name":"of a person"}'))
-  const [stored, other] = [sampleRecord({ raw, bodyHash: 'a' }), sampleRecord({ raw, bodyHash: 'b' })]
-  const id = await startBackfill([stored, other])
-  const { provider, eventId } = stored
-  sent.length = 0
-  const how = { blockConnection: true, blockTimeMS: 2_000 }
-  await using _ = await armFailPoint(database.uri, { commands: ['update'], appName, how })
-  const running = makeRunner(['search']).tick()
-  await expect.poll(() => sent.some(({ update }) => update === EVENTS)).toBe(true)
-  await erase(stored)
-  expect(await events.countDocuments({ eventId })).toBe(1)
-  await running
-  const left = await events.find({ eventId }).sort({ handler: 1 }).toArray()
-  const keyAlone = { provider, eventId, state: 'done', reason: 'erased', bodyHash: 'a' }
-  expect(left).toMatchObject([keyAlone, { ...keyAlone, handler: 'search' }])
-  for (const record of left) {
-    expect(record).not.toHaveProperty('raw')
-    expect(record).not.toHaveProperty('headers')
-  }
-  expect(await findErasableEvents(database.db, { provider, eventId })).toEqual([])
-  expect(await events.findOne({ eventId: other.eventId, handler: 'search' })).toMatchObject({ state: 'pending', raw })
-  expect(await replays.progress(String(id))).toMatchObject({ state: 'finished', started: 1 })
-})
-
-it('inserts no task of an event that was erased after it was read', async () => {
-  const raw = new Binary(Buffer.from('{"name":"of a person"}'))
-  const [stored, other] = [sampleRecord({ raw, bodyHash: 'a' }), sampleRecord({ raw, bodyHash: 'b' })]
-  const replay = await jobs.findOne({ _id: await startBackfill([stored, other]) })
-  const findWanting: FindWanting = () => () => ['search']
-  const deps = { db, encryption: NO_ENCRYPTION, providers: () => new Map(), fetch, findWanting }
-  const part = searchToEnd(db, replay!, { limit: 100, maxTimeMS: 4_000 })
-  const { updates } = await readSlice(deps, replay!, part, 100)
-  expect(updates).toHaveLength(2)
-  await erase(stored)
-  expect(await writeSlice(db, replay!, updates)).toEqual([])
-  expect(await events.find({ handler: 'search' }).toArray()).toMatchObject([{ eventId: other.eventId, raw }])
-  expect(await events.find({ eventId: stored.eventId }).toArray()).toMatchObject([{ state: 'done', reason: 'erased' }])
 })

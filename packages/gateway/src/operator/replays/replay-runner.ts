@@ -154,7 +154,7 @@ export class ReplayRunner {
   async #handOn(replay: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
     const { db, logger } = this.#deps
     const replayId = String(replay._id)
-    for (const { id, code } of await writeSlice(db, replay, updates)) {
+    for (const { id, code } of await writeSlice(db, updates)) {
       logger.warn({ replayId, id: String(id), code }, 'replay.event-refused')
     }
     // One line per slice and reason: there may be millions of events.
@@ -227,7 +227,7 @@ interface SearchLimits {
 }
 
 /** Searches after the cursor of a replay, with any suitable index. Without one, it can expire without any match. */
-export function searchToEnd(db: Db, replay: ReplayDocument, limits: SearchLimits): SearchPart {
+function searchToEnd(db: Db, replay: ReplayDocument, limits: SearchLimits): SearchPart {
   return { found: find(db, replay, replay.until, limits), end: null }
 }
 

@@ -1,6 +1,5 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/http/error-codes'
-import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { EVENTS } from '@oncehook/queue/task'
@@ -10,7 +9,7 @@ import { BSON, type Db, type Document, type FindCursor, type ObjectId } from 'mo
 import { isHandled } from '../../handlers/fulfilment/payment-command.ts'
 import { type BodySource, isBodyGone, withBody } from '../../inbox/bodies.ts'
 import { type EventDocument, FULFILMENT, NOBODY } from '../../inbox/event-document.ts'
-import { IS_COMPLETE, keyOnlyRecord } from '../../inbox/key-only-record.ts'
+import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { NO_DATES } from '../../inbox/retention/retention.ts'
 import { copyAsTask, toTask } from '../../inbox/tasks.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
@@ -304,54 +303,11 @@ interface Refused {
 }
 
 /** Writes the updates of a slice. Resolves to those that the server refused. */
-export async function writeSlice(
-  db: Db,
-  { _id, handler }: ReplayDocument,
-  updates: readonly EventUpdate[],
-): Promise<readonly Refused[]> {
-  return handler === undefined ? send(db, updates) : insertTasks(db, _id, updates)
-}
-
-/**
- * An operator may erase events while they are in the memory of a backfill. The erasure then stores the keys of their tasks
- * (`keepOutErased`). If it dies before that, this function helps: it inserts no task of an event that was erased before, and
- * empties the tasks of those that were erased meanwhile. A handler may be called with a task before it is emptied. If both
- * processes die in that moment, a task may be left.
- */
-async function insertTasks(db: Db, replayId: ObjectId, planned: readonly EventUpdate[]): Promise<readonly Refused[]> {
-  const keysBefore = await findKeysAlone(db, planned)
-  const tasks = planned.filter(({ id }) => !keysBefore.has(String(id)))
-  const refused = await send(db, tasks)
-  const keysAfter = await findKeysAlone(db, tasks)
-  const copies = tasks.filter(({ id }) => keysAfter.has(String(id)))
-  // A task that was stored by somebody else is not a copy of what was erased.
-  const ownOf = ({ q }: EventUpdate['statement']): Document => ({ ...q, 'replays.id': replayId, ...IS_COMPLETE })
-  const updates = copies.map(({ statement }) => ({ q: ownOf(statement), u: ERASED }))
-  await bulkUpdate(db, { update: EVENTS, updates })
-  return refused
-}
-
-const ERASED = [{ $replaceWith: keyOnlyRecord('erased') }]
-
-async function send(db: Db, updates: readonly EventUpdate[]): Promise<readonly Refused[]> {
+export async function writeSlice(db: Db, updates: readonly EventUpdate[]): Promise<readonly Refused[]> {
   if (updates.length === 0) return []
   const { refused } = await sendUpdates(db, { update: EVENTS, updates: updates.map(({ statement }) => statement) })
   return refused.flatMap(({ index, code }) => {
     const update = updates[index]
     return update === undefined ? [] : [{ id: update.id, code }]
   })
-}
-
-const READ_MS = 4_000
-
-/** The ids of the events of which only the key is left. */
-async function findKeysAlone(db: Db, updates: readonly EventUpdate[]): Promise<ReadonlySet<string>> {
-  if (updates.length === 0) return new Set()
-  const ids = updates.map(({ id }) => id)
-  const found = await db
-    .collection<EventDocument>(EVENTS)
-    .find({ _id: { $in: ids }, $nor: [IS_COMPLETE] }, { maxTimeMS: READ_MS, ...AS_WRITTEN })
-    .project<Pick<EventDocument, '_id'>>({ _id: 1 })
-    .toArray()
-  return new Set(found.map(({ _id }) => String(_id)))
 }
