@@ -7,44 +7,13 @@ import { type FaultProxy, startFaultProxy } from '../support/stack/fault-proxy.t
 import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { LIMITED_GATEWAY } from '../support/stack/stack-settings.ts'
-import { until, untilEqual } from '../support/until.ts'
+import { until } from '../support/until.ts'
 
-const NEIGHBOURS = 200
 const INNOCENT = 60
 const MAX_CRASHES = 3
 // The attempts with all others, with fewer others and alone.
 const MOST_DEATHS = 12
 const BURIED_WITHIN_MS = 150_000
-
-it(`FP-36: an order that fulfilment cannot read delays only its own event, and none of ${NEIGHBOURS} others`, async () => {
-  await using stack = await startStack()
-  const [damaged, ...orders] = await createOrders(stack, NEIGHBOURS + 1)
-  if (damaged === undefined) return expect.unreachable()
-  const only = { _id: damaged.id }
-  await stack.orderRecords.updateOne(only, { $unset: { applied: '' } })
-  await using source = new WebhookSource(stack.provider('acme'), { perSecond: 50, parallel: 20 })
-  const poison = paymentOf(damaged)
-  const payments = orders.map((order) => paymentOf(order))
-  for (const event of [poison, ...payments]) source.add(event)
-  await source.run()
-
-  const ids = payments.map(({ id }) => id)
-  await untilEqual(() => stack.events.countDocuments({ eventId: { $in: ids }, state: 'done' }), NEIGHBOURS)
-  const atFirstTry = { eventId: { $in: ids }, starts: 1, 'attempts.1': { $exists: false } }
-  expect(await stack.events.countDocuments(atFirstTry), 'others that were done at the first try').toBe(NEIGHBOURS)
-  expect(stack.gateway.countOf('handler.unreachable'), 'how often the gateway gave fulfilment up').toBe(0)
-  const tried = await until(
-    () => stack.events.findOne({ eventId: poison.id }),
-    (record) => (record?.attempts.length ?? 0) >= 2,
-  )
-  expect(tried).toMatchObject({ state: expect.stringMatching(/pending|processing/) })
-
-  await stack.orderRecords.updateOne(only, { $set: { applied: [] } })
-  await untilEqual(() => stack.events.countDocuments({ eventId: poison.id, state: 'done' }), 1)
-  await stack.untilSettled()
-  const row = { struck: { 'a try in vain': tried?.attempts.length ?? 0 }, volume: NEIGHBOURS + 1 }
-  expect(await closingCheck(stack, source.log, row)).toEqual([])
-})
 
 interface Killing {
   readonly stack: Stack

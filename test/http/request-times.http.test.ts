@@ -144,7 +144,7 @@ describe('time', () => {
     expect(answer).toMatchObject({ status: 408, json: { code: 'request_timeout' }, headers: { connection: 'close' } })
   })
 
-  it.concurrent('H23 a body that arrives too slowly is 408', async () => {
+  it.concurrent('H23 a body that arrives too slowly is 408 (FP-20)', async () => {
     const head = write({
       method: 'POST',
       target: ORDERS,

@@ -1,9 +1,7 @@
-import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { discardTasks } from './changes.ts'
 import type { TaskDocument } from './task.ts'
-import { EVENTS } from './task.ts'
 import { openQueue } from './testing/open-queue.ts'
 import { sampleTask } from './testing/sample-task.ts'
 
@@ -35,46 +33,5 @@ describe('discardTasks', () => {
     expect(record).not.toHaveProperty('dueAt')
     expect(await events.find({ reason: { $ne: 'handler_removed' } }).toArray()).toEqual(others)
     expect(await discardTasks(db, 'removed', end)).toEqual({ discarded: 0, more: false, held: 1 })
-  })
-
-  it('ends after some seconds, and says that there is more', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openQueue(database)
-    const { db, events } = open
-    await events.insertMany(Array.from({ length: 600 }, () => task('removed')))
-    let now = 0
-    const monotonicMs = (): number => {
-      now += 5_000
-      return now
-    }
-    const first = await discardTasks(db, 'removed', end, monotonicMs)
-    expect(first).toMatchObject({ discarded: 500, more: true })
-    expect(await discardTasks(db, 'removed', end)).toMatchObject({ discarded: 100, more: false })
-  })
-
-  it.each(['pending', 'dead'] as const)('reads no %s record of other handlers', async (state) => {
-    await using database = await testDatabase(process.env)
-    await using open = await openQueue(database)
-    const { db, events } = open
-    const others = Array.from({ length: 600 }, (_, index) => {
-      return index % 2 === 0 ? task('kept', { state }) : sampleTask({ state })
-    })
-    await events.insertMany([...others, ...[1, 2, 3].map(() => task('removed', { state }))])
-    await using profile = await startProfile(database.db)
-    expect(await discardTasks(db, 'removed', end)).toMatchObject({ discarded: 3, more: false })
-    const examined = await profile.examined(EVENTS)
-    expect(examined.length).toBeGreaterThan(0)
-    for (const { plan, keys, documents } of examined) {
-      expect(documents, plan).toBeLessThan(10)
-      // The dead tasks of all handlers are in one index.
-      expect(keys, plan).toBeLessThan(state === 'dead' ? 605 : 10)
-    }
-  })
-
-  it('finds nothing where there were never handlers', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openQueue(database)
-    await open.events.insertOne(sampleTask({ state: 'pending' }))
-    expect(await discardTasks(open.db, 'removed', end)).toMatchObject({ discarded: 0, held: 0 })
   })
 })

@@ -5,13 +5,8 @@ import { type PostgresTransaction, postgres } from '@oncehook/handler/postgres'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 
-// A handler as a process, for tests that kill it: the kind of the database, its URL, the secret, and the port. Without a port,
-// the system chooses one. It prints its port. One that is patient waits longer than a busy machine can take.
-const [kind, url = '', secret = '', port = '0', patience] = process.argv.slice(2)
-const WAITS =
-  patience === 'patient'
-    ? { waitMs: 60_000, laterLimits: { timeoutMs: 30_000, pollMs: 100 } }
-    : { laterLimits: { timeoutMs: 1_000, pollMs: 100 } }
+// A handler as a process, for tests that kill it: the kind of the database, its URL, the secret, and the port, which it prints.
+const [kind, url = '', secret = '', port = '0'] = process.argv.slice(2)
 
 /** A kill is more likely in the middle of a transaction if it takes some time. */
 const pause = (): Promise<void> => sleep(Math.random() * 20)
@@ -38,7 +33,7 @@ async function serve<Tx extends { later(name: string): void }>({ store, apply, s
         await send(key)
       },
     },
-    ...WAITS,
+    laterLimits: { timeoutMs: 1_000, pollMs: 100 },
   }
   process.stdout.write(`${await createHandler(options).listen(Number(port))}\n`)
 }

@@ -247,7 +247,7 @@ describe('applyEvents', () => {
     ['the amount is missing', { $unset: { amountDue: '' } }],
     ['paidBy is no list', { $set: { paidBy: 'pay_1' } }],
     ['the customer is a document', { $set: { customerId: { name: 'x' } } }],
-  ])('refuses the events of an order alone for now, and says so once, when %s', async (_, damage) => {
+  ])('FP-36: refuses the events of an order alone for now, and says so once, when %s', async (_, damage) => {
     const [good = '', bad = '', other = ''] = uniqueIds(3)
     await insertOrders(good, bad, other)
     await orders.updateOne({ _id: bad }, damage as UpdateFilter<OrderDocument>)

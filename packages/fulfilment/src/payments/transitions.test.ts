@@ -28,7 +28,7 @@ function shuffle<T>(items: readonly T[], seeds: readonly number[]): T[] {
     .map(({ item }) => item)
 }
 
-describe('applyPayment', () => {
+describe('applyPayment (FP-16)', () => {
   it('pays a pending order and unlocks it', () => {
     const { state, outcomes } = run([fact('payment.succeeded', 'pay_1', 0)])
     expect(outcomes).toEqual(['applied'])

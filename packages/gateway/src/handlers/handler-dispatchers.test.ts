@@ -48,24 +48,6 @@ describe('HandlerDispatchers', () => {
     expect(dispatchers.takerOf('b')).toBeDefined()
   })
 
-  it('are given no suspects once they end', () => {
-    const { dispatchers } = setUp()
-    dispatchers.apply(settingsOf({ a: '1', b: '1' }))
-    const [ending] = dispatchers.running()
-    dispatchers.apply(settingsOf({ a: '2', b: '1' }))
-    expect([...dispatchers.running()]).toHaveLength(2)
-    expect([...dispatchers.running()]).not.toContain(ending)
-  })
-
-  it('stop together', async () => {
-    const { dispatchers, told, stops } = setUp()
-    dispatchers.apply(settingsOf({ a: '1', b: '1' }))
-    const stopped = dispatchers.stop()
-    expect(told).toEqual(['stop a1', 'stop b2'])
-    for (const end of stops) end()
-    await stopped
-  })
-
   it('stop soon, those of earlier settings too, whose calls may still be open', async () => {
     const { dispatchers, told, stops } = setUp()
     dispatchers.apply(settingsOf({ a: '1' }))

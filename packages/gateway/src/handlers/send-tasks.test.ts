@@ -81,13 +81,6 @@ describe('sendTasks', () => {
     return settlement?.state === 'pending' ? settlement.delayMs : settlement
   }
 
-  it('comes back almost at once at first, if the handler asks for it', async () => {
-    const at = (random: number) => tried({ ...later, afterMs: 0 }, 0, random)
-    expect([await at(0), await at(0.5), await at(0.999)]).toEqual([500, 750, 999])
-    const now = (failures: number) => tried({ refused: 'race', retry: 'now', message: 'now' }, failures, 0.5)
-    expect([await now(0), await now(1), await now(2)]).toEqual([75, 150, 300])
-  })
-
   it.each([
     ['`now`', { refused: 'race', retry: 'now', message: 'now' } as const],
     ['`Retry-After: 0`', { ...later, afterMs: 0 }],
@@ -100,21 +93,6 @@ describe('sendTasks', () => {
     }
     expect(await waits(8)).toEqual([13, 26])
     for (const failures of [10, 1_000]) expect(await waits(failures)).toEqual([30, 60])
-  })
-
-  it('keeps a longer time that the handler asks for, and waits for no longer than any task', async () => {
-    expect(await tried({ ...later, afterMs: 100_000 }, 1_000, 0)).toBe(105_000)
-    const short = depsOf({ call: async () => [{ ...later, afterMs: 0 }], random: () => 0.999 })
-    const { settled } = await sendTasks({ ...short, limits: { ...LONG, capMs: 2_000 } }, [
-      claimOf('a', { failures: 10 }),
-    ])
-    expect(settled[0]?.settlement).toEqual(waits('handler_busy', 2_000))
-  })
-
-  it('gives up on `now` at the end of the longest time', async () => {
-    const call: CallHandler = async () => [{ refused: 'race', retry: 'now', message: 'now' }]
-    const old = await sendTasks(depsOf({ call }), [claimOf('a', { failures: 9, waited: 100_000 })])
-    expect(old.settled[0]?.settlement).toEqual({ state: 'dead', reason: 'retries_exhausted' })
   })
 
   it('puts all tasks of a call off if the handler cannot be reached, and blames none', async () => {
@@ -233,15 +211,6 @@ describe('sendTasks', () => {
       const none = await sendTasks(deps, [claimOf('b')])
       expect(none).toMatchObject({ settled: [], hasVerdict: false, failure: null })
       expect(idsOf(none.unread?.claims)).toEqual(['b'])
-    })
-
-    it('postpones only what was read if the call fails, too', async () => {
-      const { failure, unread } = await sendTasks(
-        depsOf({ call: () => Promise.reject(unavailable({ reason: 'not_reached' })), read: readUntilB }),
-        ['a', 'b'].map((id) => claimOf(id)),
-      )
-      expect(idsOf(unread?.claims)).toEqual(['b'])
-      expect(idsOf(failure?.putOff.map(({ claim }) => claim))).toEqual(['a'])
     })
   })
 

@@ -87,14 +87,6 @@ describe('createTrpcCall', () => {
     expect(bytes).toBeLessThan(128 * 1024)
   })
 
-  it('reads the results of a full batch with long messages', async () => {
-    const refusal = { refused: 'r'.repeat(64), retry: 'later', message: 'é'.repeat(900), retryAfter: 86_400 }
-    const { call, calls } = setUp((keys) => Response.json({ result: { data: { results: keys.map(() => refusal) } } }))
-    expect(await call('x'.repeat(500))).toHaveLength(500)
-    expect(await call('x')).toMatchObject([{ refused: refusal.refused }])
-    expect(calls).toHaveLength(2)
-  })
-
   it.each([
     ['nothing more', {}, { message: 'Refused by the handler: not_yet' }],
     ['why', { message: 'The plan is unknown' }, { message: 'Refused by the handler: not_yet (The plan is unknown)' }],
@@ -130,12 +122,6 @@ describe('createTrpcCall', () => {
     const { call } = setUp(() => new Response(body()))
     const error = await call('ab').catch((thrown: unknown) => thrown)
     expect(unavailable.is(error) && error.details).toEqual({ reason: 'not_reached' })
-  })
-
-  it('takes the status of a refusal although the connection breaks in its body', async () => {
-    const body = () => new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
-    const { call } = setUp(atX(() => new Response(body(), { status: 500 })))
-    expect(await call('ax')).toMatchObject([{ done: true }, { refused: 'handler_failed', retry: 'later' }])
   })
 
   it('divides a batch for twice the time of a call at most, and keeps the answers that it has', async () => {

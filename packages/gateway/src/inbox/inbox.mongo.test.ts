@@ -67,28 +67,6 @@ describe('record', () => {
     expect(await suspects()).toContain(id)
   })
 
-  it('stores an event as pending and due now, by the clock of the database, if this process cannot take it', async () => {
-    const dueAt = new Date('2026-01-01')
-    await using open = await openInbox(database, { admits: () => false, databaseNow: () => dueAt.getTime() })
-    const id = uniqueId()
-    expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
-    const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'pending', starts: 0, dueAt })
-    expect(record).not.toHaveProperty('claim')
-    expect(open.claimedOnInsert).toEqual([])
-  })
-
-  it('settles an event whose type has no handler at once, so that it expires', async () => {
-    await using open = await openInbox(database)
-    const id = uniqueId()
-    const event = { ...sampleArrival(id).event, type: 'customer.created' }
-    expect(await open.inbox.record(sampleArrival(id, { event }))).toBe('recorded')
-    const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'unhandled', reason: 'type_unhandled', starts: 0 })
-    expect(record.expireAt?.getTime()).toBe(record.receivedAt.getTime() + 3_600_000)
-    expect(open.claimedOnInsert).toEqual([])
-  })
-
   it.each([
     '$where',
     '$$NOW',
@@ -114,15 +92,6 @@ describe('record', () => {
     expect(await open.events.findOne({ provider })).toMatchObject({
       ...{ eventId: id, type: event.type, objectId: event.objectId, orderId: event.facts.orderId },
     })
-  })
-
-  it('distinguishes ids that look alike, and the same id of two providers', async () => {
-    await using open = await openInbox(database)
-    const provider = randomUUID()
-    const ids = ['Evt', 'evt', 'evt ', '\u00e9', 'e\u0301']
-    for (const id of ids) expect(await open.inbox.record(sampleArrival(id, { provider }))).toBe('recorded')
-    expect(await open.inbox.record(sampleArrival('evt', { provider: randomUUID() }))).toBe('recorded')
-    expect(await open.events.countDocuments({ provider })).toBe(ids.length)
   })
 
   it.each([
@@ -162,16 +131,6 @@ describe('record', () => {
 })
 
 describe('record of many at once', () => {
-  it('stores twenty different events of one burst with few commands, each with its own verdict', async () => {
-    await using open = await openInbox(database)
-    const ids = Array.from({ length: 20 }, uniqueId)
-    expect(await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))).toEqual(Array(20).fill('recorded'))
-    const inserts = open.commands.filter(({ commandName }) => commandName === 'insert')
-    expect(inserts.length).toBeLessThanOrEqual(2)
-    expect(inserts.flatMap(({ command }) => command.documents)).toHaveLength(20)
-    expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(20)
-  })
-
   it('makes one record of fifty copies, and answers all of them', async () => {
     await using open = await openInbox(database)
     await using other = await openInbox(database)
@@ -186,15 +145,6 @@ describe('record of many at once', () => {
     await other.counts.flush()
     expect(await open.record(id)).toMatchObject({ deliveries: 50, mismatches: 0 })
   })
-
-  it('answers innocents beside pairs of copies', async () => {
-    await using open = await openInbox(database)
-    const ids = Array.from({ length: 30 }, uniqueId)
-    const sent = ids.flatMap((id, index) => (index % 3 === 0 ? [id, id] : [id]))
-    const verdicts = await Promise.all(sent.map((id) => open.inbox.record(sampleArrival(id))))
-    expect(verdicts.filter((verdict) => verdict === 'recorded')).toHaveLength(30)
-    expect(verdicts.filter((verdict) => verdict === 'duplicate')).toHaveLength(10)
-  })
 })
 
 describe('record of a duplicate', () => {
@@ -205,18 +155,6 @@ describe('record of a duplicate', () => {
     const before = open.commands.length
     for (let times = 0; times < 5; times += 1) expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
     expect(open.commands).toHaveLength(before)
-  })
-
-  it('answers from memory what another process stored, only after the database has said so', async () => {
-    await using first = await openInbox(database)
-    await using second = await openInbox(database)
-    const id = uniqueId()
-    await first.inbox.record(sampleArrival(id))
-    const commands = () => second.commands.filter(({ commandName }) => commandName === 'insert').length
-    expect(await second.inbox.record(sampleArrival(id))).toBe('duplicate')
-    expect(commands()).toBe(1)
-    expect(await second.inbox.record(sampleArrival(id))).toBe('duplicate')
-    expect(commands()).toBe(1)
   })
 
   it('keeps the first body and counts the others, each time', async () => {
@@ -238,17 +176,6 @@ describe('record of a duplicate', () => {
     expect(record).toMatchObject({ type: 'payment.succeeded', objectId: 'pay_1', deliveries: 4, mismatches: 2 })
     expect(open.mismatched).toEqual([['acme', 2]])
     expect(open.claimedOnInsert).toHaveLength(1)
-  })
-
-  it('does not count an expired record as a mismatch, and counts the others', async () => {
-    await using open = await openInbox(database)
-    const [gone = '', there = ''] = [uniqueId(), uniqueId()]
-    for (const id of [gone, there]) await open.inbox.record(sampleArrival(id))
-    await open.events.deleteOne({ eventId: gone })
-    for (const id of [gone, there]) expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
-    await open.counts.flush()
-    expect(open.mismatched).toEqual([])
-    expect(await open.record(there)).toMatchObject({ deliveries: 2 })
   })
 })
 

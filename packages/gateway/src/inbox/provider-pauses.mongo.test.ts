@@ -57,12 +57,6 @@ describe('a paused provider', () => {
     expect(pauses.current.size).toBe(0)
   })
 
-  it('keeps the reason as it is, even if it looks like an expression', async () => {
-    await using paused = await openPaused()
-    await paused.pauses.pause({ name: 'acme', by: '$$ROOT', reason: '$_id' })
-    expect(await paused.pauses.list()).toMatchObject([{ by: '$$ROOT', reason: '$_id' }])
-  })
-
   it('has its own due time, with a year of four digits', () => {
     const dates = ['acme', 'shop', '', 'ä'.repeat(100)].map(pausedDueAt)
     expect(new Set(dates.map(String)).size).toBe(4)
@@ -99,30 +93,6 @@ describe('a paused provider', () => {
     expect(await open.events.find().toArray()).toEqual(before)
     expect(idsOf(await claims.claimDue(3))).toEqual(['a', 'b', 'c'])
     expect(idsOf(await claims.claimDue(3))).toEqual(['d'])
-  })
-
-  it('stays paused while another one is resumed', async () => {
-    await using paused = await openPaused()
-    const { pauses, claims } = paused
-    for (const provider of ['acme', 'shop', 'third']) {
-      await pause(pauses, provider)
-      await store(paused, provider, [`of ${provider}`])
-    }
-    await pauses.resume('shop')
-    expect(idsOf(await claims.claimDue(10))).toEqual(['of shop'])
-    await pauses.resume('acme')
-    await pauses.resume('third')
-    expect(idsOf(await claims.claimDue(10)).sort()).toEqual(['of acme', 'of third'])
-  })
-
-  it('delays no other one, however many of its events were due when it was paused', async () => {
-    await using paused = await openPaused()
-    const { open, pauses, claims } = paused
-    await open.events.insertMany(Array.from({ length: 3_000 }, () => sampleRecord({ state: 'pending' })))
-    await store(paused, 'shop', ['other'])
-    await pause(pauses)
-    expect(idsOf(await claims.claimDue(1))).toEqual(['other'])
-    expect(await open.events.countDocuments({ provider: 'acme', state: 'pending' })).toBe(3_000)
   })
 
   it('of ten thousand waiting events, no search reads one', async () => {

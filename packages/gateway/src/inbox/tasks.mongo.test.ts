@@ -1,7 +1,7 @@
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Claim } from '@oncehook/queue/claim/claim'
-import { DUE_INDEX, EVENTS } from '@oncehook/queue/task'
-import { endClaims, failed, idsOf } from '@oncehook/queue/testing/open-queue'
+import { EVENTS } from '@oncehook/queue/task'
+import { failed } from '@oncehook/queue/testing/open-queue'
 import { describe, expect, it } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import type { TaskTaker } from './inbox.ts'
@@ -58,25 +58,6 @@ describe('an event with tasks', () => {
     expect(open.taken.a?.[0]?.handler).toBe('a')
   })
 
-  it('is one document with its body if one handler wants it', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database)
-    expect(await open.inbox.record(wantedOnly('e1', 'a'))).toBe('recorded')
-    const [record, ...others] = await open.events.find({}).toArray()
-    expect(others).toEqual([])
-    expect(record).toMatchObject({ handler: 'a', state: 'processing', reason: null })
-    expect(record).not.toHaveProperty('bodyId')
-  })
-
-  it('is for nobody, or for fulfilment alone', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database)
-    await open.inbox.record(wantedOnly('nobody'))
-    await open.inbox.record(wanted('payment'))
-    expect(await open.record('nobody')).toMatchObject({ handler: '', state: 'unhandled', reason: 'type_unhandled' })
-    expect(await open.record('payment')).toMatchObject({ handler: 'fulfilment', state: 'processing' })
-  })
-
   it('waits for a handler that is busy or no longer configured, without holding up the others', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database, ['b'])
@@ -126,13 +107,6 @@ describe('an event with tasks', () => {
       ['fulfilment', 'processing'],
     ])
   })
-
-  it('is not stored if another unique index refuses a task', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database)
-    await database.db.collection(EVENTS).createIndex({ provider: 1, eventId: 1 }, { name: 'accident', unique: true })
-    expect(await open.inbox.record(wantedOnly('e1', 'a', 'b'))).toBe('not_stored')
-  })
 })
 
 describe('a redelivery of an event with tasks', () => {
@@ -169,60 +143,5 @@ describe('another body under the id of an event with tasks', () => {
     const records = await open.events.find({ eventId: 'e1' }).toArray()
     expect(records.map(({ mismatches }) => mismatches)).toEqual([1, 1, 1])
     expect(open.mismatched).toEqual([['acme', 1]])
-  })
-})
-
-describe('claims', () => {
-  it('of a handler find its own tasks only, and those of fulfilment only its own', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database, ['fulfilment', 'a', 'b'])
-    for (const id of ['e1', 'e2']) await open.inbox.record(wanted(id, 'a', 'b'))
-    await open.inbox.record(wanted('e3'))
-    expect(idsOf(await open.claims({ handler: 'a' }).claimDue(10))).toEqual(['e1', 'e2'])
-    expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1', 'e2', 'e3'])
-    expect(idsOf(await open.claims({ handler: 'b' }).claimDue(1))).toEqual(['e1'])
-    const left = await open.events.find({ state: 'pending' }).toArray()
-    expect(left.map(({ eventId, handler }) => [eventId, handler])).toEqual([['e2', 'b']])
-  })
-
-  it('of a process without handlers leave their tasks alone', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database, ['fulfilment', 'a'])
-    await open.inbox.record(wanted('e1', 'a'))
-    expect(idsOf(await open.claims().claimDue(10))).toEqual(['e1'])
-    expect(await tasksOf(open, 'e1')).toEqual([
-      ['a', 'pending'],
-      ['fulfilment', 'processing'],
-    ])
-  })
-
-  it('examine no task of another handler', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database, ['fulfilment', 'a', 'b'])
-    for (let index = 0; index < 50; index += 1) await open.inbox.record(wantedOnly(`a${index}`, 'a'))
-    await open.inbox.record(wantedOnly('b', 'b'))
-    await open.inbox.record(wanted('payment'))
-    for (const handler of ['b', 'fulfilment']) {
-      const search = open.commands.length
-      expect(await open.claims({ handler }).claimDue(10)).toHaveLength(1)
-      const found = open.commands.slice(search).find(({ commandName }) => commandName === 'find')
-      const { find, filter, hint, sort, limit } = found?.command ?? {}
-      expect([find, hint]).toEqual([EVENTS, DUE_INDEX])
-      await open.events.updateMany({ state: 'processing' }, { $set: { state: 'pending' } })
-      const command = { explain: { find, filter, hint, sort, limit }, verbosity: 'executionStats' }
-      const { executionStats, queryPlanner } = await open.db.command(command)
-      expect(executionStats.totalDocsExamined).toBe(1)
-      expect(executionStats.totalKeysExamined).toBeLessThan(10)
-      expect(JSON.stringify(queryPlanner.winningPlan)).not.toContain('"SORT"')
-    }
-  })
-
-  it('of a handler take over its own tasks of a dead process', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openTasks(database)
-    await open.inbox.record(wantedOnly('e1', 'a', 'b'))
-    await endClaims(open)
-    const { claims } = await open.claims({ handler: 'a' }).claimSuspects(null, 10)
-    expect(claims.map(({ handler }) => handler)).toEqual(['a'])
   })
 })

@@ -53,14 +53,6 @@ function makers(name: string, count: number): (() => string)[] {
 }
 
 describe('GroupCommit', () => {
-  it('sends concurrent records as one command', async () => {
-    const { group, commands } = openGroupCommit()
-    const verdicts = Promise.all(['a', 'b', 'c'].map((member) => group.write(member, 1)))
-    await answerAll(commands)
-    expect(await verdicts).toEqual(['stored', 'stored', 'stored'])
-    expect(commands.map(({ members }) => members)).toEqual([['a', 'b', 'c']])
-  })
-
   it('has one command in flight: later records share the next one', async () => {
     const { group, commands, mostInFlight } = openGroupCommit()
     const verdicts = [group.write('first', 1)]
@@ -76,25 +68,6 @@ describe('GroupCommit', () => {
     expect(commands.map(({ members }) => members)).toEqual([['first'], ['b', 'c', 'd']])
     expect(mostInFlight()).toBe(1)
     expect(group.waiting).toBe(0)
-  })
-
-  it('sends a single member at once, without waiting for company', async () => {
-    const { group, commands } = openGroupCommit()
-    void group.write('alone', 1)
-    await Promise.resolve()
-    await Promise.resolve()
-    expect(commands).toHaveLength(1)
-  })
-
-  it('continues after it has been idle', async () => {
-    const { group, commands } = openGroupCommit()
-    for (const member of ['a', 'b', 'c']) {
-      const verdict = group.write(member, 1)
-      await settle()
-      commands.at(-1)?.answer()
-      expect(await verdict).toBe('stored')
-    }
-    expect(commands).toHaveLength(3)
   })
 
   it('gives everybody their own verdict', async () => {
@@ -115,14 +88,6 @@ describe('GroupCommit', () => {
     await settle()
     commands[1]?.answer()
     expect(await second).toBe('stored')
-  })
-
-  it('says unknown to those whom an answer leaves out', async () => {
-    const { group, commands } = openGroupCommit()
-    const verdicts = Promise.all(['a', 'b'].map((member) => group.write(member, 1)))
-    await settle()
-    commands[0]?.answer(['stored'])
-    expect(await verdicts).toEqual(['stored', 'unknown'])
   })
 
   it('puts at most 500 members into a command', async () => {
@@ -163,18 +128,6 @@ describe('GroupCommit', () => {
     expect(commands.flatMap(({ members }) => members)).toEqual(['a', 'b', 'c'])
   })
 
-  it('counts what is in progress against its memory, and releases it when a command fails', async () => {
-    const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
-    const first = group.write('a', 10)
-    await settle()
-    expect(await group.write('b', 1)).toBe('unknown')
-    commands[0]?.fail()
-    await first
-    void group.write('c', 10)
-    await settle()
-    expect(commands[1]?.members).toEqual(['c'])
-  })
-
   it('refuses records that have waited too long when the next command starts, and keeps later ones', async () => {
     const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000 })
     const verdicts = [group.write('a', 1)]
@@ -187,20 +140,6 @@ describe('GroupCommit', () => {
     expect(await Promise.all(verdicts)).toEqual(['stored', 'unknown', 'stored'])
     expect(commands.map(({ members }) => members)).toEqual([['a'], ['in time']])
     expect(group.waiting).toBe(0)
-  })
-
-  it('releases the memory of those that waited too long, and rests when no other waits', async () => {
-    const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000, maxWaitingBytes: 10 })
-    const first = group.write('a', 5)
-    await settle()
-    const late = group.write('late', 5)
-    clock.now = 6_000
-    commands[0]?.answer()
-    expect(await Promise.all([first, late])).toEqual(['stored', 'unknown'])
-    const next = group.write('b', 10)
-    await settle()
-    commands[1]?.answer()
-    expect(await next).toBe('stored')
   })
 
   it('lets the members of a batch wait for room, and leaves half of it to those that come alone', async () => {
@@ -266,17 +205,6 @@ describe('GroupCommit', () => {
     expect(await batch).toEqual(['stored', 'duplicate', 'unknown', 'unknown', 'unknown'])
     expect(made).toHaveLength(2)
     expect(group.waiting).toBe(0)
-  })
-
-  it('continues with a batch after a command that failed, and with an empty one at once', async () => {
-    const { group, commands } = openGroupCommit({ maxMembersOfBatch: 2 })
-    expect(await group.writeBatch([], { bytes: 1, endsAt: 1_000 })).toEqual([])
-    const batch = group.writeBatch(makers('m', 4), { bytes: 1, endsAt: 1_000 })
-    await settle()
-    commands[0]?.fail()
-    await settle()
-    commands[1]?.answer()
-    expect(await batch).toEqual(['unknown', 'unknown', 'stored', 'stored'])
   })
 
   it('loses nothing, sends nothing twice and keeps the order, whatever the order of arrival', async () => {

@@ -34,18 +34,6 @@ describe('applyPayments', () => {
     expect(fake.reads()).toBe(0)
   })
 
-  it('reads the version of an order once if several events met a newer one', async () => {
-    const fake = createFakeFulfilment([['o', 1]])
-    fake.answer = () => (fake.calls.length < 2 ? NEWER : null)
-    const asked: string[][] = []
-    const versions = (ids: string[]) => {
-      asked.push(ids)
-      return fake.procedures.versions(ids)
-    }
-    await applyPayments({ ...fake.procedures, versions }, [command('a', 'o'), command('b', 'o')])
-    expect(asked).toEqual([['o']])
-  })
-
   it('sends those again that met a newer version, with the current one, and no others', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(3)))
     fake.answer = ({ eventId }) => (eventId === 'e1' && fake.calls.length < 3 ? NEWER : null)
@@ -116,16 +104,6 @@ describe('applyPayments', () => {
     expect(later).toHaveLength(500 - dead.length - fake.applied.length)
   })
 
-  it('does not let a row of unreadable events at the front pass for a mismatch', async () => {
-    const all = commands(500)
-    const fake = createFakeFulfilment(ordersOf(all))
-    fake.onCall = (received) => {
-      if (received.some(({ eventId }) => Number(eventId.slice(1)) < 100)) throw invalidRequest()
-    }
-    await applyPayments(fake.procedures, all)
-    expect(fake.applied.length).toBeGreaterThan(250)
-  })
-
   it.each([unavailable(), new TypeError('fetch failed')])(
     'throws %s, with nothing known of any event',
     async (error) => {
@@ -137,20 +115,4 @@ describe('applyPayments', () => {
       expect(fake.calls).toHaveLength(1)
     },
   )
-
-  it('treats an answer that omits events as no answer for these', async () => {
-    const fake = createFakeFulfilment(ordersOf(commands(2)))
-    const applyEvents: typeof fake.procedures.applyEvents = async (received) =>
-      (await fake.procedures.applyEvents(received)).slice(0, 1)
-    expect(await applyPayments({ ...fake.procedures, applyEvents }, commands(2))).toEqual([
-      { outcome: 'applied', version: 2 },
-      { refused: 'unavailable', retry: 'later' },
-    ])
-  })
-
-  it('makes no call for no events', async () => {
-    const fake = createFakeFulfilment()
-    expect(await applyPayments(fake.procedures, [])).toEqual([])
-    expect(fake.calls).toEqual([])
-  })
 })

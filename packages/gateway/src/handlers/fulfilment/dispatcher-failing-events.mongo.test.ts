@@ -120,31 +120,6 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', others)
     })
 
-    it('does not hold the others while a call with it hangs', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await startDispatcher(database)
-      const { fake, open } = running
-      const hanging: PromiseWithResolvers<void>[] = []
-      fake.onCall = (commands) => {
-        if (!commands.some(({ eventId }) => eventId === 'bad')) return
-        if (hanging.length === 3) throw connectionReset()
-        const call = Promise.withResolvers<void>()
-        hanging.push(call)
-        return call.promise
-      }
-      await using _ = overload([running])
-      await until(() => expect(running.settled()).toBeGreaterThan(10))
-      await running.record(...many(60), 'bad')
-      for (let tries = 1; tries <= 3; tries += 1) {
-        await until(() => expect(hanging).toHaveLength(tries))
-        const before = running.settled()
-        await until(() => expect(running.settled()).toBeGreaterThan(before + 10))
-        hanging.at(-1)?.reject(connectionReset())
-      }
-      const done = { eventId: { $in: many(60) }, state: 'done' } as const
-      await until(async () => expect(await open.events.countDocuments(done)).toBe(60))
-    })
-
     it('makes none dead because of a fault that fulfilment has with every order', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { maxCrashes: 2 })

@@ -1,4 +1,3 @@
-import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { FreshPauses } from '@oncehook/queue/dispatch/fresh-pauses'
@@ -12,15 +11,6 @@ import { arrivalOf, many, preload, startDispatcher, until, untilState } from '..
 const HOUR_MS = 3_600_000
 
 describe.concurrent('Dispatcher', () => {
-  it('claims nothing before its start, and dispatches what was stored until then', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database, { isIdle: true })
-    await running.record('a', 'b')
-    expect(await running.open.events.countDocuments({ state: 'pending', starts: 0 })).toBe(2)
-    running.dispatcher.start()
-    await untilState(running, 'done', 2)
-  })
-
   it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
@@ -33,15 +23,6 @@ describe.concurrent('Dispatcher', () => {
     expect(running.fake.applied).toEqual(['a'])
     const writes = running.open.commands.filter(({ command }) => command.update === EVENTS)
     expect(writes).toHaveLength(1)
-  })
-
-  it('sends the events of a burst together', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database)
-    await running.record(...many(60))
-    await untilState(running, 'done', 60)
-    expect(running.fake.calls.length).toBeLessThanOrEqual(4)
-    expect(running.fake.applied).toHaveLength(60)
   })
 
   it('finds events that are due and unclaimed', async () => {
@@ -71,29 +52,7 @@ describe.concurrent('Dispatcher', () => {
     expect(await dead.events.countDocuments({ starts: 2, lost: 0 })).toBe(ids.length)
   })
 
-  it('handles a record without counters, and its neighbours', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    await preload(database, fake, many(9))
-    await using looking = await openInbox(database)
-    await looking.events.updateOne({ eventId: 'e4' }, { $unset: { lost: '', starts: '', failing: '' } })
-    await using running = await startDispatcher(database, { fake })
-    await untilState(running, 'done', 9)
-    expect(fake.applied).toHaveLength(9)
-  })
-
-  it('sends an event again when its order changes meanwhile', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database)
-    const { fake } = running
-    fake.answer = () => (fake.calls.length < 4 ? { refused: 'precondition_failed', retry: 'now' } : null)
-    await running.record('a')
-    await untilState(running, 'done', 1)
-    expect(fake.calls).toEqual([['a'], ['a'], ['a'], ['a']])
-    expect(await running.open.record('a')).toMatchObject({ starts: 1 })
-  })
-
-  it('marks a permanently refused event as dead, with the reason, and no other', async () => {
+  it('FP-09: marks a permanently refused event as dead, with the reason, and no other', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     running.fake.answer = ({ eventId }) => (eventId === 'e3' ? { refused: 'amount_mismatch', retry: 'never' } : null)
@@ -105,19 +64,7 @@ describe.concurrent('Dispatcher', () => {
     })
   })
 
-  it('isolates an event that fulfilment cannot read', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database)
-    running.fake.onCall = (commands) => {
-      if (commands.some(({ eventId }) => eventId === 'e5')) throw invalidRequest()
-    }
-    await running.record(...many(12))
-    await untilState(running, 'done', 11)
-    expect(await running.open.record('e5')).toMatchObject({ state: 'dead', reason: 'invalid_request' })
-    await until(() => expect(running.dispatcher.admits()).toBe(true))
-  })
-
-  it('waits for an order that is not there yet, and applies the event once it is', async () => {
+  it('FP-17: waits for an order that is not there yet, and applies the event once it is', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     await running.open.inbox.record(arrivalOf('early'))
@@ -161,50 +108,6 @@ describe.concurrent('Dispatcher', () => {
     expect(running.fake.applied).toEqual(many(4))
   })
 
-  it('sends nothing of a provider that was paused elsewhere while it had nothing to send', async () => {
-    await using database = await testDatabase(process.env)
-    const elsewhere = new Pauses(database.db, 'provider_pauses')
-    const pauses = new Pauses(database.db, 'provider_pauses')
-    // No spy: the other tests of this file run at the same time, and the start of each forgets what spies have seen.
-    let reads = 0
-    const counted = {
-      get current() {
-        return pauses.current
-      },
-      async refresh() {
-        await pauses.refresh()
-        reads += 1
-      },
-    }
-    // A clock on which the looks of every second are close together.
-    let now = 0
-    const used = new FreshPauses({ pauses: counted, now: () => now, onError: () => undefined })
-    await using running = await startDispatcher(database, { pauses: used })
-    await until(() => expect(reads).toBeGreaterThan(0))
-    await used.refresh()
-    await elsewhere.pause({ name: 'acme', by: 'alice', reason: 'a wrong mapping' })
-    now = 5_000
-    await running.record('a')
-    const dueAt = pausedDueAt('acme')
-    await until(async () => expect(await running.open.record('a')).toMatchObject({ state: 'pending', dueAt }))
-    expect(running.fake.calls).toEqual([])
-    expect(pauses.current.has('acme')).toBe(true)
-  })
-
-  it('counts a claim that it lost, and drops its outcome', async () => {
-    await using database = await testDatabase(process.env)
-    await using running = await startDispatcher(database)
-    await using other = await openInbox(database)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    running.fake.onCall = () => promise
-    await running.record('a')
-    await until(() => expect(running.fake.calls.length).toBe(1))
-    await other.events.updateOne({ eventId: 'a' }, { $inc: { starts: 1 }, $set: { claim: 'of another' } })
-    resolve()
-    await until(() => expect(running.lost()).toBe(1))
-    expect(await other.record('a')).toMatchObject({ state: 'processing', claim: 'of another' })
-  })
-
   it('settles again when that failed: no second attempt of the event, no wait for the end of its claim', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
@@ -224,46 +127,5 @@ describe.concurrent('Dispatcher', () => {
     expect(await open.record('a')).toMatchObject({ attempts: [{ outcome: 'applied', version: 2 }], starts: 1 })
     await until(() => expect(running.settled()).toBe(1))
     expect(running.lost()).toBe(0)
-  })
-
-  it('leaves another process its share of a long list', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    await preload(database, fake, many(400))
-    const gate = Promise.withResolvers<void>()
-    fake.onCall = () => gate.promise
-    const options = { fake, batchSize: 20, isIdle: true }
-    await using one = await startDispatcher(database, options)
-    await using two = await startDispatcher(database, options)
-    one.dispatcher.start()
-    await untilState(one, 'processing', 80)
-    two.dispatcher.start()
-    await untilState(two, 'processing', 160)
-    gate.resolve()
-    await until(() => expect(one.settled() + two.settled()).toBe(400))
-    expect(await one.open.events.countDocuments({ state: 'done' })).toBe(400)
-    expect(Math.min(one.settled(), two.settled())).toBeGreaterThanOrEqual(40)
-    expect(new Set(fake.applied).size).toBe(400)
-    expect(one.lost() + two.lost()).toBe(0)
-  })
-
-  describe.concurrent('stop', () => {
-    it('lets the current call end and releases the rest at once, nothing counted', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await startDispatcher(database, { batchSize: 2, concurrency: 1 })
-      const { fake, open, dispatcher } = running
-      const { promise, resolve } = Promise.withResolvers<void>()
-      fake.onCall = () => promise
-      await running.record(...many(6))
-      await until(() => expect(fake.calls.length).toBe(1))
-      const stopped = dispatcher.stop()
-      await untilState(running, 'pending', 4)
-      resolve()
-      await stopped
-      expect(await open.events.countDocuments({ state: 'done' })).toBe(2)
-      expect(await open.events.countDocuments({ state: 'pending', lost: 0, failing: { $exists: false } })).toBe(4)
-      expect(fake.calls).toHaveLength(1)
-      expect(dispatcher.admits()).toBe(false)
-    })
   })
 })

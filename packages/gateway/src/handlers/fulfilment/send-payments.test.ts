@@ -69,24 +69,6 @@ describe('sendPayments', () => {
     ])
   })
 
-  it('passes on no unknown properties of a record from another release', async () => {
-    const deps = open(['a'])
-    const received: object[] = []
-    deps.fake.onCall = (commands) => void received.push(...commands)
-    const facts = { orderId: 'order of a', fee: 12, payer: { name: 'x' } }
-    const { settled } = await sendPayments(deps, [claim('a', { facts })])
-    expect(Object.keys(received[0] ?? {}).toSorted()).toEqual([
-      'eventId',
-      'ifMatch',
-      'occurredAt',
-      'orderId',
-      'paymentId',
-      'provider',
-      'type',
-    ])
-    expect(settled).toMatchObject([{ settlement: { state: 'done' } }])
-  })
-
   it('uses the time of receipt, the same at every attempt, if an event has no time', async () => {
     const deps = open(['a'])
     const received: { occurredAt?: string }[] = []
@@ -95,13 +77,6 @@ describe('sendPayments', () => {
     await sendPayments(deps, [claim('a', {}, { _id })])
     await sendPayments(deps, [claim('a', {}, { _id })])
     expect(received.map(({ occurredAt }) => occurredAt)).toEqual(Array(2).fill('2023-11-14T22:13:20.000Z'))
-  })
-
-  it('passes on an event of a record whose id is text, and so contains no time', async () => {
-    const deps = open(['a', 'b'])
-    const imported = claim('a', {}, { _id: '6741ac0fb7c9a2d1e8f00001' as never })
-    const { settled } = await sendPayments(deps, [imported, claim('b')])
-    expect(settled.map(({ settlement }) => settlement.state)).toEqual(['done', 'done'])
   })
 
   describe('where fulfilment can read no event of a call', () => {
@@ -153,20 +128,6 @@ describe('sendPayments', () => {
     },
   )
 
-  it('has no verdict of fulfilment if it did not have to call it', async () => {
-    const deps = open([])
-    const facts = { orderId: 'o', unreadable: 'amount_mismatch' } as const
-    const { settled, ...rest } = await sendPayments(deps, [claim('a', { facts }), claim('b', { type: 'x' })])
-    expect(rest).toEqual({ hasVerdict: false, failure: null, late: [], unread: null })
-    expect(settled).toHaveLength(2)
-    expect(deps.fake.calls).toEqual([])
-  })
-
-  it('settles a type without a handler as unhandled', async () => {
-    const { settled } = await sendPayments(open([]), [claim('a', { type: 'customer.created' })])
-    expect(settled).toMatchObject([{ settlement: { state: 'unhandled' }, attempt: { outcome: 'unhandled' } }])
-  })
-
   it('defers everything and reports the failure when fulfilment does not answer', async () => {
     const deps = open(['a', 'b'])
     failWith(deps.fake, unavailable())
@@ -193,7 +154,7 @@ describe('sendPayments', () => {
     expect(failure?.putOff).toMatchObject(ids.map(() => ({ settlement: { state: 'pending', broke: new Date(0) } })))
   })
 
-  it('blames nobody if fulfilment has an internal error with every order, but the event if with one only', async () => {
+  it('FP-36: blames nobody if fulfilment has an internal error with every order, but the event if with one only', async () => {
     const deps = open(['a', 'b'])
     deps.fake.answer = () => ({ refused: 'internal', retry: 'later' })
     const all = await sendPayments(deps, [claim('a'), claim('b')])
@@ -203,26 +164,6 @@ describe('sendPayments', () => {
     const one = await sendPayments(deps, [claim('a'), claim('b')])
     expect(one).toMatchObject({ hasVerdict: true, failure: null })
     expect(one.settled).toMatchObject([{ settlement: waits('internal', 500) }, { settlement: { state: 'done' } }])
-  })
-
-  it('has no verdict if fulfilment answers without one', async () => {
-    const deps = open(['a'])
-    for (const refused of ['internal', 'unavailable']) {
-      deps.fake.answer = () => ({ refused, retry: 'later' })
-      const sent = await sendPayments(deps, [claim('a')])
-      expect(sent).toMatchObject({ hasVerdict: false, failure: null, settled: [{ settlement: { state: 'pending' } }] })
-    }
-  })
-
-  it('treats an unexpected error as a failure too, and reveals nothing of it', async () => {
-    const deps = open(['a'])
-    deps.fake.onCall = () => {
-      throw new TypeError('canary')
-    }
-    const { failure } = await sendPayments(deps, [claim('a')])
-    expect(failure?.error.code).toBe('internal')
-    expect(JSON.stringify(failure?.putOff)).not.toContain('canary')
-    expect(failure?.putOff).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
   })
 
   it('marks an event as dead if fulfilment refuses it permanently, with the code as the reason', async () => {
@@ -238,10 +179,5 @@ describe('sendPayments', () => {
     const waitedFor = { code: 'order_unknown', ms: 100_000 }
     const { settled } = await sendPayments(open([]), [claim('a', {}, { waitedFor })])
     expect(settled).toMatchObject([{ settlement: { state: 'dead', reason: 'order_unknown' } }])
-  })
-
-  it('does nothing for nothing', async () => {
-    const nothing = { settled: [], hasVerdict: false, failure: null, late: [], unread: null }
-    expect(await sendPayments(open([]), [])).toEqual(nothing)
   })
 })

@@ -4,7 +4,7 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { AUDIT_INDEXES, createAudit } from '../../operator/audit/audit.ts'
+import { AUDIT_INDEXES } from '../../operator/audit/audit.ts'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { createRedeliveryCounter, type Requeued } from './redeliveries.ts'
 
@@ -43,42 +43,6 @@ async function storeDead(count: number): Promise<Map<string, string>> {
   const records = await open.events.find(stored, { projection: { eventId: 1, bodyHash: 1 } }).toArray()
   return new Map(records.map(({ eventId, bodyHash }) => [eventId, bodyHash]))
 }
-
-const pendingOf = (dead: ReadonlyMap<string, string>): Promise<number> =>
-  open.events.countDocuments({
-    eventId: { $in: [...dead.keys()] },
-    state: 'pending',
-    'again.revivals': 1,
-    deliveries: 2,
-  })
-
-describe('redeliveries of many dead events', () => {
-  it('revive all of them at the next flush if a write fails after the entries of the audit log', async () => {
-    const dead = await storeDead(400)
-    const { logger, lines } = memoryLogger()
-    const audit = createAudit(open.db, { logger, random: Math.random })
-    const { counts, add, outcomes } = countWith((revivals) =>
-      audit.recordAll(
-        revivals.map(({ auditId, provider, ...details }) => ({
-          ...{ id: auditId, by: `provider:${provider}`, action: 'events.revive', reason: 'delivered again', details },
-        })),
-      ),
-    )
-    for (const [id, bodyHash] of dead) add(id, bodyHash)
-    {
-      const how = { closeConnection: true }
-      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
-      await counts.flush()
-    }
-    expect(await pendingOf(dead)).toBeLessThan(400)
-    await counts.flush()
-    expect(await pendingOf(dead)).toBe(400)
-    expect(outcomes).toEqual(Array.from(dead, () => 'revived'))
-    expect(await database.db.collection('audit').countDocuments()).toBe(400)
-    expect(lines.filter(({ msg }) => msg === 'audit.recorded')).toHaveLength(400)
-    await counts.stop()
-  })
-})
 
 describe('redeliveries beyond the room for them', () => {
   const MOST = 10_000

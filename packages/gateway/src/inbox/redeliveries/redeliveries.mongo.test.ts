@@ -60,17 +60,6 @@ describe('add', () => {
     expect(open.commands).toEqual([])
   })
 
-  it('writes automatically, before long', async () => {
-    const { logger } = memoryLogger()
-    const id = uniqueId()
-    await open.inbox.record(sampleArrival(id))
-    const { bodyHash } = await open.record(id)
-    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, flushMs: 10 })
-    counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
-    await expect.poll(async () => (await open.record(id)).deliveries).toBe(2)
-    await counts.stop()
-  })
-
   it('keeps counts that it cannot write for the next time, and says so', async () => {
     const { logger, lines } = memoryLogger()
     const id = await storeDead()
@@ -88,22 +77,6 @@ describe('add', () => {
     counts.add(delivery)
     await counts.stop()
     expect(await open.record(id)).toMatchObject({ state: 'pending', deliveries: 3 })
-  })
-
-  it('counts all others if a record has no time of receipt', async () => {
-    const [odd, dead] = [uniqueId(), await storeDead()]
-    await open.inbox.record(sampleArrival(odd))
-    const unreadable = { receivedAt: '2026-11-22T10:00:00.000Z' } as object
-    await open.events.updateOne({ eventId: odd }, { $set: unreadable })
-    const { logger, lines } = memoryLogger()
-    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
-    const { bodyHash } = await open.record(dead)
-    for (const id of [odd, dead])
-      counts.add({ provider: 'acme', handler: 'fulfilment', event: sampleArrival(id).event, bodyHash })
-    await counts.stop()
-    expect(lines.map(({ msg }) => msg)).not.toContain('inbox.counts-deferred')
-    expect(await open.record(odd)).toMatchObject({ deliveries: 2 })
-    expect(await open.record(dead)).toMatchObject({ deliveries: 2, state: 'pending' })
   })
 
   it('skips one that the server refuses, says so, and reports nothing that did not happen', async () => {
@@ -172,13 +145,6 @@ describe('a delivery of a dead event', () => {
     expect(claims, 'it was lost before').toEqual([])
     const suspects = await open.claims().claimSuspects(null, 10)
     expect(suspects.claims.map(({ eventId }) => eventId)).toEqual([id])
-  })
-
-  it('of one that was lost too often gives it one more attempt', async () => {
-    const id = await storeDead({ reason: 'worker_died', lost: 8 })
-    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
-    await open.counts.flush()
-    expect(await open.record(id)).toMatchObject({ state: 'pending', lost: 7, again: { revivals: 1 } })
   })
 
   it('is in the audit log before anything changes, and changes nothing if that fails', async () => {

@@ -21,7 +21,7 @@ async function deadEvent(): Promise<{ eventId: string; orderId: string; body: ob
 }
 
 describe('a delivery of an event that is dead', () => {
-  it('makes it due again, and it takes effect once its cause is fixed', async () => {
+  it('FP-10: makes it due again, and it takes effect once its cause is fixed', async () => {
     const { eventId, orderId, body } = await deadEvent()
     const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
     await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })

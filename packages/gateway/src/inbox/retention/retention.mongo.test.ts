@@ -91,16 +91,6 @@ describe('a record whose scheme signs no time', () => {
     expect(await orders.get.query({ id: orderId })).toEqual(order)
   })
 
-  it('keeps its key even if its type has no handler or it was closed, and is in no list of a state', async () => {
-    const unhandled = randomUUID()
-    await system.deliver(paymentEvent(unhandled, {}, 'customer.created'), { provider: 'shop' })
-    const record = await settled(unhandled, 'unhandled')
-    expect(record.stripAt?.getTime()).toBe(record.receivedAt.getTime() + DAYS_MS)
-    const closed = sampleRecord({ state: 'closed', reason: 'amount_mismatch', keepKey: true })
-    await system.events.insertOne(closed)
-    for (const id of [unhandled, closed.eventId]) expect(await strip(id)).toMatchObject({ state: 'done' })
-  })
-
   it('is shown by its key and never replayed, because nothing of it is left', async () => {
     const id = randomUUID()
     await system.deliver(paymentEvent(id, { orderId: await system.order() }), { provider: 'shop' })
@@ -119,24 +109,6 @@ describe('a record whose scheme signs no time', () => {
     const again = { ids: [String(_id)], reason: 'again', includeDone: true }
     expect(await events.replay.mutate(again)).toMatchObject({ matched: 0 })
   })
-
-  it('keeps everything when it was replayed between being found and being stripped', async () => {
-    const record = sampleRecord({ keepKey: true, stripAt: PAST })
-    await system.events.insertOne(record)
-    // As after a replay: an absent date sorts before any other.
-    const found = { _id: record._id, $expr: { $lte: ['$stripAt', '$$NOW'] } }
-    await system.events.updateOne({ _id: record._id }, { $unset: { stripAt: '' } })
-    expect(await system.events.countDocuments(found)).toBe(1)
-    await stripOldBodies(database.db, RETENTION, going)
-    expect((await system.record(record.eventId)).raw.length()).toBe(2)
-  })
-
-  it('keeps its body while the time has not come', async () => {
-    const record = sampleRecord({ keepKey: true, stripAt: new Date(Date.now() + 60_000) })
-    await system.events.insertOne(record)
-    await stripOldBodies(database.db, RETENTION, going)
-    expect((await system.record(record.eventId)).raw.length()).toBe(2)
-  })
 })
 
 describe('a body', () => {
@@ -145,7 +117,7 @@ describe('a body', () => {
   })
   const GONE = { bytes: 0, headers: 0, query: undefined, bodyId: undefined }
 
-  it('is removed from a dead event after its retention days, and the event stays dead and can be replayed', async () => {
+  it('FP-10: is removed from a dead event after its retention days, and the event stays dead and can be replayed', async () => {
     const id = randomUUID()
     const orderId = await system.order()
     await system.deliver(paymentEvent(id, { orderId, amount: 1 }))

@@ -1,6 +1,5 @@
-import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { DUE_INDEX, EVENTS, IN_LINE_DUE_AT } from '@oncehook/queue/task'
+import { IN_LINE_DUE_AT } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
@@ -34,35 +33,5 @@ describe('readFailingTasks', () => {
     const found = await readFailingTasks(open.db, ['billing', 'nobody'])
     const lastError = { code: 'handler_failed', message: 'The handler answered 401', at: new Date(NOW + 7) }
     expect([...found]).toEqual([['billing', { tasks: 3, lastError }]])
-  })
-
-  it('reads a limited number of tasks, however many wait', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openInbox(database)
-    await open.events.insertMany(Array.from({ length: 200 }, () => failing(5, 401)))
-    await using profile = await startProfile(database.db)
-    expect((await readFailingTasks(open.db, ['billing'])).get('billing')).toMatchObject({ tasks: 20 })
-    for (const { keys, documents } of await profile.examined(EVENTS)) {
-      expect(keys).toBeLessThanOrEqual(21)
-      expect(documents).toBeLessThanOrEqual(20)
-    }
-  })
-
-  it('leaves the other connections free: it reads for one handler after the other', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openInbox(database)
-    const steps: string[] = []
-    for (const step of ['commandStarted', 'commandSucceeded'] as const) open.db.client.on(step, () => steps.push(step))
-    await readFailingTasks(open.db, ['billing', 'search', 'mails'])
-    const one = ['commandStarted', 'commandSucceeded']
-    expect(steps).toEqual([...one, ...one, ...one])
-  })
-
-  it('knows nothing while there is no index', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openInbox(database)
-    await open.events.insertOne(failing(5, 401))
-    await open.events.dropIndex(DUE_INDEX)
-    expect(await readFailingTasks(open.db, ['billing', 'search'])).toEqual(new Map())
   })
 })

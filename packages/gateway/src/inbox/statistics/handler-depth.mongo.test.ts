@@ -1,10 +1,8 @@
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { DUE_INDEX, EVENTS, STATE_INDEX } from '@oncehook/queue/task'
+import { EVENTS } from '@oncehook/queue/task'
 import { ObjectId } from 'mongodb'
-import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { addHandlerGauge } from '../../metrics.ts'
 import { openInbox } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { EventDocument } from '../event-document.ts'
@@ -41,32 +39,5 @@ describe('readHandlerDepths', () => {
       expect(documents).toBe(0)
       expect(keys).toBeLessThanOrEqual(9)
     }
-  })
-
-  it('does not know the numbers while there is no index, or no answer', async () => {
-    await using database = await testDatabase(process.env)
-    await using open = await openInbox(database)
-    for (const index of [DUE_INDEX, STATE_INDEX]) await open.events.dropIndex(index)
-    const depths = await readHandlerDepths(open.db)
-    expect(depths.of('a')).toEqual({ pending: null, dead: null, oldestStoredAt: null })
-    expect(depths.names).toEqual([])
-  })
-})
-
-describe('the gauge of handlers', () => {
-  it('queries once for all handlers and for all scrapes at a time', async () => {
-    const registry = new Registry()
-    let reads = 0
-    addHandlerGauge(registry, {
-      names: () => ['a', 'b'],
-      async readDepths() {
-        reads += 1
-        return { of: (handler) => ({ pending: handler === 'a' ? 3 : 0, dead: null, oldestStoredAt: null }) }
-      },
-    })
-    const [text] = await Promise.all([registry.metrics(), registry.metrics()])
-    expect(reads).toBe(1)
-    expect(text).toContain('oncehook_tasks_waiting{handler="a",state="pending"} 3')
-    expect(text).not.toContain('state="dead"')
   })
 })

@@ -1,6 +1,5 @@
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createProviderStats, PROVIDER_STATS, type ProviderCounter, type ProviderStats } from './provider-stats.ts'
 
@@ -12,10 +11,6 @@ const stored = database.db.collection<ProviderCounter>(PROVIDER_STATS)
 
 function open(flushMs = HOUR_MS): ProviderStats {
   return createProviderStats(database.db, memoryLogger().logger, flushMs)
-}
-
-async function countOf(name: string): Promise<number | undefined> {
-  return (await stored.findOne({ '_id.name': name }))?.count
 }
 
 describe('createProviderStats', () => {
@@ -59,31 +54,5 @@ describe('createProviderStats', () => {
     expect(await write(3, 0)).toBeCloseTo(3, 1)
     expect(await write(3, DAY_MS)).toBeCloseTo(3, 1)
     expect(await write(7, 20 * DAY_MS)).toBeCloseTo(10, 1)
-  })
-
-  it('writes automatically, before long', async () => {
-    const stats = open(10)
-    stats.add('acme', 'delivery', 'by itself')
-    await expect.poll(() => countOf('by itself')).toBe(1)
-    await stats.stop()
-  })
-
-  it('keeps at most two thousand names in memory', async () => {
-    const stats = open()
-    for (let index = 0; index < 2_100; index += 1) stats.add('many', 'delivery', `name ${index}`)
-    stats.add('many', 'delivery', 'name 0')
-    await stats.stop()
-    expect(await stored.countDocuments({ '_id.provider': 'many' })).toBe(2_000)
-    expect(await countOf('name 0')).toBe(2)
-  })
-
-  it('drops counts that it cannot write, and says so', async () => {
-    const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
-    const { logger, lines } = memoryLogger()
-    const stats = createProviderStats(away.db('x'), logger, HOUR_MS)
-    stats.add('acme', 'delivery', 'recorded')
-    await stats.stop()
-    expect(lines).toMatchObject([{ msg: 'provider-stats.dropped' }])
-    await away.close()
   })
 })
