@@ -41,15 +41,15 @@ export interface RecordedRun extends AsyncDisposable {
   finish(): Promise<{ readonly lines: readonly RecordedLine[]; readonly trace: Trace }>
 }
 
-/** Starts a run. `sources`: the folder of the repository, or of a copy of it. */
-export async function startRecordedRun(sources: string): Promise<RecordedRun> {
+/** Starts a run. */
+export async function startRecordedRun(): Promise<RecordedRun> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-steps-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const file = join(folder, 'steps.jsonl')
-  const script = join(sources, 'test/support/model/recorded-gateway.ts')
+  const script = join(import.meta.dirname, 'recorded-gateway.ts')
   const settings = { STEPS_FILE: file, LEASE_MS: String(LEASE_MS) }
-  const fulfilmentScript = join(sources, 'test/support/model/recorded-fulfilment.ts')
+  const fulfilmentScript = join(import.meta.dirname, 'recorded-fulfilment.ts')
   const fulfilment = { STEPS_FILE: file }
   const stack = resources.use(
     await startStack({ gateway: settings, gatewayScript: script, fulfilment, fulfilmentScript }),
