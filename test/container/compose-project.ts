@@ -7,7 +7,7 @@ import { stablePort } from '../../scripts/ports/stable-port.ts'
 import { requireTool } from '../../scripts/tools/find-tool.ts'
 import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
 import { runDocker, runProgram } from '../support/containers/run-docker.ts'
-import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
+import { type SecureServer, sendSecure } from '../support/http/raw-request.ts'
 import { until } from '../support/until.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../docker')

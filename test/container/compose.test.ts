@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { runDocker } from '../support/containers/run-docker.ts'
-import { sendRaw } from '../support/http/raw-request.ts'
-import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
+import { type SecureServer, sendRaw, sendSecure } from '../support/http/raw-request.ts'
 import { signedDelivery } from '../support/http/signed-delivery.ts'
 import type { ApiOrder } from '../support/stack/records.ts'
 import { until } from '../support/until.ts'

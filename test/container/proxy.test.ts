@@ -9,8 +9,7 @@ import { containerImage, TEST_LABEL } from '../support/containers/container-imag
 import { type ContainerNetwork, createContainerNetwork } from '../support/containers/container-network.ts'
 import { LoopbackContainer } from '../support/containers/loopback-container.ts'
 import { runDocker } from '../support/containers/run-docker.ts'
-import { sendRaw } from '../support/http/raw-request.ts'
-import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
+import { type SecureServer, sendRaw, sendSecure } from '../support/http/raw-request.ts'
 import { until } from '../support/until.ts'
 
 const FOLDER = join(import.meta.dirname, '../../docker/compose')

@@ -4,13 +4,11 @@ import {
   type StartOptions,
   startFulfilment,
 } from '@oncehook/fulfilment/testing/start-fulfilment'
-import { startGateway } from '@oncehook/gateway/start/gateway'
 import type { Limits } from '@oncehook/gateway/start/gateway-context'
-import { readGatewaySettings } from '@oncehook/gateway/start/settings'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
-import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
+import type { Clock } from '@oncehook/kernel/time/clock'
 import { standardWebhooks } from '@oncehook/webhooks/signing/generic/standard-webhooks'
 import type { Collection, Db } from 'mongodb'
 import { BOTH_EFFECTS } from '../stack/stack-settings.ts'
@@ -84,31 +82,15 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const place = { uri: inner.uri, database: inner.name, logger }
   const fulfilment = resources.use(await startFulfilment({ ...place, ...options.fulfilment }))
   const acme = { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: [{ id: 'only', value: secret }] }
-  const settings = readGatewaySettings({
-    GATEWAY_PORT: '0',
-    ADMIN_PORT: '0',
-    MONGODB_URI: database.uri.reveal(),
-    GATEWAY_DB: database.name,
-    FULFILMENT_URL: fulfilment.url,
-    SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
-    PROVIDERS: JSON.stringify({ acme }),
-    API_TOKENS: JSON.stringify(tokens),
-    CORS_ORIGINS: ORIGIN,
-    RATE_LIMIT_FAILED: '0',
-    RATE_LIMIT_API: '0',
-    ...options.gateway,
-  })
-  const lifecycle = new Lifecycle(logger)
-  const parts = {
-    settings,
-    logger,
-    clock: options.clock ?? systemClock,
-    random: Math.random,
-    fetch: globalThis.fetch,
-    limits: options.limits,
-  }
-  const { publicPort: port, adminPort } = await startGateway(parts, lifecycle)
-  resources.defer(async () => void (await lifecycle.stop()))
+  const gateway = resources.use(
+    await startGateway({
+      ...{ database, fulfilmentUrl: fulfilment.url, secret: fulfilment.secret, providers: { acme } },
+      settings: { API_TOKENS: JSON.stringify(tokens), CORS_ORIGINS: ORIGIN, ...options.gateway },
+      ...(options.limits && { limits: options.limits }),
+      ...(options.clock && { clock: options.clock }),
+    }),
+  )
+  const [port, adminPort] = [gateway.url, gateway.adminUrl].map((url) => Number(new URL(url).port)) as [number, number]
   const owned = resources.move()
 
   const send: HttpSystem['send'] = (octets, deadlineMs) => exchangeOctets(port, octets, deadlineMs)
@@ -125,7 +107,9 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
     fulfilment,
     db: database.db,
     events: database.db.collection('events'),
-    lines,
+    get lines() {
+      return [...lines, ...gateway.logs]
+    },
     send,
     call,
     write: writeRequest,
