@@ -1,13 +1,18 @@
+import { MatchersV3 } from '@pact-foundation/pact'
 import { expect } from 'vitest'
 import { runCommand } from '../../packages/cli/src/testing/run-command.ts'
 import { type ConsumerContract, openConsumerContract } from './consumer-contract.ts'
 import { OPERATOR_TOKEN, type OperatorCall, operatorExchange } from './operator-exchanges.ts'
 
+const { reify } = MatchersV3
+
 /** A command of the command line, the call that it makes, and what it prints about the answer. */
 export interface Command extends OperatorCall {
   readonly args: readonly string[]
-  readonly exitCode: number
-  readonly says: RegExp
+  /** Default: 0 after an answer that succeeds, and otherwise 1. */
+  readonly exitCode?: number
+  /** Default: the code of a refusal. */
+  readonly says?: RegExp
   /**
    * The data for the other calls of the command, which have separate exchanges. It gets the URL and the body of a
    * call, and returns null for the call of this exchange. Default: there is no other call.
@@ -25,7 +30,8 @@ export function openCliContract(part: 'changes' | 'queries'): Promise<ConsumerCo
 
 /** Runs a command while the answer to its call is served, and compares what it prints. */
 export async function expectCommand(contract: ConsumerContract, command: Command): Promise<void> {
-  const { args, exitCode, says, answerOther = () => null, ...call } = command
+  const { args, answerOther = () => null, ...more } = command
+  const { exitCode = more.answer.status === 200 ? 0 : 1, says = reasonOf(more.answer), ...call } = more
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const other = answerOther(decodeURIComponent(`${String(input)} ${String(init?.body ?? '')}`))
     return other === null ? globalThis.fetch(input, init) : Response.json({ result: { data: other } })
@@ -35,4 +41,12 @@ export async function expectCommand(contract: ConsumerContract, command: Command
     expect(`${ran.stdout}${ran.stderr}`).toMatch(says)
     expect(ran.exitCode).toBe(exitCode)
   })
+}
+
+/** What the command line prints of a refusal. */
+function reasonOf({ body }: OperatorCall['answer']): RegExp {
+  const { error } = reify(body as never) as unknown as {
+    readonly error?: { readonly data: { readonly reason: string } }
+  }
+  return new RegExp(`\\(${error?.data.reason}\\)`)
 }

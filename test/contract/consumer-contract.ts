@@ -107,7 +107,7 @@ async function openContract({ consumer, provider, isOfPart, spec }: Contract): P
       throw new Error(`The consumer ${consumer} and the contract ${name} differ: ${does}\n${problems.join('\n')}`)
     },
     async compareWithCommitted(env) {
-      if (env.UPDATE_CONTRACTS === '1') await commitPact(join(folder, name), isOfPart)
+      if (env.UPDATE_CONTRACTS === '1') await commitPact(join(folder, name), join(CONTRACTS, name), isOfPart)
       const hint = `The consumer ${consumer} asks for other things (contracts/${name}): UPDATE_CONTRACTS=1 npm test -- test/contract takes them over`
       const committed = await readPact(join(CONTRACTS, name))
       const part = committed.interactions.filter(({ request }) => isOfPart(request.path))

@@ -34,21 +34,22 @@ async function sendTask(url: string, task: TaskEvent, keys: number): Promise<Tas
 
 interface Case {
   readonly does: string
-  readonly state: NeededState
+  /** Default: the task is new. */
+  readonly state?: NeededState
   readonly task: TaskEvent
   /** How many secrets sign. Default: 1. */
   readonly keys?: number
-  readonly answer: Exchange['answer']
-  readonly means: object
+  /** Default: any status of 2xx. */
+  readonly answer?: Exchange['answer']
+  /** Default: that it is done. */
+  readonly means?: object
 }
 
-/** Any status of 2xx. */
 const done = { status: matchStatus(200, HTTPResponseStatusClass.Success) }
 /** Done, or refused for good. */
 const doneOrRefused = { status: matchStatus(200, [200, 201, 202, 204, 410, 422]) }
 /** Any status of 4xx. */
 const refused = { status: matchStatus(401, HTTPResponseStatusClass.ClientError) }
-const isDone = { done: true }
 const isFailed = { refused: 'handler_failed', retry: 'later' }
 const isBusy = { refused: 'handler_busy', retry: 'later', afterMs: 7_000, isBusy: true }
 const isNever = { refused: 'handler_refused', retry: 'never' }
@@ -61,54 +62,47 @@ function answers(status: number, more: { retryAfter?: number } = {}): NeededStat
 }
 
 const CASES: readonly Case[] = [
-  { does: 'sends a task', state: isNew, task: sampleTask({ eventId: 'new' }), answer: done, means: isDone },
+  { does: 'sends a task', task: sampleTask({ eventId: 'new' }) },
   {
     does: 'sends a task again, because the first answer was lost',
     state: { description: 'the task was sent before' },
     task: sampleTask({ eventId: 'again', attempt: 2 }),
-    ...{ answer: done, means: isDone },
   },
   {
     does: 'sends a task for the second time, of which the first did not arrive',
-    state: isNew,
     task: sampleTask({ eventId: 'second', attempt: 2 }),
-    ...{ answer: done, means: isDone },
   },
   {
     does: 'sends a delivery that is not JSON',
     state: { description: 'the delivery is not JSON' },
     task: sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') }),
-    ...{ answer: doneOrRefused, means: isDone },
+    answer: doneOrRefused,
   },
   {
     does: 'sends a task whose body was written with spaces',
     state: { description: 'the provider writes JSON with spaces and escapes' },
     task: sampleTask({ eventId: 'spaces' }),
-    ...{ answer: done, means: isDone },
   },
   {
     does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
     task: sampleTask({ eventId: 'large' }),
-    ...{ answer: done, means: isDone },
   },
   {
     does: 'sends a task with a property that the handler does not know',
-    state: isNew,
     task: sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } }),
-    ...{ answer: done, means: isDone },
   },
   {
     does: 'sends a task while its secrets change',
     state: { description: 'the sender signs with a new and an old secret' },
     task: sampleTask({ eventId: 'rotation' }),
-    ...{ keys: 2, answer: done, means: isDone },
+    keys: 2,
   },
   {
     does: 'sends a task of a type that the handler does not know',
     state: { description: 'the handler does not know the type' },
     task: sampleTask({ eventId: 'unknown', type: 'contract.unknown' }),
-    ...{ answer: doneOrRefused, means: isDone },
+    answer: doneOrRefused,
   },
   {
     does: 'sends a task signed with a secret that the handler does not know',
@@ -167,7 +161,7 @@ const CASES: readonly Case[] = [
 ]
 
 describe('the gateway as a caller of handlers by https', () => {
-  it.each(CASES)('$does', async ({ does, state, task, keys = 1, answer, means }) => {
+  it.each(CASES)('$does', async ({ does, state = isNew, task, keys = 1, answer = done, means = { done: true } }) => {
     const signature = 'v1,[A-Za-z0-9+/]{43}='
     const headers = {
       'content-type': JSON_TYPE,

@@ -29,11 +29,13 @@ function callerOf(url: string): CallHandler {
 
 interface Case {
   readonly does: string
-  readonly state: NeededState
+  /** Default: the tasks are new. */
+  readonly state?: NeededState
   readonly tasks: readonly TaskEvent[]
-  readonly answer: Exchange['answer']
-  /** What the answers mean to the gateway. Null: that the handler could not be called, which blames no task. */
-  readonly means: readonly object[] | null
+  /** Default: each is done. */
+  readonly answer?: Exchange['answer']
+  /** What the answers mean to the gateway. Default: that each is done. Null: that the handler could not be called, which blames no task. */
+  readonly means?: readonly object[] | null
 }
 
 const isNew: NeededState = { description: 'the task is new' }
@@ -62,39 +64,30 @@ function sample(...eventIds: readonly string[]): readonly TaskEvent[] {
 const CASES: readonly Case[] = [
   {
     does: 'sends two tasks',
-    state: isNew,
     tasks: sample('one', 'two'),
-    ...{ answer: results([DONE, DONE]), means: [DONE, DONE] },
   },
   {
     does: 'sends a task again, because the first answer was lost',
     state: { description: 'the task was sent before' },
     tasks: [sampleTask({ eventId: 'again', attempt: 2 })],
-    ...{ answer: results([DONE]), means: [DONE] },
   },
   {
     does: 'sends a task for the second time, of which the first did not arrive',
-    state: isNew,
     tasks: [sampleTask({ eventId: 'second', attempt: 2 })],
-    ...{ answer: results([DONE]), means: [DONE] },
   },
   {
     does: 'sends a delivery that is not JSON',
     state: { description: 'the delivery is not JSON' },
     tasks: [sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') })],
-    ...{ answer: results([DONE]), means: [DONE] },
   },
   {
     does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
     tasks: sample('large'),
-    ...{ answer: results([DONE]), means: [DONE] },
   },
   {
     does: 'sends a task with a property that the handler does not know',
-    state: isNew,
     tasks: [sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } })],
-    ...{ answer: results([DONE]), means: [DONE] },
   },
   {
     does: 'learns for each task when to try again',
@@ -151,7 +144,9 @@ const CASES: readonly Case[] = [
 ]
 
 describe('the gateway as a caller of handlers by tRPC', () => {
-  it.each(CASES)('$does', async ({ does, state, tasks, answer, means }) => {
+  it.each(CASES)('$does', async ({ does, state = isNew, tasks, ...told }) => {
+    const done = tasks.map(() => DONE)
+    const { answer = results(done), means = done } = told
     const events = tasks.map(({ attempt, json }) => ({ attempt, ...JSON.parse(json) }))
     const headers = { 'content-type': 'application/json', authorization: BEARER }
     const request = { method: 'POST', path: '/trpc/events.handle', headers, body: { handler: HANDLER, events } }

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { MessageConsumerPact } from '@pact-foundation/pact'
 import { expect } from 'vitest'
-import { CONTRACTS, readPact } from './pact-files.ts'
+import { CONTRACTS, commitPact, readPact } from './pact-files.ts'
 
 type Template = Parameters<MessageConsumerPact['withContent']>[0]
 
@@ -50,18 +50,10 @@ export async function openMessageContract(consumer: string, provider: string): P
         })
     },
     async compareWithCommitted(env) {
-      if (env.UPDATE_CONTRACTS === '1') await commit(written, target)
+      if (env.UPDATE_CONTRACTS === '1') await commitPact(written, target)
       const hint = `The consumer ${consumer} relies on other messages (contracts/messages/${name}): UPDATE_CONTRACTS=1 npm test -- test/contract`
       expect(await readPact(written), hint).toEqual(await readPact(target))
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
-}
-
-async function commit(written: string, target: string): Promise<void> {
-  const { metadata } = JSON.parse(await readFile(written, 'utf8'))
-  const { version } = metadata.pactSpecification
-  const pact = { ...(await readPact(written)), metadata: { pactSpecification: { version } } }
-  await mkdir(dirname(target), { recursive: true })
-  await writeFile(target, `${JSON.stringify(pact, null, 2)}\n`)
 }

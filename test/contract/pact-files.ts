@@ -1,6 +1,6 @@
 import { existsSync, globSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 
 /** The folder of the contracts that are committed, or a copy of it whose contracts are broken on purpose. */
 export const CONTRACTS = process.env.CONTRACTS_FOLDER ?? join(import.meta.dirname, '..', '..', 'contracts')
@@ -44,17 +44,22 @@ interface Written {
   readonly metadata: { readonly pactSpecification: { readonly version: string } }
 }
 
-/** Makes a generated pact the committed one. If it is a part, the other interactions of the committed one remain. */
-export async function commitPact(file: string, isOfPart: (path: string) => boolean): Promise<void> {
+/** Makes a generated pact the committed `target`. If it is a part, the other interactions of the committed one remain. */
+export async function commitPact(
+  file: string,
+  target: string,
+  isOfPart: (path: string) => boolean = () => true,
+): Promise<void> {
   const { consumer, provider, interactions } = await readPact(file)
-  const target = join(CONTRACTS, basename(file))
   const committed = existsSync(target) ? (await readPact(target)).interactions : []
-  const others = committed.filter(({ request }) => !isOfPart(request.path))
+  // A message has no request.
+  const others = committed.filter(({ request }) => !isOfPart(request?.path ?? ''))
   const all = [...others, ...interactions].toSorted(byDescription)
   const { metadata } = JSON.parse(await readFile(file, 'utf8')) as Written
   // The versions of tools are left out.
   const { version } = metadata.pactSpecification
   const pact = { consumer, provider, interactions: all, metadata: { pactSpecification: { version } } }
+  await mkdir(dirname(target), { recursive: true })
   await writeFile(target, `${JSON.stringify(pact, null, 2)}\n`)
 }
 

@@ -1,11 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
+import { signDelivery } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
+import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type ConsumerContract, compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
+import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
 
-const { like, number } = MatchersV3
+const { integer, like, number } = MatchersV3
 
 // The APIs belong to the providers, so nobody verifies these contracts here: they say what the gateway sends and reads.
 // Not where the gateway of a test looks for fulfilment.
@@ -14,162 +18,254 @@ const SECRET = 'the-secret-hash-of-a-test-of-contracts'
 const TOKEN = 'the-token-of-an-api-of-a-provider'
 const SECRETS = [{ id: 's1', value: SECRET }]
 const FETCH = { fetch: { baseUrl: NOWHERE, token: TOKEN } }
-const HEADERS = { authorization: `Bearer ${TOKEN}`, accept: 'application/json' }
+const ACCEPT = { accept: 'application/json' }
 const FORM = 'application/x-www-form-urlencoded'
 
+const CREDENTIALS = 'the-client-of-a-test-of-contracts:the-secret-of-the-client'
+const ACCESS_TOKEN = 'the-access-token-of-a-test-of-contracts'
+const { signWith, value, ...paypalKey } = await makeDevelopmentSecret('paypal', Date.now())
+const paypal = { scheme: 'paypal', secrets: [{ id: 's1', value }] }
+const pinned = { ...paypal, ...paypalKey.gatewaySettings, fetch: { baseUrl: NOWHERE, token: CREDENTIALS } }
+
+/** The providers of the gateway, by name. Each of those of PayPal has a separate access token. */
+const PROVIDERS = {
+  mollie: { scheme: 'mollie-classic', ...FETCH },
+  mercadopago: { scheme: 'mercadopago', ...FETCH, secrets: SECRETS },
+  flutterwave: { scheme: 'flutterwave', ...FETCH, secrets: SECRETS },
+  gitlab: { scheme: 'gitlab', ...FETCH, secrets: SECRETS },
+  ...Object.fromEntries(['signs-in', 'refused', 'reads', 'absent', 'expired', 'fails'].map((name) => [name, pinned])),
+  certificate: { ...paypal, sandbox: true },
+}
+
+let answer: typeof globalThis.fetch = fetch
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-let apiUrl = NOWHERE
 const gateway = stack.use(
   await startGateway({
-    database,
-    providers: {
-      mollie: { scheme: 'mollie-classic', ...FETCH },
-      mercadopago: { scheme: 'mercadopago', ...FETCH, secrets: SECRETS },
-      flutterwave: { scheme: 'flutterwave', ...FETCH, secrets: SECRETS },
-      gitlab: { scheme: 'gitlab', ...FETCH, secrets: SECRETS },
-    },
-    fetch: (input, init) => fetch(String(input).replace(NOWHERE, apiUrl), init),
+    ...{ database, providers: PROVIDERS },
+    // Nothing listens where it looks for fulfilment.
+    fetch: (input, init) => (String(input).includes('/trpc/') ? fetch : answer)(input, init),
   }),
 )
 
-const PROVIDERS = ['mollie', 'mercadopago', 'flutterwave', 'gitlab'] as const
-
 interface Asked {
-  readonly provider: (typeof PROVIDERS)[number]
   readonly does: string
-  readonly path: string
-  /** Default: the token in `Authorization`. */
-  readonly headers?: Exchange['request']['headers']
+  readonly request: Exchange['request']
   readonly answer: Exchange['answer']
-  readonly objectId: string
+  /** The provider in the gateway, and the id of the object that it asks for. */
+  readonly about: { readonly provider: string; readonly objectId?: string }
   /** The notification of the provider about the object. */
   readonly notify: () => Promise<Response>
   /** The status of the answer to the provider, and the event that is stored. */
   readonly expected: readonly [status: number, event: object | null]
+  /** What the API answers to other calls than that of the exchange. */
+  readonly others?: (path: string) => Response
 }
 
 function post(path: string, headers: Record<string, string>, body: string): Promise<Response> {
   return fetch(`${gateway.url}/api/webhooks/${path}`, { method: 'POST', headers, body })
 }
 
-const notifyMollie = (id: string) => () => post('mollie', { 'content-type': FORM }, `id=${id}`)
-
-function notifyMercadopago(id: string) {
-  return () => {
-    const ts = Math.floor(Date.now() / 1_000)
-    const v1 = createHmac('sha256', SECRET).update(`id:${id};request-id:req-${id};ts:${ts};`).digest('hex')
-    const headers = {
-      'content-type': 'application/json',
-      'x-signature': `ts=${ts},v1=${v1}`,
-      'x-request-id': `req-${id}`,
-    }
-    const body = JSON.stringify({ type: 'payment', action: 'payment.updated', data: { id } })
-    return post(`mercadopago?data.id=${id}&type=payment`, headers, body)
-  }
-}
-
-function notifyFlutterwave(id: number) {
-  const headers = { 'content-type': 'application/json', 'verif-hash': SECRET }
-  return () => post('flutterwave', headers, JSON.stringify({ event: 'charge.completed', data: { id } }))
-}
-
-function notifyGitlab(iid: number) {
-  const headers = { 'content-type': 'application/json', 'x-gitlab-token': SECRET }
-  const body = { object_kind: 'merge_request', project: { id: 7 }, object_attributes: { iid } }
-  return () => post('gitlab', headers, JSON.stringify(body))
-}
+const get = (path: string, headers: Record<string, string> = { authorization: `Bearer ${TOKEN}` }) => ({
+  ...{ method: 'GET', path, headers: { ...ACCEPT, ...headers } },
+})
 
 const json = (body: object): Exchange['answer'] => ({
   ...{ status: 200, headers: { 'Content-Type': 'application/json' }, body: body as never },
 })
 
-const CASES: readonly Asked[] = [
-  {
-    ...{ provider: 'mollie', does: 'reads a payment', path: '/payments/tr_paid', objectId: 'tr_paid' },
-    answer: json({
-      ...{
-        resource: 'payment',
-        id: 'tr_paid',
-        status: 'paid',
-        amount: { value: like('19.99'), currency: like('EUR') },
-      },
-      ...{ paidAt: like('2026-01-01T10:00:00+00:00'), metadata: { order_id: like('ord_1') } },
-    }),
-    notify: notifyMollie('tr_paid'),
-    expected: [200, { type: 'payment.succeeded', orderId: 'ord_1', facts: { amount: 1999, currency: 'EUR' } }],
-  },
-  {
-    ...{
-      provider: 'mollie',
-      does: 'reads a payment that is not there',
-      path: '/payments/tr_none',
-      objectId: 'tr_none',
-    },
-    ...{ answer: { status: 404 }, notify: notifyMollie('tr_none'), expected: [401, null] },
-  },
-  {
-    ...{ provider: 'mercadopago', does: 'reads a payment', path: '/v1/payments/11', objectId: '11' },
-    answer: json({
-      ...{ id: 11, status: 'approved', transaction_amount: number(58.8), currency_id: like('BRL') },
-      ...{ external_reference: like('ord_1'), date_last_updated: like('2026-01-01T00:00:00.000-04:00') },
-    }),
-    notify: notifyMercadopago('11'),
-    expected: [200, { type: 'payment.succeeded', orderId: 'ord_1', facts: { amount: 5880, currency: 'BRL' } }],
-  },
-  {
-    ...{ provider: 'flutterwave', does: 'verifies a transaction', path: '/transactions/21/verify', objectId: '21' },
-    answer: json({
-      data: {
-        ...{ id: 21, status: 'successful', amount: number(200), currency: like('NGN'), tx_ref: like('ord_1') },
-        created_at: like('2026-01-01T10:00:00.000Z'),
-      },
-    }),
-    notify: notifyFlutterwave(21),
-    expected: [200, { type: 'payment.succeeded', orderId: 'ord_1', facts: { amount: 20_000, currency: 'NGN' } }],
-  },
-  {
-    ...{ provider: 'flutterwave', does: 'verifies a transaction while the API fails', objectId: '22' },
-    ...{
-      path: '/transactions/22/verify',
-      answer: { status: 500 },
-      notify: notifyFlutterwave(22),
-      expected: [500, null],
-    },
-  },
-  {
-    ...{ provider: 'gitlab', does: 'reads a merge request', path: '/api/v4/projects/7/merge_requests/3' },
-    headers: { 'private-token': TOKEN, accept: 'application/json' },
-    answer: json({ state: like('merged'), updated_at: like('2026-01-01T10:00:00.000Z') }),
-    ...{ objectId: '7/merge_requests/3', notify: notifyGitlab(3) },
-    expected: [200, { type: 'merge_request.merged' }],
-  },
-  {
-    ...{ provider: 'gitlab', does: 'reads a merge request that is not there' },
-    path: '/api/v4/projects/7/merge_requests/4',
-    headers: { 'private-token': TOKEN, accept: 'application/json' },
-    ...{ answer: { status: 404 }, objectId: '7/merge_requests/4', notify: notifyGitlab(4), expected: [401, null] },
-  },
-]
+const paidIn = (currency: string, amount: number) => ({
+  ...{ type: 'payment.succeeded', orderId: 'ord_1', facts: { amount, currency } },
+})
 
-describe.each(PROVIDERS)('the gateway as a client of %s', (provider) => {
-  const contract: Promise<ConsumerContract> = openConsumerContract('gateway', `${provider}-api`)
+function ofMollie(id: string) {
+  const notify = () => post('mollie', { 'content-type': FORM }, `id=${id}`)
+  return { request: get(`/payments/${id}`), about: { provider: 'mollie', objectId: id }, notify }
+}
+
+function ofMercadopago(id: string) {
+  const notify = () => {
+    const ts = Math.floor(Date.now() / 1_000)
+    const v1 = createHmac('sha256', SECRET).update(`id:${id};request-id:req-${id};ts:${ts};`).digest('hex')
+    const signed = { 'x-signature': `ts=${ts},v1=${v1}`, 'x-request-id': `req-${id}` }
+    const body = JSON.stringify({ type: 'payment', action: 'payment.updated', data: { id } })
+    return post(`mercadopago?data.id=${id}&type=payment`, { 'content-type': 'application/json', ...signed }, body)
+  }
+  return { request: get(`/v1/payments/${id}`), about: { provider: 'mercadopago', objectId: id }, notify }
+}
+
+function ofFlutterwave(id: number) {
+  const headers = { 'content-type': 'application/json', 'verif-hash': SECRET }
+  const body = JSON.stringify({ event: 'charge.completed', data: { id } })
+  const about = { provider: 'flutterwave', objectId: String(id) }
+  return { request: get(`/transactions/${id}/verify`), about, notify: () => post('flutterwave', headers, body) }
+}
+
+function ofGitlab(iid: number) {
+  const headers = { 'content-type': 'application/json', 'x-gitlab-token': SECRET }
+  const body = { object_kind: 'merge_request', project: { id: 7 }, object_attributes: { iid } }
+  return {
+    request: get(`/api/v4/projects/7/merge_requests/${iid}`, { 'private-token': TOKEN }),
+    about: { provider: 'gitlab', objectId: `7/merge_requests/${iid}` },
+    notify: () => post('gitlab', headers, JSON.stringify(body)),
+  }
+}
+
+function paypalEvent(id: string): object {
+  const resource = { id: 'cap_1', custom_id: 'ord_1', amount: { value: '19.99', currency_code: 'EUR' } }
+  return { id, event_type: 'PAYMENT.CAPTURE.COMPLETED', create_time: '2026-01-01T10:00:00.000Z', resource }
+}
+
+/** A delivery of PayPal to this provider, whose name is also the id of the event. Other calls are answered as usual. */
+function ofPaypal(
+  provider: string,
+  request: Exchange['request'] = get(`/v1/notifications/webhooks-events/${provider}`),
+) {
+  const notify = () => {
+    const signer = signers.get('paypal') ?? expect.unreachable()
+    const body = Buffer.from(JSON.stringify(paypalEvent(provider)))
+    const settings = paypalKey.signerSettings ?? {}
+    const { headers, contentType } = signDelivery(signer, { body, secret: signWith, now: Date.now(), settings })
+    return post(provider, { ...Object.fromEntries(headers), 'content-type': contentType }, body.toString())
+  }
+  const granted = { access_token: ACCESS_TOKEN, expires_in: 32_400 }
+  const others = (path: string) => Response.json(path === '/v1/oauth2/token' ? granted : paypalEvent(provider))
+  const authorized = { ...request, headers: { authorization: `Bearer ${ACCESS_TOKEN}`, ...ACCEPT } }
+  return {
+    request: request.path.includes('webhooks-events') ? authorized : request,
+    about: { provider },
+    notify,
+    others,
+  }
+}
+
+const signIn: Exchange['request'] = {
+  ...{ method: 'POST', path: '/v1/oauth2/token', body: 'grant_type=client_credentials' },
+  headers: {
+    ...{ ...ACCEPT, authorization: `Basic ${Buffer.from(CREDENTIALS).toString('base64')}` },
+    'content-type': FORM,
+  },
+}
+
+const APIS: Readonly<Record<string, readonly Asked[]>> = {
+  mollie: [
+    {
+      ...{ does: 'reads a payment', ...ofMollie('tr_paid'), expected: [200, paidIn('EUR', 1999)] },
+      answer: json({
+        ...{ resource: 'payment', id: 'tr_paid', status: 'paid' },
+        ...{ amount: { value: like('19.99'), currency: like('EUR') } },
+        ...{ paidAt: like('2026-01-01T10:00:00+00:00'), metadata: { order_id: like('ord_1') } },
+      }),
+    },
+    {
+      ...{ does: 'reads a payment that is not there', ...ofMollie('tr_none') },
+      ...{ answer: { status: 404 }, expected: [401, null] },
+    },
+  ],
+  mercadopago: [
+    {
+      ...{ does: 'reads a payment', ...ofMercadopago('11'), expected: [200, paidIn('BRL', 5880)] },
+      answer: json({
+        ...{ id: 11, status: 'approved', transaction_amount: number(58.8), currency_id: like('BRL') },
+        ...{ external_reference: like('ord_1'), date_last_updated: like('2026-01-01T00:00:00.000-04:00') },
+      }),
+    },
+  ],
+  flutterwave: [
+    {
+      ...{ does: 'verifies a transaction', ...ofFlutterwave(21), expected: [200, paidIn('NGN', 20_000)] },
+      answer: json({
+        data: {
+          ...{ id: 21, status: 'successful', amount: number(200), currency: like('NGN'), tx_ref: like('ord_1') },
+          created_at: like('2026-01-01T10:00:00.000Z'),
+        },
+      }),
+    },
+    {
+      ...{ does: 'verifies a transaction while the API fails', ...ofFlutterwave(22) },
+      ...{ answer: { status: 500 }, expected: [500, null] },
+    },
+  ],
+  gitlab: [
+    {
+      ...{ does: 'reads a merge request', ...ofGitlab(3), expected: [200, { type: 'merge_request.merged' }] },
+      answer: json({ state: like('merged'), updated_at: like('2026-01-01T10:00:00.000Z') }),
+    },
+    {
+      ...{ does: 'reads a merge request that is not there', ...ofGitlab(4) },
+      ...{ answer: { status: 404 }, expected: [401, null] },
+    },
+  ],
+  paypal: [
+    {
+      ...{ does: 'signs in', ...ofPaypal('signs-in', signIn), expected: [200, paidIn('EUR', 1999)] },
+      answer: json({ access_token: like(ACCESS_TOKEN), expires_in: integer(32_400) }),
+    },
+    {
+      ...{ does: 'signs in with credentials that are refused', ...ofPaypal('refused', signIn) },
+      ...{ answer: { status: 401 }, expected: [500, null] },
+    },
+    {
+      ...{ does: 'reads an event', ...ofPaypal('reads'), expected: [200, paidIn('EUR', 1999)] },
+      answer: json({
+        ...{ id: 'reads', event_type: 'PAYMENT.CAPTURE.COMPLETED', create_time: like('2026-01-01T10:00:00.000Z') },
+        resource: {
+          ...{ id: like('cap_1'), custom_id: like('ord_1') },
+          amount: { value: like('19.99'), currency_code: like('EUR') },
+        },
+      }),
+    },
+    {
+      ...{ does: 'reads an event that is not there', ...ofPaypal('absent') },
+      ...{ answer: { status: 404 }, expected: [401, null] },
+    },
+    {
+      // It signs in again, and reads the event.
+      ...{ does: 'reads an event with an access token that is no longer valid', ...ofPaypal('expired') },
+      ...{ answer: { status: 401 }, expected: [200, paidIn('EUR', 1999)] },
+    },
+    {
+      ...{ does: 'reads an event while the API fails', ...ofPaypal('fails') },
+      ...{ answer: { status: 503 }, expected: [500, null] },
+    },
+    {
+      // Its chain leads to a root that only tests trust: it was read, and does not count.
+      does: 'reads the certificate of a delivery',
+      ...ofPaypal('certificate', { method: 'GET', path: '/v1/notifications/certs/CERT-SIMULATOR', headers: {} }),
+      answer: {
+        ...{ status: 200, headers: { 'Content-Type': 'text/plain' } },
+        body: [PAYPAL_CHAIN.leaf, PAYPAL_CHAIN.intermediate, PAYPAL_CHAIN.root].join('\n'),
+      },
+      expected: [401, null],
+    },
+  ],
+}
+
+/** Sends the first call to this path to `url`, and answers the others as usual. */
+function answerOnce(path: string, url: string, others: Asked['others']): void {
+  let isAsked = false
+  answer = async (input, init) => {
+    const { pathname, search } = new URL(String(input))
+    if (others !== undefined && (pathname !== path || isAsked)) return others(pathname)
+    isAsked = true
+    return fetch(`${url}${pathname}${search}`, init)
+  }
+}
+
+describe.each(Object.entries(APIS))('the gateway as a client of %s', (api, cases) => {
+  const contract = openConsumerContract('gateway', `${api}-api`)
   compareAtTheEnd(contract)
 
-  it.each(CASES.filter((one) => one.provider === provider))(
-    '$does',
-    async ({ does, path, answer, headers = HEADERS, ...more }) => {
-      const request = { method: 'GET', path, headers }
-      const states = [{ description: 'nothing in particular' }]
-      await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
-        apiUrl = url
-        const [status, event] = more.expected
-        expect((await more.notify()).status).toBe(status)
-        const stored = await database.db.collection('events').findOne({ provider, objectId: more.objectId })
-        if (event === null) expect(stored).toBeNull()
-        else expect(stored).toMatchObject(event)
-      })
-    },
-  )
+  it.each(cases)('$does', async ({ does, request, about, notify, expected, others, ...asked }) => {
+    const exchange = { does, states: [{ description: 'nothing in particular' }], request, answer: asked.answer }
+    await (await contract).expectExchange(exchange, async (url) => {
+      answerOnce(request.path, url, others)
+      const [status, event] = expected
+      expect((await notify()).status).toBe(status)
+      const stored = await database.db.collection('events').findOne({ ...about })
+      if (event === null) expect(stored).toBeNull()
+      else expect(stored).toMatchObject(event)
+    })
+  })
 })
