@@ -59,9 +59,8 @@ describe('a receiver of receipts that', () => {
     await using stack = await startStack({ fulfilment: { RECEIPT_SINK: receiver.sink } })
     const orders = await payAll(stack)
     await untilEqual(() => countOf(stack, { status: 'paid', access: 'unlocked' }), ORDERS)
-    await untilEqual(() => countOf(stack, { 'receipts.lastError': { $ne: null } }), ORDERS)
+    await expect.poll(() => refused).toBeGreaterThan(0)
     expect(await countOf(stack, { 'receipts.state': 'sent' })).toBe(0)
-    expect(refused).toBeGreaterThanOrEqual(ORDERS)
     isAway = false
     await stack.untilSettled()
     expect(await countOf(stack, { 'receipts.state': 'sent', receipts: { $size: 1 } })).toBe(ORDERS)

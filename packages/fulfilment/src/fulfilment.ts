@@ -57,7 +57,6 @@ export interface FulfilmentParts {
   readonly logOutput?: LogOutput
   readonly clock: Clock
   readonly random: () => number
-  /** Posts receipts. */
   readonly fetch: typeof globalThis.fetch
   /** Milliseconds that a run holds an idempotency key. Longer than any request. */
   readonly keyLeaseMs: number
@@ -69,7 +68,6 @@ export interface FulfilmentParts {
   readonly recording?: Recording | undefined
 }
 
-/** What the parts of a running service share. */
 interface WorkerParts {
   readonly metrics: FulfilmentMetrics
   readonly errors: DatabaseErrors
@@ -96,7 +94,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const errors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors })
   const onKeyUnknown = createUnknownKeys(registry)
-  const encryption = startEncryption(parts, lifecycle, { onChanged: () => worker.nudge(), onKeyUnknown })
+  const encryption = startEncryption(parts, lifecycle, onKeyUnknown)
   const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle, encryption })
   const register = createKeyRegister({
     db: mongo.serving.db,
@@ -143,9 +141,9 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
 function startEncryption(
   { settings, logger }: FulfilmentParts,
   lifecycle: Lifecycle,
-  { onChanged, onKeyUnknown }: { readonly onChanged: () => void; readonly onKeyUnknown: () => void },
+  onKeyUnknown: () => void,
 ): Encryption {
-  const keys = watchEncryptionKeys(settings.encryptionKeys, logger, onChanged)
+  const keys = watchEncryptionKeys(settings.encryptionKeys, logger)
   const checking = setInterval(() => keys.check(), CHECK_ENCRYPTION_KEYS_MS).unref()
   lifecycle.onStop({ name: 'encryption keys', withinMs: 100, stop: async () => clearInterval(checking) })
   return createEncryption(keys.current, onKeyUnknown)

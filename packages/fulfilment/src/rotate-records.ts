@@ -27,7 +27,6 @@ import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from './orders/stored/ord
 export interface RotationSource {
   readonly db: Db
   readonly encryption: Encryption
-  /** Hears of records that nobody can read. */
   readonly logger: Logger
 }
 
@@ -113,13 +112,11 @@ function receiptRotations({ _id, receipts }: OrderDocument, encryption: Encrypti
     if (typeof key !== 'string') return []
     const renewed = renewAddress(_id, email, encryption)
     if (renewed === null) return []
-    // A receipt that waits for the former key of its address is due now. Whether it waits shows only when this is written.
-    const waits = { 'waiting.key': key, 'waiting.dueAt': { $type: 'string' } }
     return [
       {
         q: { _id, receipts: { $elemMatch: { key: { $eq: key }, email: { $eq: email } } } },
-        u: { $set: { 'receipts.$[one].email': renewed }, $currentDate: { 'receipts.$[waiting].dueAt': true } },
-        arrayFilters: [{ 'one.key': key, 'one.email': { $eq: email } }, waits],
+        u: { $set: { 'receipts.$[one].email': renewed } },
+        arrayFilters: [{ 'one.key': key, 'one.email': { $eq: email } }],
       },
     ]
   })

@@ -52,10 +52,4 @@ describe('a receipt that was sent', () => {
     expect(await stored.findOne({ _id: '! 0' })).toEqual(odd[0])
     await stored.deleteMany({ _id: { $in: odd.map(({ _id }) => _id) } })
   })
-
-  it('is found by an index of what is to be forgotten', async () => {
-    const isDue = { 'receipts.forgetAt': { $lte: PAST } }
-    const plan = await stored.find(isDue, { hint: 'receipts_to_forget' }).explain('executionStats')
-    expect(plan.executionStats).toMatchObject({ totalDocsExamined: 0 })
-  })
 })

@@ -1,6 +1,7 @@
 // The outbox as operators and metrics see it: a page of receipts, and how many are unsent.
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import { z } from 'zod'
 import type { ReceiptBacklog } from '../metrics.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
 import { DURABLE_READ, type Orders } from '../orders/stored/order-store.ts'
@@ -47,12 +48,12 @@ export async function listReceipts(orders: Orders, request: ReceiptListRequest):
   const rows = await readRows(orders, request)
   const page = rows.slice(0, request.limit)
   const last = page.at(-1)
-  const next = rows.length > request.limit && last !== undefined ? writeCursor([last._id, last.receipt.key]) : null
+  const next = rows.length > request.limit && last !== undefined ? writeCursor(last) : null
   return { items: page.map(toView), next }
 }
 
 async function readRows(orders: Orders, { orderId, state, limit, after }: ReceiptListRequest): Promise<Row[]> {
-  const [afterId, afterKey] = after === undefined ? ['', ''] : readCursor(after, ['string', 'string'])
+  const [afterId, afterKey] = after === undefined ? ['', ''] : readCursor(after)
   const ofState = state === undefined ? {} : { 'receipts.state': state }
   const pipeline = [
     {
@@ -111,31 +112,18 @@ function instantOf(stored: unknown): string | null {
   return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
 }
 
-/** Encodes the end of a page as an opaque string for the next request. */
-function writeCursor(parts: readonly (string | number)[]): string {
-  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+/** The end of a page: the id of its last order, and the key of its last receipt. */
+const cursorSchema = z.tuple([z.string(), z.string()])
+
+function writeCursor({ _id, receipt }: Row): string {
+  return Buffer.from(JSON.stringify([_id, receipt.key])).toString('base64url')
 }
 
-/**
- * Decodes a cursor created by `writeCursor`. Its parts must have the given types.
- * @throws invalidRequest for anything else
- */
-function readCursor<const Types extends readonly ('string' | 'number')[]>(
-  cursor: string,
-  types: Types,
-): { -readonly [Index in keyof Types]: Types[Index] extends 'string' ? string : number } {
-  const parts = decode(cursor)
-  const fits =
-    Array.isArray(parts) && parts.length === types.length && types.every((type, i) => typeof parts[i] === type)
-  if (!fits) throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
-  return parts as never
-}
-
-function decode(cursor: string): unknown {
+function readCursor(cursor: string): z.output<typeof cursorSchema> {
   try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return cursorSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
   } catch {
-    return null
+    throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
   }
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -63,18 +62,6 @@ function countOf(members: Partial<StoredReceipt>): Promise<number> {
 }
 
 describe('receipts by mail', () => {
-  it('arrive once each from a server so slow that the last wait longer than an attempt may take', async () => {
-    // How slow the server is: nothing waits for the end of this time.
-    await using server = await startMailServer({ beforeAnswer: () => sleep(100) })
-    await oweReceipts(80)
-    await using _ = mailTo(server, 1_500)
-    await expect.poll(() => countOf({ state: 'owed' })).toBe(0)
-    await expect.poll(() => countOf({ state: 'sending' })).toBe(0)
-    expect(await countOf({ state: 'sent', attempts: 1 })).toBe(80)
-    expect(new Set(server.taken.map(({ to }) => to[0])).size).toBe(80)
-    expect(server.taken).toHaveLength(80)
-  })
-
   it('are marked as begun only while the server is being given them: a death leaves the others owed', async () => {
     const answer = Promise.withResolvers<void>()
     let read = 0

@@ -208,16 +208,6 @@ describe('a new receipt', () => {
     expect(taken).toEqual([id])
     expect(await receiptOf(id)).toMatchObject({ fence: 2, attempts: 2 })
   })
-
-  it('is deferred like any other when the sink fails with it', async () => {
-    const { sink, taken, ways } = outside()
-    await using started = await startProven(sink)
-    ways.isDown = true
-    const [id] = await pay(1, { receipts: started.worker })
-    await expect.poll(async () => (await receiptOf(id))?.lastError?.code).toBe('ECONNREFUSED')
-    expect(await receiptOf(id)).toMatchObject({ state: 'owed', attempts: 1, fence: 1 })
-    expect(taken).toHaveLength(2)
-  })
 })
 
 describe('a new receipt is written as owed', () => {
@@ -241,16 +231,6 @@ describe('a new receipt is written as owed', () => {
     await expect.poll(() => countIn('sent')).toBe(451)
     expect(taken).toHaveLength(451)
     await expect.poll(() => roomOf(started.worker)).toBe(1)
-  })
-
-  it('while other calls have reserved all the room', async () => {
-    await using started = await startProven(outside().sink)
-    const { worker } = started
-    const all = worker.reserve(1_000)
-    expect(all?.room).toBe(400)
-    expect(await newReceipts(() => pay(1, { receipts: worker }))).toMatchObject([OWED])
-    all?.end({ held: [], unconfirmed: null })
-    expect(roomOf(worker)).toBe(1)
   })
 
   it('for a sink without keys', async () => {
@@ -282,19 +262,6 @@ describe('a new receipt is written as owed', () => {
     started.worker.nudge()
     await expect.poll(() => lines.map(({ msg }) => msg)).toContain('receipt.worker-troubled')
     expect(started.worker.reserve(1)).toBeNull()
-  })
-
-  it('while the time of the database is not known', async () => {
-    const time = { ms: 0, step: 0 }
-    const monotonicMs = (): number => {
-      time.ms += time.step
-      return time.ms
-    }
-    const claims = claimsOf(new DatabaseClock(db, monotonicMs))
-    await using started = await startProven(outside().sink, { claims })
-    // Every answer is old when it is used, also one to a search that is still in progress.
-    time.step = 5_001
-    expect(await newReceipts(() => pay(1, { receipts: started.worker }))).toMatchObject([OWED])
   })
 
   it('if the key of its address is missing, and the others are claimed', async () => {

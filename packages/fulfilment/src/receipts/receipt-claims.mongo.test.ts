@@ -105,12 +105,4 @@ describe('after the clock of the database was ahead', () => {
     expect(claimed.map(({ orderId }) => orderId).toSorted()).toEqual([owed, begun].toSorted())
     expect(await claims.claim(10)).toEqual([])
   })
-
-  it('lets a receipt follow the others after an outage though its last attempt has yet to come', async () => {
-    const [ahead, recent] = await payOrders(2)
-    await change(ahead, { dueAt: fromNow(900_000), lastError: { code: 'x', at: fromNow(600_000) } })
-    await change(recent, { dueAt: fromNow(900_000), lastError: { code: 'x', at: fromNow(30_000) } })
-    const claimed = await claims.claimDeferred(10, [])
-    expect(claimed.map(({ orderId }) => orderId)).toEqual([ahead])
-  })
 })

@@ -12,7 +12,6 @@ export interface Receipt {
   readonly paidAt: string
 }
 
-/** A destination for receipts. */
 export interface ReceiptSink {
   /**
    * Whether the receiver deduplicates by key. If not, an attempt with an unknown outcome is never repeated: the
@@ -37,7 +36,6 @@ export interface ReceiptSink {
    * sent again; any other error is retried
    */
   send(receipt: Receipt, signal: AbortSignal): Promise<void>
-  /** Closes open resources. */
   close(): Promise<void>
 }
 

@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keyUnknown } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { NewReceipts, type ReceiptOutbox, type Reservation, type TimedClaim } from './claims/new-receipts.ts'
 import type { ReceiptClaim, SettledReceipt, Settlement } from './claims/receipt-claim.ts'
 import type { ReceiptClaims } from './claims/receipt-claims.ts'
-import { type SendDeps, sendClaimed } from './send-claimed.ts'
-import { SinkHealth } from './sink-health.ts'
+import { isOfSink, type SendDeps, sendClaimed } from './send-claimed.ts'
 
-/** Dependencies of the worker. */
 export interface ReceiptWorkerDeps extends SendDeps {
   readonly claims: ReceiptClaims
   readonly logger: Logger
@@ -20,38 +17,32 @@ const BATCH = 200
 const POLL_MS = 500
 // Well below the five seconds for which the time of the database is known. A worker that does not know it reserves no room.
 const POLL_IDLE_MS = 2_500
+const PROBE_MS = 1_000
 const SETTLE_TRIES = 5
 const SETTLE_AGAIN_MS = 500
 
 /**
  * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
- * may run in parallel. Polls every half second, more rarely while nothing is due, and at once after a nudge. While the sink accepts receipts, most of them
- * are new: the write that created them also claimed them for this worker, so they need no search and no claim. If the
- * sink fails, the worker probes it. After the first success, deferred receipts are sent without waiting for their due
- * time. Receipts whose encryption key is missing wait for it, and the others do not wait for them.
+ * may run in parallel. Polls every half second, more rarely while nothing is due, and at once after a nudge. While the sink
+ * accepts receipts, most of them are new: the write that created them also claimed them for this worker, so they need no
+ * search and no claim. While the sink fails, a few due receipts are tried once a second; the first success ends that.
  */
 export class ReceiptWorker implements ReceiptOutbox {
   readonly #deps: ReceiptWorkerDeps
-  readonly #health: SinkHealth
-  readonly #keyWaits = new KeyWaits()
   readonly #new: NewReceipts
-  /** Error codes that do not concern the sink. */
-  readonly #ownCodes: readonly string[]
   readonly #stopped = new AbortController()
   #troubled = false
+  /** By the last attempts. */
+  #sink: 'untried' | 'works' | 'fails' = 'untried'
   /** When to look for due receipts, in milliseconds of `performance.now()`. */
   #lookAt = 0
   /** The wait before the next look. It doubles while nothing is due. */
   #pollMs = POLL_MS
-  /** When the next of the receipts that this process deferred is due, on the same clock. */
-  #dueAt = Number.POSITIVE_INFINITY
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
   #running: Promise<void> | undefined
 
   constructor(deps: ReceiptWorkerDeps) {
     this.#deps = deps
-    this.#ownCodes = [...(deps.sink.ownCodes ?? []), keyUnknown.code]
-    this.#health = new SinkHealth({ random: deps.random, ownCodes: this.#ownCodes })
     this.#new = new NewReceipts({
       databaseClock: deps.claims.databaseClock,
       leaseMs: deps.leaseMs,
@@ -61,14 +52,13 @@ export class ReceiptWorker implements ReceiptOutbox {
     })
   }
 
-  /** Starts the worker. */
   start(): void {
     this.#running ??= this.#run()
   }
 
-  /** Notifies the worker that a receipt may be owed. */
+  /** Notifies the worker that a receipt may be owed. While the sink fails, there are enough. */
   nudge(): void {
-    this.#lookAt = 0
+    if (this.#sink !== 'fails') this.#lookAt = 0
     this.#wake.resolve()
   }
 
@@ -77,14 +67,14 @@ export class ReceiptWorker implements ReceiptOutbox {
    * after a crash, its receipts would look like attempts with an unknown outcome.
    */
   reserve(most: number): Reservation | null {
-    const isFit = this.#deps.sink.keyed && !this.#health.isFailing && !this.#troubled && !this.#stopping
+    const isFit = this.#deps.sink.keyed && this.#sink === 'works' && !this.#troubled && !this.#stopping
     return isFit ? this.#new.reserve(most) : null
   }
 
   /** Stops claiming receipts and starting attempts. Does not wait. */
   beginStop(): void {
     this.#stopped.abort()
-    this.nudge()
+    this.#wake.resolve()
   }
 
   /** Starts no more attempts, waits for the running ones and writes their outcomes. Puts back what it holds. */
@@ -120,7 +110,7 @@ export class ReceiptWorker implements ReceiptOutbox {
    */
   #batchSize(): number {
     const { keyed, atOnce } = this.#deps.sink
-    return keyed ? BATCH : atOnce
+    return keyed && this.#sink !== 'fails' ? BATCH : atOnce
   }
 
   /** A series of database errors is logged once, and retried. */
@@ -149,47 +139,21 @@ export class ReceiptWorker implements ReceiptOutbox {
     const now = performance.now()
     // After trouble, nothing is sent before the database answers again.
     if (this.#stopping || (now < this.#lookAt && !this.#troubled)) return []
-    if (now >= this.#dueAt) this.#dueAt = Number.POSITIVE_INFINITY
-    const waitMs = this.#pollMs * (0.5 + this.#deps.random())
-    this.#lookAt = Math.min(now + waitMs, this.#dueAt)
+    this.#lookIn(this.#pollMs)
     const limit = this.#batchSize()
-    const claimed = await this.#claim(limit)
-    const isIdle = claimed.length === 0 && !this.#health.hasFailed
-    this.#pollMs = isIdle ? Math.min(this.#pollMs * 2, POLL_IDLE_MS) : POLL_MS
+    const claimed = await this.#deps.claims.claim(limit, this.#stopped.signal)
+    this.#pollMs = claimed.length === 0 ? Math.min(this.#pollMs * 2, POLL_IDLE_MS) : POLL_MS
     if (claimed.length >= limit) this.#lookAt = 0
     return claimed.map((claim) => ({ claim, beginBy: now + this.#beginWithinMs }))
+  }
+
+  #lookIn(ms: number): void {
+    this.#lookAt = performance.now() + ms * (0.5 + this.#deps.random())
   }
 
   get #beginWithinMs(): number {
     const { leaseMs, sendTimeoutMs } = this.#deps
     return leaseMs - sendTimeoutMs * 2
-  }
-
-  async #claim(limit: number): Promise<ReceiptClaim[]> {
-    const claimed = await this.#deps.claims.claim(limit, this.#stopped.signal)
-    if (this.#stopping) return claimed
-    try {
-      claimed.push(...(await this.#claimDeferred(limit - claimed.length)))
-      claimed.push(...(await this.#claimWaiting(limit - claimed.length)))
-    } catch (error) {
-      if (claimed.length === 0) throw error
-    }
-    return claimed
-  }
-
-  async #claimDeferred(room: number): Promise<ReceiptClaim[]> {
-    const now = performance.now()
-    const allowed = this.#health.deferredAllowed(now, room)
-    if (allowed === 0) return []
-    const claimed = await this.#deps.claims.claimDeferred(allowed, this.#ownCodes)
-    if (claimed.length === 0) this.#health.foundNone(now)
-    return claimed
-  }
-
-  async #claimWaiting(room: number): Promise<ReceiptClaim[]> {
-    const { claims, encryption } = this.#deps
-    const { keyIds } = encryption
-    return this.#keyWaits.mayLook(performance.now(), { room, keyIds }) ? await claims.claimWaiting(room, keyIds) : []
   }
 
   async #sendAndSettle(batch: readonly TimedClaim[]): Promise<void> {
@@ -202,18 +166,17 @@ export class ReceiptWorker implements ReceiptOutbox {
       }
     }
     await Promise.all(Array.from({ length: this.#deps.sink.atOnce }, runner))
-    this.#health.observe(performance.now(), settled)
-    this.#keyWaits.observe(settled)
+    this.#observe(settled)
     await this.#settle(settled)
-    this.#expect(settled)
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
   }
 
-  /** Looks in time for what was deferred. */
-  #expect(settled: readonly SettledReceipt[]): void {
-    const waits = settled.flatMap(({ settlement }) => (settlement.state === 'owed' ? [settlement.waitMs] : []))
-    this.#dueAt = Math.min(this.#dueAt, performance.now() + Math.min(...waits))
-    this.#lookAt = Math.min(this.#lookAt, this.#dueAt)
+  #observe(settled: readonly SettledReceipt[]): void {
+    if (settled.some(({ settlement }) => settlement.state === 'sent')) this.#sink = 'works'
+    else if (settled.some(({ settlement }) => isOfSink(this.#deps.sink, settlement))) {
+      this.#sink = 'fails'
+      this.#lookIn(PROBE_MS)
+    }
   }
 
   /** Retries the write for a while: an election must not cause a second send. */
@@ -231,46 +194,8 @@ export class ReceiptWorker implements ReceiptOutbox {
   #report({ orderId, receipt }: ReceiptClaim, settlement: Settlement): void {
     const { logger, onSettled } = this.#deps
     onSettled(settlement.state)
-    const named = { receipt: receipt.key, orderId: orderId.slice(0, 64) }
-    const line = { ...named, attempt: receipt.attempts + 1 }
-    if (settlement.state === 'waiting') logger.warn({ ...named, code: keyUnknown.code }, 'receipt.deferred')
+    const line = { receipt: receipt.key, orderId: orderId.slice(0, 64), attempt: receipt.attempts + 1 }
     if (settlement.state === 'parked') logger.error({ ...line, code: settlement.code }, 'receipt.parked')
     if (settlement.state === 'owed') logger.warn({ ...line, code: settlement.code }, 'receipt.deferred')
-  }
-}
-
-const LOOK_AGAIN_MS = 30_000
-
-/** What a search can find: the number of receipts, and their encryption keys. */
-export interface KeyLook {
-  readonly room: number
-  /** The ids of the keys that are there. */
-  readonly keyIds: readonly string[]
-}
-
-/**
- * Decides when to look for receipts that wait for an encryption key: every 30 s, when the keys change, and without a
- * pause as long as a look finds some that can be read. A key that is there may still not be the one that encrypted, so
- * not every look finds some. Times are milliseconds of one clock.
- */
-export class KeyWaits {
-  #lookAt = 0
-  #knownIds = ''
-
-  /** Whether to look now. Calling this counts as a look. */
-  mayLook(now: number, { room, keyIds }: KeyLook): boolean {
-    if (room < 1 || keyIds.length === 0) return false
-    const ids = JSON.stringify(keyIds)
-    if (now < this.#lookAt && ids === this.#knownIds) return false
-    this.#knownIds = ids
-    this.#lookAt = now + LOOK_AGAIN_MS
-    return true
-  }
-
-  /** Records the outcomes of a batch. */
-  observe(settled: readonly SettledReceipt[]): void {
-    const isReadable = ({ claim, settlement }: SettledReceipt): boolean =>
-      typeof claim.receipt.dueAt === 'string' && settlement.state !== 'waiting'
-    if (settled.some(isReadable)) this.#lookAt = 0
   }
 }

@@ -1,14 +1,12 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/http/error-codes'
-import { type Encryption, isSealed } from '@oncehook/kernel/secrets/encryption'
+import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { type Backoff, backoffMs, TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { memberPlace } from '../orders/stored/order-encryption.ts'
 import type { ReceiptClaim, Settlement } from './claims/receipt-claim.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from './receipt-sink.ts'
 
-/** Dependencies of sending a claimed receipt. */
 export interface SendDeps {
   readonly sink: ReceiptSink
-  /** Decrypts addresses. */
   readonly encryption: Encryption
   readonly backoff: Backoff
   readonly sendTimeoutMs: number
@@ -38,19 +36,27 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
 }
 
 function afterFailure(deps: SendDeps, claim: ReceiptClaim, error: unknown): Settlement {
-  const { receipt } = claim
   if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
   if (recordAltered.is(error)) return { state: 'parked', code: error.code }
-  // Nothing was attempted. The key may be configured again at any time.
-  if (keyUnknown.is(error) && isSealed(receipt.email)) {
-    return { state: 'waiting', keyId: receipt.email.key, attempts: receipt.attempts }
-  }
   if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
   return again(deps, claim, codeOf(error))
 }
 
-function again({ backoff, random }: SendDeps, { receipt }: ReceiptClaim, code: string): Settlement {
-  return { state: 'owed', code, waitMs: backoffMs(backoff, receipt.attempts, random) }
+/** The longest wait after a failure of the sink: once it is back, no receipt waits longer than this. */
+const MOST_OUTAGE_MS = 30_000
+
+function again({ sink, backoff, random }: SendDeps, { receipt }: ReceiptClaim, code: string): Settlement {
+  const capMs = isOwn(sink, code) ? backoff.capMs : Math.min(backoff.capMs, MOST_OUTAGE_MS)
+  return { state: 'owed', code, waitMs: backoffMs({ ...backoff, capMs }, receipt.attempts, random) }
+}
+
+/** Whether an outcome is a failure of the sink, and would be that of other receipts, too. */
+export function isOfSink(sink: ReceiptSink, settlement: Settlement): boolean {
+  return settlement.state === 'owed' && !isOwn(sink, settlement.code)
+}
+
+function isOwn({ ownCodes = [] }: ReceiptSink, code: string): boolean {
+  return code === keyUnknown.code || ownCodes.includes(code)
 }
 
 function codeOf(error: unknown): string {

@@ -40,16 +40,10 @@ export type WatchedEncryptionKeys = WatchedSource<EncryptionKeys | null>
  * and the keys stay what they were.
  * @throws SettingsError when the first content is wrong
  */
-export function watchEncryptionKeys(
-  source: FileSource<EncryptionKeys | null>,
-  logger: Logger,
-  onChanged: () => void = () => undefined,
-): WatchedEncryptionKeys {
+export function watchEncryptionKeys(source: FileSource<EncryptionKeys | null>, logger: Logger): WatchedEncryptionKeys {
   return watchSource(source, {
-    onChanged: (keys) => {
-      logger.info({ first: keys?.first.id ?? null, keys: [...(keys?.byId.keys() ?? [])] }, 'encryption-keys.changed')
-      onChanged()
-    },
+    onChanged: (keys) =>
+      logger.info({ first: keys?.first.id ?? null, keys: [...(keys?.byId.keys() ?? [])] }, 'encryption-keys.changed'),
     onRefused: (problems) => logger.error({ problems }, 'encryption-keys.refused'),
   })
 }

@@ -3,7 +3,6 @@ import type { Sealed } from '@oncehook/kernel/secrets/encryption'
 import type { Document } from 'mongodb'
 import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from '../order.ts'
 
-/** The collection of orders. */
 export const ORDERS = 'orders'
 
 /**
@@ -25,7 +24,6 @@ export interface AppliedEvent {
   /** Version of the order after the event. */
   readonly version: number
   readonly at: Date
-  /** The call that wrote the marker. */
   readonly call: string
 }
 
@@ -48,7 +46,6 @@ export type ReceiptState = 'owed' | 'sending' | 'sent' | 'parked'
  * will also send it, as `sending`. What it says never changes afterwards, except for its address.
  */
 export interface StoredReceipt {
-  /** The idempotency key of every attempt to send it. */
   readonly key: string
   readonly paymentId: string
   /** Null after the customer was removed. */
@@ -63,11 +60,8 @@ export interface StoredReceipt {
   readonly fence: number
   /** The claim that holds the receipt while it is `sending`. */
   readonly heldBy?: string
-  /**
-   * Database time from which a worker may claim it. While `sending`, the end of the lease. A text while it waits for
-   * an encryption key: the id of that key and since when. Null if parked, absent if sent.
-   */
-  readonly dueAt?: Date | string | null
+  /** Database time from which a worker may claim it. While `sending`, the end of the lease. Null if parked, absent if sent. */
+  readonly dueAt?: Date | null
   readonly attempts: number
   readonly lastError: { readonly code: string; readonly at: Date } | null
   readonly sentAt: Date | null
@@ -109,7 +103,6 @@ export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'email' | 'no
   readonly updatedAt: Date
 }
 
-/** An order with its personal data decrypted. */
 export interface ReadableOrder extends LiveOrder {
   readonly email?: string
   readonly note?: string
@@ -125,12 +118,10 @@ export interface Tombstone extends KeptForEver {
 /** One document is one unit of change: the order, its applied events and the receipts it owes. */
 export type OrderDocument = LiveOrder | Tombstone
 
-/** Whether a stored order is visible to readers. */
 export function isLive(document: OrderDocument | null): document is LiveOrder {
   return document !== null && document.status !== 'deleted'
 }
 
-/** The stored fields for the content of an order. */
 export function storedContent(content: OrderContent) {
   const { metadata, ...rest } = content
   return {
@@ -166,7 +157,6 @@ export function madeBy(principal: string | null): Pick<LiveOrder, 'createdBy' | 
   return principal === null ? {} : { createdBy: principal, changedBy: principal }
 }
 
-/** The stored form of a new order. */
 export function newOrder(id: string, content: OrderContent, now: Date): ReadableOrder {
   return { ...unstoredOrder(id, content), createdAt: now, updatedAt: now }
 }
@@ -179,7 +169,6 @@ export function isForeign(order: OrderDocument | null, owner: string | undefined
 /** The state of a new order, including one created again after a deletion. */
 export const INITIAL_STATE = { status: 'pending', access: 'locked', payment: null } as const
 
-/** The part of an order that the caller wrote. */
 export function contentOf(order: ReadableOrder): OrderContent {
   const { customerId, currency, items, email, note, metadata } = order
   return {
@@ -219,7 +208,6 @@ export const PAYMENT_INDEX = 'payment_pays_one_order'
 /** The index that finds sent receipts whose customer is due to be removed. */
 export const FORGET_INDEX = 'receipts_to_forget'
 
-/** The indexes of the collection. */
 export const ORDER_INDEXES: NeededIndexes = {
   collection: ORDERS,
   indexes: [

@@ -9,13 +9,11 @@ export interface ReceiptOutbox {
   nudge(): void
 }
 
-/** Room in memory for claims. */
 export interface Reservation {
   /** The number of receipts that may be claimed, at least 1. */
   readonly room: number
   /** End of their lease, in database time. */
   readonly until: Date
-  /** The ids of the encryption keys that are there. */
   readonly keyIds: readonly string[]
   /** Ends the reservation. A majority has the `held` receipts as claimed; of the `unconfirmed` nobody knows. */
   end(outcome: { readonly held: readonly ReceiptClaim[]; readonly unconfirmed: UnconfirmedClaims | null }): void
@@ -34,7 +32,6 @@ export interface NewReceiptsOptions {
   /** From the beginning of the lease to the last beginning of an attempt. */
   readonly beginWithinMs: number
   readonly keyIds: () => readonly string[]
-  /** Called when there is something to take. */
   readonly onArrived: () => void
 }
 

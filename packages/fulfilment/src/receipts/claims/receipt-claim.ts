@@ -11,22 +11,12 @@ export interface ReceiptClaim {
 }
 
 /** The outcome of a claimed receipt. */
-export type Settlement = SingleSettlement | WaitSettlement
-
-/** An outcome that does not depend on a key. */
-export type SingleSettlement =
+export type Settlement =
   | { readonly state: 'sent' }
   /** Not attempted: the receipt returns to its previous state and is due at once. */
   | { readonly state: 'put_back'; readonly as: StoredReceipt['state'] }
   | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
   | { readonly state: 'parked'; readonly code: string }
-
-/** Not attempted: the key of this id, which encrypts the address, is missing. `attempts`: those before the claim. */
-interface WaitSettlement {
-  readonly state: 'waiting'
-  readonly keyId: string
-  readonly attempts: number
-}
 
 /** A claim with its outcome. */
 export interface SettledReceipt {
@@ -36,7 +26,6 @@ export interface SettledReceipt {
 
 /** A claim on receipts that are not written yet. */
 export interface FirstClaim {
-  /** Identifies the claim. */
   readonly heldBy: string
   /** End of the lease, in database time. */
   readonly until: Date

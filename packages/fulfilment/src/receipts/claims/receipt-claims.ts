@@ -1,12 +1,11 @@
 // Which worker sends which receipt. A claim sets a receipt to `sending` with an end of its lease on the database's clock and a fence
 // that each claim raises; an outcome is written only under the fence of its claim, so a worker that was too slow changes
 // nothing. A claim whose write was not confirmed is put back before the next one: none of it was sent.
-import { keyUnknown } from '@oncehook/kernel/http/error-codes'
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import { ORDERS, type OrderDocument } from '../../orders/stored/order-document.ts'
-import { type Due, findDeferred, findDue, findWaiting, isReceipt, triedAt, waitingMark } from './find-receipts.ts'
-import type { ReceiptClaim, SettledReceipt, SingleSettlement } from './receipt-claim.ts'
+import { type Due, findDue, isReceipt } from './find-receipts.ts'
+import type { ReceiptClaim, SettledReceipt, Settlement } from './receipt-claim.ts'
 
 /** The outbox of receipts, shared by the workers. Leases and due times use the database clock. */
 export interface ReceiptClaims {
@@ -15,13 +14,6 @@ export interface ReceiptClaims {
    * `ended` is aborted. First releases earlier claims whose write was not confirmed, because none of them was sent.
    */
   claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
-  /**
-   * Claims deferred receipts before they are due, earliest due time first. Skips a receipt for 2 s after its last
-   * attempt, for 30 s after eight attempts, and until it is due if its last error is one of `exceptCodes`.
-   */
-  claimDeferred(limit: number, exceptCodes: readonly string[]): Promise<ReceiptClaim[]>
-  /** Claims receipts that wait for one of these encryption keys, those first that were tried longest ago. */
-  claimWaiting(limit: number, keyIds: readonly string[]): Promise<ReceiptClaim[]>
   /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
   settle(settled: readonly SettledReceipt[]): Promise<void>
   /**
@@ -29,17 +21,13 @@ export interface ReceiptClaims {
    * claim does it.
    */
   putBack(claims: readonly UnconfirmedClaims[]): Promise<void>
-  /** The clock that all of them ask. */
   readonly databaseClock: DatabaseClock
 }
 
-/** Creates the claims of one worker. */
 export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
   const { leaseMs, newClaimId } = options
   const { databaseClock = new DatabaseClock(db, () => performance.now()) } = options
   let unconfirmed: UnconfirmedClaims[] = []
-  // A look for due receipts has usually asked just before.
-  const recentNow = async (): Promise<Date> => databaseClock.estimate() ?? (await databaseClock.now())
   async function putBackUnconfirmed(): Promise<void> {
     if (unconfirmed.length === 0) return
     const now = await databaseClock.now()
@@ -69,20 +57,11 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
       const due = await findDue(db, { now, limit, ...options })
       return ended?.aborted ? [] : take(due, now)
     },
-    async claimDeferred(limit, exceptCodes) {
-      const now = await recentNow()
-      return take(await findDeferred(db, { now, limit, exceptCodes }), now)
-    },
-    async claimWaiting(limit, keyIds) {
-      const now = await recentNow()
-      const found = (await Promise.all(keyIds.map((keyId) => findWaiting(db, keyId, limit)))).flat()
-      return take(found.toSorted((one, other) => triedAt(one) - triedAt(other)).slice(0, limit), now)
-    },
     async settle(settled) {
       const now = await databaseClock.now()
       const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
       const statements = [...groups.values()].flatMap((group) =>
-        settleStatements(group, { now, keepMs: options.keepMs }),
+        settleStatement(group, { now, keepMs: options.keepMs }),
       )
       await bulkUpdate(db, { update: ORDERS, updates: statements })
     },
@@ -138,7 +117,7 @@ function takeStatements(
   const taken = { state: 'sending', heldBy: claimId, dueAt: until }
   const byFence = Map.groupBy(claims, ({ receipt }) => receipt.fence)
   return [...byFence].map(([fence, group]) =>
-    statement(group, { fence }, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
+    statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
   )
 }
 
@@ -164,46 +143,21 @@ function putBackStatements({ claims, claimId }: UnconfirmedClaims, now: Date): S
   })
 }
 
-/** The statements that write one outcome for several claims. A claim lost to a later one changes nothing. */
-function settleStatements(group: readonly SettledReceipt[], { now, keepMs }: SettlementTimes): Statement[] {
+/** The statement that writes one outcome for several claims. A claim lost to a later one changes nothing. */
+function settleStatement(group: readonly SettledReceipt[], times: SettlementTimes): Statement[] {
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  const { settlement } = first
-  const { fence } = first.claim
-  if (settlement.state === 'waiting') return waitStatements(claims, { fence, now, ...settlement })
-  return [statement(claims, { fence }, settlementUpdate(settlement, { now, keepMs }))]
-}
-
-interface Wait {
-  readonly fence: number
-  readonly now: Date
-  readonly keyId: string
-  readonly attempts: number
-}
-
-/** A rotation may have wrapped the address by another key meanwhile: then the receipt is due again at once. */
-function waitStatements(claims: readonly ReceiptClaim[], { fence, now, keyId, attempts }: Wait): Statement[] {
-  // The number before the claim, not one less: the write may be repeated.
-  const waits = { state: 'owed', attempts, lastError: { code: keyUnknown.code, at: now } }
-  const byKey = (key: object, dueAt: Date | string): Statement =>
-    statement(claims, { fence, 'email.key': key }, { $set: at({ ...waits, dueAt }) })
-  return [byKey({ $eq: keyId }, waitingMark(keyId, now)), byKey({ $ne: keyId }, now)]
-}
-
-/** What a receipt must be to be changed: above all, it must have this fencing token. */
-interface Held {
-  readonly fence: number
-  readonly 'email.key'?: object
+  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, times))]
 }
 
 /**
  * One statement for many receipts, because the server's cost is per statement. Keys are unique, so it changes only
- * claimed receipts, and of these only the ones that are as `held` says.
+ * claimed receipts, and of these only the ones that have this fencing token.
  */
-function statement(claims: readonly ReceiptClaim[], held: Held, u: object): Statement {
+function statement(claims: readonly ReceiptClaim[], fence: number, u: object): Statement {
   const ids = [...new Set(claims.map(({ orderId }) => orderId))]
-  const members = { key: { $in: claims.map(({ receipt }) => receipt.key) }, ...held }
+  const members = { key: { $in: claims.map(({ receipt }) => receipt.key) }, fence }
   const filter = Object.entries(members).map(([name, value]) => [`receipt.${name}`, value])
   return {
     q: { _id: { $in: ids }, receipts: { $elemMatch: members } },
@@ -214,7 +168,7 @@ function statement(claims: readonly ReceiptClaim[], held: Held, u: object): Stat
   }
 }
 
-function settlementUpdate(settlement: SingleSettlement, { now, keepMs = KEEP_MS }: SettlementTimes): object {
+function settlementUpdate(settlement: Settlement, { now, keepMs = KEEP_MS }: SettlementTimes): object {
   switch (settlement.state) {
     case 'sent':
       return {
@@ -232,12 +186,10 @@ function settlementUpdate(settlement: SingleSettlement, { now, keepMs = KEEP_MS 
   }
 }
 
-/** Update paths for the receipts matched by a statement. */
 function at(members: object): object {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [`receipts.$[receipt].${name}`, value]))
 }
 
-/** One statement of an update command. */
 interface Statement {
   readonly q: object
   readonly u: object
@@ -261,7 +213,6 @@ export class DatabaseClock {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Asks the database for its time. */
   async now(): Promise<Date> {
     const askedAt = this.#monotonicMs()
     const { localTime } = await this.#db.command({ hello: 1 })

@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { SettingsError } from '@oncehook/kernel/settings/settings'
 import { withTimeout } from '@oncehook/kernel/time/waits'
-import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
+import type { ReceiptSink } from '../receipt-sink.ts'
 
 /** Appends text to a file, creates the file and its folder if they are missing, and resolves when the text is on disk. */
 export type Append = (path: string, text: string) => Promise<void>
@@ -28,49 +28,28 @@ async function endsInsideLine(file: Awaited<ReturnType<typeof open>>): Promise<b
   return buffer.toString() !== '\n'
 }
 
-const MOST_KEYS = 100_000
-
 /**
  * Creates a sink for development: it appends each receipt to a file as one line of JSON. Receipts that arrive during a write are
- * written together after it. Each key gets one line from this process, as far as the last 100,000 of its keys tell. A process
- * that was started again, or another one, may write a second line: readers compare keys. The path is opened for each
+ * written together after it. An attempt that is repeated writes another line: readers compare keys. The path is opened for each
  * write, so a file can be rotated by renaming it.
  */
 export function createFileSink(path: string, append: Append = appendOnDisk): ReceiptSink {
-  const written = new Set<string>()
-  const underWay = new Map<string, Promise<void>>()
-  let waiting: Receipt[] = []
+  let waiting: string[] = []
   let writing: Promise<void> = Promise.resolve()
-
   const writeWaiting = async (): Promise<void> => {
-    const group = waiting
+    const lines = waiting
     waiting = []
-    try {
-      await append(path, group.map((receipt) => `${JSON.stringify(receipt)}\n`).join(''))
-      if (written.size > MOST_KEYS) written.clear()
-      for (const { key } of group) written.add(key)
-    } finally {
-      for (const { key } of group) underWay.delete(key)
-    }
+    await append(path, lines.join(''))
   }
-
-  const enqueue = (receipt: Receipt): Promise<void> => {
-    waiting.push(receipt)
-    // The first one of a group writes it, after the group before.
-    if (waiting.length === 1) writing = writing.catch(() => undefined).then(writeWaiting)
-    return writing
-  }
-
   return {
     keyed: true,
     atOnce: 200,
     check: () => checkFile(() => append(path, '')),
     async send(receipt) {
-      const { key } = receipt
-      if (written.has(key)) return
-      const writes = underWay.get(key) ?? enqueue(receipt)
-      underWay.set(key, writes)
-      await writes
+      waiting.push(`${JSON.stringify(receipt)}\n`)
+      // The first one of a group writes it, after the group before.
+      if (waiting.length === 1) writing = writing.catch(() => undefined).then(writeWaiting)
+      await writing
     },
     close: () => writing.catch(() => undefined),
   }

@@ -54,14 +54,6 @@ describe('an https: sink', () => {
     expect(JSON.parse(there.taken[0]?.body ?? '')).toEqual(receipt)
   })
 
-  it('uses the same key however often it sends', async () => {
-    await using there = await receiver(500, 503, 200)
-    await expect(there.send()).rejects.toMatchObject({ code: 'http_500' })
-    await expect(there.send()).rejects.toMatchObject({ code: 'http_503' })
-    await there.send()
-    expect(there.taken.map(({ headers }) => headers['idempotency-key'])).toEqual(['rcpt_1', 'rcpt_1', 'rcpt_1'])
-  })
-
   it.each([400, 401, 404, 410, 413, 422])('takes %i for final', async (status) => {
     await using there = await receiver(status)
     await expect(there.send()).rejects.toSatisfy(receiptRefused.is)

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLogger } from '@oncehook/kernel/log/logger'
@@ -20,30 +20,6 @@ const { signal } = new AbortController()
 
 function parts() {
   return { logger: memoryLogger().logger, fetch: globalThis.fetch, clock: systemClock, from: undefined, keys: [] }
-}
-
-/** Each kind of sink, with a way to read the receipts it accepted. */
-const KINDS = [
-  {
-    kind: 'log:',
-    open() {
-      const { logger, lines } = memoryLogger()
-      const read = async () => lines.map(({ receipt: sent }) => sent as Receipt)
-      return { sink: createReceiptSink('log:', { ...parts(), logger }), read }
-    },
-  },
-  {
-    kind: 'file:',
-    open() {
-      const path = join(folder, crypto.randomUUID(), 'receipts.jsonl')
-      const sink = createReceiptSink(`file:${path}`, parts())
-      return { sink, read: async () => (await linesOf(path)).map((line) => JSON.parse(line) as Receipt) }
-    },
-  },
-]
-
-async function linesOf(path: string): Promise<string[]> {
-  return (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '')
 }
 
 describe('a sink of kind log:', () => {
@@ -70,50 +46,6 @@ describe('a sink of kind log:', () => {
       'currency',
       'paidAt',
     ])
-  })
-})
-
-describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
-  it('accepts each receipt once, complete except for hidden data', async () => {
-    const { sink, read } = open()
-    await sink.send(receipt('rcpt_1'), signal)
-    await sink.send(receipt('rcpt_2'), signal)
-    await sink.close()
-    const taken = await read()
-    expect(taken.map(({ key }) => key)).toEqual(['rcpt_1', 'rcpt_2'])
-    expect(taken[0]).toMatchObject({ orderId: 'o1', paymentId: 'p1', amount: 300, currency: 'EUR' })
-  })
-
-  it('accepts many at once, each in one piece', async () => {
-    const { sink, read } = open()
-    const keys = Array.from({ length: 200 }, (_, index) => `rcpt_${index}`)
-    await Promise.all(keys.map((key) => sink.send(receipt(key), signal)))
-    await sink.close()
-    expect((await read()).map(({ key }) => key).toSorted()).toEqual(keys.toSorted())
-  })
-
-  it('honours the key', () => {
-    expect(open().sink.keyed).toBe(true)
-  })
-})
-
-describe('a file: sink', () => {
-  it('is shared by several writers', async () => {
-    const path = join(folder, 'shared.jsonl')
-    const sinks = Array.from({ length: 3 }, () => createReceiptSink(`file:${path}`, parts()))
-    const keys = Array.from({ length: 90 }, (_, index) => `rcpt_${index}`)
-    await Promise.all(keys.map((key, index) => sinks[index % 3]?.send(receipt(key), signal)))
-    expect((await linesOf(path)).map((line) => JSON.parse(line).key).toSorted()).toEqual(keys.toSorted())
-  })
-
-  it('fails each receipt that it cannot write, and continues when it can', async () => {
-    const path = join(folder, 'blocked')
-    await appendFile(path, 'a file where a folder is needed')
-    const sink = createReceiptSink(`file:${path}/receipts.jsonl`, parts())
-    await expect(sink.send(receipt('rcpt_1'), signal)).rejects.toThrow(/EEXIST|ENOTDIR/)
-    await rm(path)
-    await sink.send(receipt('rcpt_1'), signal)
-    expect(await linesOf(`${path}/receipts.jsonl`)).toHaveLength(1)
   })
 })
 

@@ -10,7 +10,6 @@ import { createFileSink } from './file-sink.ts'
 import { createHttpsSink } from './https-sink.ts'
 import { createSmtpSink } from './smtp-sink.ts'
 
-/** Dependencies of the sinks. */
 export interface SinkParts {
   readonly logger: Logger
   /** The log output, used to notice lost lines. */
@@ -107,7 +106,6 @@ export function sinkProblem(address: string, texts: SinkTexts): string | null {
   return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address, texts)
 }
 
-/** Creates the sink for a valid URL. */
 export function createReceiptSink(address: string, parts: SinkParts): ReceiptSink {
   const kind = KINDS[schemeOf(address)]
   if (kind === undefined) throw new Error('The sink URL was not validated')

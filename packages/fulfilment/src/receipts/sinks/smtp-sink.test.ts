@@ -38,11 +38,6 @@ describe('an smtp: sink', () => {
     expect(there.taken[0]?.mail).toContain('Message-ID: <rcpt_1@oncehook>')
   })
 
-  it('says that it knows no keys', async () => {
-    await using there = await mailServer()
-    expect(there.sink.keyed).toBe(false)
-  })
-
   it('refuses permanently if there is no recipient', async () => {
     await using there = await mailServer()
     await expect(there.sink.send({ ...receipt, email: null }, signal)).rejects.toSatisfy(receiptRefused.is)

@@ -3,7 +3,6 @@ import { createTransport } from 'nodemailer'
 import { toOneLine } from '../../orders/order.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 
-/** The mail server and the sender address. */
 export interface SmtpSinkOptions {
   readonly url: URL
   readonly from: string
