@@ -3,7 +3,6 @@ import { withTimeout } from '@oncehook/kernel/time/waits'
 import { type OutboxParts, type OutboxWorker, runOutbox } from './outbox/run-outbox.ts'
 import type { Store } from './store.ts'
 
-/** What the background work needs. */
 export interface BackgroundParts extends Omit<OutboxParts, 'outbox' | 'functions'> {
   readonly store: Pick<Store<never>, 'outbox' | 'removeExpired'>
   readonly later: OutboxParts['functions']
@@ -13,7 +12,6 @@ export interface BackgroundParts extends Omit<OutboxParts, 'outbox' | 'functions
 export interface Background {
   /** Starts it, if it does not run. */
   start(): void
-  /** There are new messages. */
   wake(): void
   stop(graceMs: number): Promise<void>
 }

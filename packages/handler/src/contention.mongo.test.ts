@@ -162,19 +162,6 @@ describe('a handler on MongoDB', () => {
     expect(await onMongo.effects()).not.toHaveProperty([how])
   })
 
-  it('repeats a function that hides an error only a few times', async () => {
-    let runs = 0
-    const handler = start(onMongo.store, async ({ key }, { db, session }) => {
-      runs += 1
-      if (runs > 20) throw new Error('It was repeated too often')
-      const unique = db.collection<{ _id: string }>('unique')
-      await unique.insertOne({ _id: key }, { session })
-      await unique.insertOne({ _id: key }, { session }).catch(() => undefined)
-    })
-    expect(await send(handler, 'hidden_1')).toEqual([500, 'failed'])
-    expect(runs).toBeLessThanOrEqual(7)
-  })
-
   it('keeps what a failed run left behind out of the next run', async () => {
     let runs = 0
     let left: Promise<unknown> | undefined

@@ -14,7 +14,6 @@ export interface LogLine {
 /** Writes a line of the log. It must not throw. */
 export type WriteLog = (line: LogLine) => void
 
-/** Creates a log that writes warnings and errors as JSON lines. */
 export function createJsonLog(write: (text: string) => unknown): WriteLog {
   return ({ error, ...line }) => {
     if (line.level === 'info') return
@@ -79,7 +78,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, MAX_READ) : ''
 }
 
-/** What is known of a stream to which lines were written. */
 interface StreamState {
   /** Lines that were dropped and not yet reported. */
   dropped: number

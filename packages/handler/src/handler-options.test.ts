@@ -1,12 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createHandler, type HandlerOptions, HandlerSettingsError, Refusal } from './create-handler.ts'
+import { createHandler, type HandlerOptions, HandlerSettingsError } from './create-handler.ts'
 import { readEvent } from './handler-event.ts'
-import { createJsonLog, describeError } from './handler-log.ts'
 import { checkOptions, findFunctions } from './handler-options.ts'
 import { postgres } from './postgres/postgres.ts'
 import { LIMITS_MS } from './run-work.ts'
-import { type Store, StoreUnavailable } from './store.ts'
+import type { Store } from './store.ts'
 import { SECRET } from './testing/signed-request.ts'
 
 const options: HandlerOptions<never> = { name: 'test', store: {} as Store<never>, secrets: SECRET, on: {} }
@@ -109,55 +108,7 @@ describe('an event', () => {
   ])('with the data %j is about %s', (data, objectId) => {
     expect(read({ type: 'a', data })).toMatchObject({ key: 'msg_1', type: 'a', objectId })
   })
-
-  it.each([[], {}, { type: 1 }, { type: '' }, null].map((body) => [body]))('is not %j', (body) => {
-    expect(read(body)).toBeNull()
-  })
 })
-
-it('a refusal waits for a whole number of seconds', () => {
-  expect(() => new Refusal('later', 'Not yet', { afterSeconds: -1 })).toThrow(RangeError)
-  expect(new Refusal('later', 'Not yet')).toMatchObject({ retry: 'later', afterSeconds: 60 })
-})
-
-it('the log writes warnings and errors as JSON lines, without stacks', () => {
-  const texts: string[] = []
-  const log = createJsonLog((text) => texts.push(text))
-  log({ level: 'info', message: 'Nothing' })
-  log({ level: 'error', message: 'An event failed', key: 'msg_1', error: new TypeError('No such column') })
-  log({ level: 'warn', message: 'A message failed', error: 'x' })
-  expect(texts.map((text) => JSON.parse(text))).toEqual([
-    { level: 'error', message: 'An event failed', key: 'msg_1', error: 'TypeError: No such column' },
-    { level: 'warn', message: 'A message failed', error: 'It threw something that is not an error' },
-  ])
-})
-
-it.each([
-  [new Error('No such column'), 'Error: No such column'],
-  [new StoreUnavailable(new Error('read ETIMEDOUT')), /unavailable \(Error: read ETIMEDOUT\)$/],
-  [new StoreUnavailable(missingTable()), /"oncehook_keys" does not exist; run npx @oncehook\/handler init\)$/],
-  [new StoreUnavailable(new AggregateError([refused(), refused()])), /\(AggregateError: ECONNREFUSED\)$/],
-  [Object.assign(new AggregateError([refused()]), { code: 'ECONNREFUSED' }), 'AggregateError: ECONNREFUSED'],
-  [new Error('a', { cause: new Error('b', { cause: new Error('c') }) }), 'Error: a (Error: b (Error: c))'],
-  [new Error('invalid byte \0 here\n'), 'Error: invalid byte here'],
-  [new Error('E11000 duplicate key error index: email_1 dup key: { email: "a@b.c" }'), /email_1 dup key$/],
-])('the log describes an error with its causes: case %#', (error, text) => {
-  expect(describeError(error)).toEqual(typeof text === 'string' ? text : expect.stringMatching(text))
-})
-
-it('the log describes an error whose causes have no end', () => {
-  const error = new Error('again')
-  error.cause = error
-  expect(describeError(error)).toMatch(/^Error: again \(Error: again/)
-})
-
-function refused(): Error {
-  return Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' })
-}
-
-function missingTable(): Error {
-  return Object.assign(new Error('relation "oncehook_keys" does not exist'), { code: '42P01' })
-}
 
 it('the isolation of PostgreSQL is one of three', () => {
   const pool = { connect: async () => Promise.reject(), on: () => undefined }

@@ -8,7 +8,6 @@ import { Refusal } from './refusal.ts'
 import type { Slots } from './slots.ts'
 import { type KeyOutcome, type Store, StoreUnavailable, type TaskResult, TaskTimedOut } from './store.ts'
 
-/** What acting on events needs. */
 export interface ProcessingParts<Tx> {
   readonly store: Store<Tx>
   readonly handler: string
@@ -66,7 +65,6 @@ async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: 
   }
 }
 
-/** What acting on one event needs. */
 type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: SlowEvents }
 
 async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
@@ -154,7 +152,6 @@ const FAILED = failed('failed', { status: 500, error: 'failed', retry: 'later', 
 interface SlowEvents {
   /** A function took too long. Returns whether the cause is probably not its event. */
   add(key: string): boolean
-  /** A function ended in time. */
   clear(): void
 }
 

@@ -74,6 +74,5 @@ export const LIMITS_MS = {
   margin: 2_000,
   /** A commit, or messages that are stored before it. */
   commit: 10_000,
-  /** The end of a transaction that failed. */
   rollback: 2_000,
 } as const

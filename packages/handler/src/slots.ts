@@ -1,4 +1,3 @@
-/** Limits how much runs at a time. */
 export interface Slots {
   readonly inUse: number
   /** Waits for a slot, for at most `waitMs`. Returns the function that frees it, or null if there is none in time. */

@@ -1,6 +1,5 @@
 import type { RetryAdvice } from '../refusal.ts'
 
-/** What to answer a request with. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -9,12 +8,10 @@ export interface Answer {
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-/** Answers with JSON. */
 export function answerJson(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(value) }
 }
 
-/** What an error says to the sender. */
 export interface ErrorAnswer {
   readonly status: number
   readonly error: string

@@ -7,7 +7,6 @@ import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer
 import type { BodyChunks } from './receive-body.ts'
 import type { Responder } from './respond.ts'
 
-/** What requests need. */
 export interface RequestParts {
   readonly respond: Responder
   /** Answers calls of the gateway by `trpc`. Null: there are none. */
@@ -18,7 +17,6 @@ export interface RequestParts {
   readonly slots: Slots
 }
 
-/** The requests that a handler answers. */
 export interface Requests {
   readonly respond: Responder
   readonly respondToCall: Responder | null
@@ -27,7 +25,6 @@ export interface Requests {
   fetch(request: Request): Promise<Response>
   metrics(): Promise<string>
   isReady(): Promise<boolean>
-  /** Refuses all deliveries from now on. */
   refuse(): void
 }
 

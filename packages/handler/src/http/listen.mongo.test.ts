@@ -129,13 +129,6 @@ it('fails to listen on a port that is taken', async () => {
   await expect(start({}, port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
 })
 
-it('listens once', async () => {
-  const { handler, url } = await start()
-  await expect(handler.listen(0)).rejects.toThrow('The handler listens already')
-  await handler.close()
-  await expect(fetch(`${url}/livez`)).rejects.toThrow()
-})
-
 interface Refused extends Change {
   readonly why: string
   readonly status: number

@@ -3,17 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Answer, answerError, NOT_FOUND } from './answer.ts'
 import type { Responder } from './respond.ts'
 
-/** What a server serves. */
 export interface ServedParts {
   /** What answers deliveries, by path. */
   readonly responders: ReadonlyMap<string, Responder>
   /** The answer to a GET of a probe; null for any other path. */
   readonly probe: (path: string) => Promise<Answer> | null
-  /** Is called when a request fails unexpectedly. */
   readonly onError: (error: unknown) => void
 }
 
-/** A server that listens. */
 export interface Listening {
   readonly port: number
   /** Stops accepting connections. Resolves when the last one is closed; after `graceMs` it closes them. */

@@ -44,10 +44,8 @@ export function refuseHeaders(method: string, headers: Headers, maxBytes: number
   return Number(headers.get('content-length') ?? 0) > maxBytes ? TOO_LARGE : null
 }
 
-/** The body of a request in pieces. */
 export type BodyChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** The limits of a body. */
 export interface BodyLimits {
   readonly maxBytes: number
   readonly bodyTimeoutMs: number
@@ -96,7 +94,6 @@ export interface BodyPart extends Disposable {
   grow(bytes: number): boolean
 }
 
-/** The memory for the bodies of all requests in progress. */
 export interface BodyMemory {
   open(): BodyPart
 }

@@ -17,7 +17,6 @@ export interface IncomingDelivery {
   readonly readBody: () => BodyChunks
 }
 
-/** What a responder needs. */
 export interface ResponderParts {
   readonly verifier: Verifier
   readonly limits: BodyLimits

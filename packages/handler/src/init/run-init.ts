@@ -5,7 +5,6 @@ import { POSTGRES_SCHEMA } from '../postgres/postgres-schema.ts'
 /** Prepares one kind of database. Returns a line for each part: what was created, or was there already. */
 type SetUp = (url: string) => Promise<readonly string[]>
 
-/** What the command needs of its surroundings. */
 export interface InitParts {
   readonly write: (text: string) => void
   readonly warn: (text: string) => void

@@ -26,7 +26,6 @@ export interface MessageDocument {
   readonly reason?: string
 }
 
-/** The collections of a handler. */
 export const COLLECTIONS = { keys: 'oncehook_keys', outbox: 'oncehook_outbox' } as const
 
 // What a majority does not hold may be rolled back: it must neither be answered nor be relied on.

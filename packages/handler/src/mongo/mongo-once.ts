@@ -60,7 +60,6 @@ async function ask<T>(asked: Promise<T>, ms: number): Promise<T> {
   })
 }
 
-/** Where and how tasks run. */
 export interface MongoRun {
   readonly client: MongoClient
   readonly db: Db

@@ -10,7 +10,6 @@ import {
 } from '../store.ts'
 import { COLLECTIONS, type MessageDocument, messagesOf } from './mongo-documents.ts'
 
-/** The messages of a transaction. */
 export interface StoredMessages {
   readonly messages: readonly NewMessage[]
   readonly session: ClientSession
@@ -24,7 +23,6 @@ const TOO_LATE = 'The claim took too long'
 
 type NewDocument = Omit<MessageDocument, '_id'>
 
-/** Stores messages in a transaction. */
 export async function storeMessages(
   db: Db,
   task: Task<never>,

@@ -189,32 +189,6 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     const { oldestSeconds } = await store.store.outbox.count(name)
     expect(oldestSeconds).toBeGreaterThan(0)
   })
-
-  it('are dead with a reason even if the error cannot be read, or the log throws', async (context) => {
-    const store = under(context)
-    const mail = vi.fn<LaterFunction>().mockRejectedValue(Object.assign(new Error('x'), { message: { code: 1 } }))
-    const log = () => {
-      throw new Error('The disk is full')
-    }
-    const handler = createHandler({
-      ...{ name, store: store.store, secrets: SECRET, later: { mail }, log },
-      on: { 'invoice.paid': (_event, tx) => tx.later('mail') },
-      laterLimits: { attempts: 1, pollMs: 50 },
-    })
-    opened.push(handler)
-    handler.work()
-    await deliver(handler, 'odd_1')
-    await expect.poll(() => messagesOf(store, 'odd_1')).toMatchObject([{ dead: true, reason: 'Error:' }])
-  })
-
-  it('have a time limit', async (context) => {
-    const store = under(context)
-    const handler = start(store, () => sleep(30_000, undefined, { ref: false }), { timeoutMs: 50, attempts: 1 })
-    handler.work()
-    await deliver(handler, 'slow_1')
-    const reason = 'Error: The function did not end within 50 ms'
-    await expect.poll(() => messagesOf(store, 'slow_1')).toMatchObject([{ reason }, { reason }])
-  })
 })
 
 describe('messages on PostgreSQL', () => {

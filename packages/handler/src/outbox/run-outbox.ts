@@ -6,7 +6,6 @@ import type { LaterFunction, LaterLimits } from '../handler-options.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ClaimedMessage, Outbox } from '../store.ts'
 
-/** What a worker needs. */
 export interface OutboxParts {
   readonly outbox: Outbox
   readonly handler: string
@@ -17,9 +16,7 @@ export interface OutboxParts {
   readonly random: () => number
 }
 
-/** A worker that runs. */
 export interface OutboxWorker {
-  /** Looks for messages now. */
   wake(): void
   /** Claims no more. Waits for what runs, aborts it after `graceMs`, and waits a moment more. */
   stop(graceMs: number): Promise<void>
@@ -140,14 +137,12 @@ async function callFunction(
   }
 }
 
-/** What the removal needs. */
 interface RemovalParts {
   readonly outbox: Pick<Outbox, 'remove'>
   readonly log: WriteLog
   readonly random: () => number
 }
 
-/** The messages that this worker has sent. */
 interface SentMessages {
   /** Whether a message was sent and is perhaps not removed. It must neither be sent again nor be dead. */
   has(message: ClaimedMessage): boolean

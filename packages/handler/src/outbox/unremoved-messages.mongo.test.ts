@@ -53,25 +53,6 @@ describe.each(stores.each)('messages on %s that were sent and cannot be removed'
   })
 })
 
-it.for(stores.each)('on %s, a removal that outlasts the lease sends nothing again', async ([, under], context) => {
-  const store = under(context)
-  const mail = vi.fn<LaterFunction>()
-  const hangs = Promise.withResolvers<void>()
-  const remove = vi.fn<Outbox['remove']>((message) => store.store.outbox.remove(message))
-  remove.mockImplementationOnce(async (message) => {
-    await hangs.promise
-    return store.store.outbox.remove(message)
-  })
-  await start(store, mail, remove)
-  await expect.poll(() => remove.mock.calls.length).toBe(1)
-  await store.makeDue()
-  await expect.poll(() => messagesOf(store)).toEqual([])
-  hangs.resolve()
-  expect(mail).toHaveBeenCalledTimes(1)
-  expect(remove.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 2])
-  expect(lines).toEqual([])
-})
-
 /** A removal that fails some times. */
 function failing({ store }: StoreUnderTest, times: number) {
   const remove = vi.fn<Outbox['remove']>((message: ClaimedMessage) => store.outbox.remove(message))

@@ -1,14 +1,12 @@
 import { inTime } from '../run-work.ts'
 import { StoreUnavailable } from '../store.ts'
 
-/** The rows that a query returned. */
 export interface PostgresResult<Row = unknown> {
   readonly rows: Row[]
   readonly rowCount: number | null
   readonly command: string
 }
 
-/** What the store needs of a client of `pg`. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<PostgresResult>
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -17,7 +15,6 @@ export interface PostgresClient {
   release(destroy?: boolean): void
 }
 
-/** What the store needs of a pool of `pg`. */
 export interface PostgresPool<Client extends PostgresClient> {
   connect(): Promise<Client>
   /** Not used. TypeScript infers `Client` only if the overloads are those of `pg`. */
@@ -25,7 +22,6 @@ export interface PostgresPool<Client extends PostgresClient> {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** A client while it is out of its pool. */
 export interface LeasedClient<Client extends PostgresClient> {
   readonly client: Client
   /** Returns the client to its pool; `destroy` closes its connection, which rolls an open transaction back. */

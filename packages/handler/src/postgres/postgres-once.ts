@@ -19,13 +19,10 @@ import {
   type PostgresPool,
 } from './postgres-client.ts'
 
-/** The isolations that transactions can have. */
 export const ISOLATIONS = ['read committed', 'repeatable read', 'serializable'] as const
 
-/** The isolation of the transactions. */
 export type Isolation = (typeof ISOLATIONS)[number]
 
-/** Where and how tasks run. */
 export interface PostgresRun<Client extends PostgresClient> {
   readonly pool: PostgresPool<Client>
   readonly isolation: Isolation
@@ -105,9 +102,7 @@ interface KnownKey {
   readonly body_hash: string
 }
 
-/** The transaction that holds the key. */
 interface Claimed {
-  /** The number that PostgreSQL gave to the transaction. */
   readonly transaction: string
 }
 

@@ -20,7 +20,6 @@ export function signedRequest(
   return new Request(url, { method: 'POST', headers: signedHeaders(key, body), body })
 }
 
-/** The headers of a body that is signed now. */
 export function signedHeaders(key: string, body: string): Record<string, string> {
   const at = new Date()
   return {

@@ -18,13 +18,11 @@ export interface StoreUnderTest<Tx extends LaterTransaction = LaterTransaction> 
   apply(tx: Tx, key: string): Promise<void>
   /** How many effects each event has had. */
   effects(): Promise<Record<string, number>>
-  /** The column or field of each known key. */
   keys(field: 'outcome' | 'conflicts'): Promise<Record<string, unknown>>
   /** The stored messages: name, attempt, whether it is dead, and why it failed. */
   messages(): Promise<readonly { key: string; attempt: number; dead: boolean; reason: string | null }[]>
   /** Makes all messages due that are not dead. */
   makeDue(): Promise<void>
-  /** Makes all keys expire. */
   expireKeys(): Promise<void>
 }
 
@@ -64,7 +62,6 @@ export async function openPostgres(): Promise<StoreUnderTest<PostgresTransaction
   }
 }
 
-/** Opens a store on MongoDB. */
 export async function openMongo(env: NodeJS.ProcessEnv): Promise<StoreUnderTest<MongoTransaction>> {
   const { client, db, name, uri, ...database } = await testDatabase(env)
   const address = new URL(uri.reveal())

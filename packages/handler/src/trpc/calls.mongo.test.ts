@@ -88,16 +88,6 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     expect(await effectsOf(store, 'slow_')).toEqual({ slow_a: 1, slow_b: 1 })
   })
 
-  it('records an event that has no function, or refuses it if the options say so', async (context) => {
-    const store = under(context)
-    const tasks = [taskOf('no_1', { type: 'invoice.voided' }), taskOf('no_2')]
-    const recording = await start(store)
-    expect(await recording.call(tasks)).toEqual([DONE, DONE])
-    const refusing = await start(store, { unhandled: 'refuse' })
-    expect(await refusing.call(tasks)).toMatchObject([{ refused: 'unhandled', retry: 'never' }, DONE])
-    expect(await effectsOf(store, 'no_')).toEqual({ no_2: 1 })
-  })
-
   it('knows an event that came by https, whatever its body looks like', async (context) => {
     const store = under(context)
     const { call, url, lines } = await start(store)
@@ -275,16 +265,6 @@ describe('a call', () => {
     const bad = { refused: 'not_an_event', retry: 'never', message: 'The event has no valid key or type' }
     expect(await answer.json()).toEqual({ result: { data: { results: [bad, bad, bad, bad, bad, DONE, DONE] } } })
     expect(await metrics()).toMatch(/rejected_total\{.*status="400"\} 5/)
-  })
-
-  it('is answered as a whole while all events take too long, as with a slow database', async () => {
-    const sleepLong = (signal: AbortSignal) => sleep(8_000, undefined, { signal }).catch(() => undefined)
-    const { callWith } = await start(store, { timeoutMs: 300, on: (_, { signal }) => sleepLong(signal) })
-    const { call, statuses } = callWith({})
-    const slow = { refused: 'timed_out', retry: 'later' }
-    expect(await call(['tardy_1', 'tardy_2', 'tardy_3'].map((id) => taskOf(id)))).toMatchObject([slow, slow, slow])
-    await expect(call([taskOf('tardy_4'), taskOf('tardy_5')])).rejects.toMatchObject({ code: 'unavailable' })
-    expect(statuses).toEqual([200, 503])
   })
 
   it('is answered as a whole while the database is unavailable, so that the gateway waits', async () => {

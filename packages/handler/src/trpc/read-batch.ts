@@ -88,7 +88,6 @@ export function splitEvents(json: string): readonly string[] {
   return walk.events
 }
 
-/** A walk through the text of a JSON object. */
 class Walk {
   events: string[] = []
   readonly #json: string

@@ -9,7 +9,6 @@ import { answerCall, answerCallError, PROCEDURE, refuseEvent } from './answer-ca
 import { type BatchEvent, readBatch } from './read-batch.ts'
 import type { CheckedTrpc } from './trpc-options.ts'
 
-/** What answering calls of the gateway needs. */
 export interface CallParts {
   readonly trpc: CheckedTrpc
   readonly bodyTimeoutMs: number
