@@ -5,7 +5,6 @@ import type { Encryption, Place, Sealed } from '@oncehook/kernel/secrets/encrypt
 import type { Collection, Db } from 'mongodb'
 import { DURABLE_READ } from './orders/stored/order-store.ts'
 
-/** The collection of idempotency keys. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys'
 
 /** A request with an Idempotency-Key. The key belongs to the principal, the fingerprint to the request. */
@@ -26,7 +25,6 @@ export interface IdempotencyRow extends Keyed, Reservation {
   /** May be encrypted: a hash of the request would let a reader of the database test guesses about it. */
   readonly fingerprint: string | Sealed
   readonly state: 'running' | 'done'
-  /** The run that holds the key. */
   readonly run: string
   readonly leaseUntil: Date
   /**
@@ -40,7 +38,6 @@ export interface IdempotencyRow extends Keyed, Reservation {
   readonly customerId?: string | null
 }
 
-/** A key with its decrypted fingerprint and answer. */
 export interface KeyRow extends Omit<IdempotencyRow, 'fingerprint' | 'answer'> {
   readonly fingerprint: string
   readonly answer?: string
@@ -63,7 +60,6 @@ interface KeyTimes {
   readonly leaseMs: number
 }
 
-/** The idempotency keys in the database. */
 export interface IdempotencyKeys {
   /**
    * Claims the key for a run if it is free or expired, or if the lease of an earlier run of the same request has
@@ -196,7 +192,6 @@ const UNANSWERED_TTL_MS = 365 * 86_400_000
 interface Claiming {
   readonly run: string
   readonly orderId: string
-  /** The fingerprint as it is stored with a new row. */
   readonly stored: string | Sealed
   /** The fingerprint as a row has it from which this run may take over. */
   readonly same: string | Sealed

@@ -1,16 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
-import { ORDERS } from './orders/stored/order-document.ts'
-import { fulfilmentSchema } from './settings.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 
@@ -63,40 +58,6 @@ function persistent<T>(call: () => Promise<T>): Promise<T> {
 }
 
 describe('fulfilment as a process', () => {
-  it('names what is wrong with its settings and exits with 78, without any value', async () => {
-    await using process = await run({ MONGODB_URI: 'canary', RECEIPT_SINK: 'canary:' })
-    expect(await process.exited).toEqual([78, null])
-    expect(process.output()).toMatch(/MONGODB_URI must .*\n.*RECEIPT_SINK must /)
-    expect(process.output()).not.toMatch(/canary/)
-  })
-
-  it('names each setting that a file has, by the variable that was set', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'oncehook-blank-'))
-    await using _removed = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
-    await writeFile(join(folder, 'blank'), ' ')
-    const names = Object.keys(fulfilmentSchema.shape)
-    const env = names.flatMap((name) => [
-      [name, ''],
-      [`${name}_FILE`, join(folder, 'blank')],
-    ])
-    await using process = await run(Object.fromEntries(env))
-    expect(await process.exited).toEqual([78, null])
-    const named = new Set(process.output().match(/\b[A-Z][A-Z0-9_]+\b/g))
-    expect(names.filter((name) => named.has(name))).toEqual([])
-    // It is read only if receipts are sent by mail.
-    expect(names.filter((name) => !named.has(`${name}_FILE`))).toEqual(['RECEIPT_FROM'])
-  })
-
-  it('exits with 78 when an index has another shape', async () => {
-    await using database = await testDatabase(process.env)
-    await database.db.collection(ORDERS).createIndex({ elsewhere: 1 }, { name: 'payment_pays_one_order' })
-    const env = { MONGODB_URI: database.uri.reveal(), FULFILMENT_DB: database.name, FULFILMENT_PORT: '0' }
-    await using service = await run(env)
-    expect(await service.exited).toEqual([78, null])
-    expect(service.output()).toMatch(/Index payment_pays_one_order of orders has another shape: key, unique/)
-    expect(service.output()).not.toMatch(SECRET)
-  })
-
   it('waits for its database, serves, says when the database is unavailable, recovers, and stops in order', async () => {
     await using database = await testDatabase(process.env)
     await using way = await gate(database.uri.reveal())

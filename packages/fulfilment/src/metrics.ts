@@ -1,17 +1,13 @@
 import { addPolledGauges } from '@oncehook/kernel/log/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** Counters of fulfilment. */
 export interface FulfilmentMetrics {
   /** Counts an answered event by outcome or refusal code. */
   verdict(verdict: string): void
-  /** Counts an attempt to send a receipt by the resulting state. */
   receipt(state: string): void
-  /** Records an answered call. */
   request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
 }
 
-/** Creates the counters of fulfilment in a registry. */
 export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   const registers = [registry]
   const verdicts = new Counter({
@@ -40,14 +36,12 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   }
 }
 
-/** The current number of unsent receipts. */
 export interface ReceiptBacklog {
   readonly unsettled: number
   readonly parked: number
   readonly oldestSeconds: number
 }
 
-/** Adds gauges that query the receipt backlog at each scrape. */
 export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<ReceiptBacklog>): void {
   addPolledGauges(registry, readBacklog, [
     {

@@ -48,7 +48,6 @@ export interface Recording {
   calls(apply: typeof applyEvents): typeof applyEvents
 }
 
-/** The context of a procedure. */
 export interface Context {
   readonly useCases: UseCases
   /** The If-Match header of the request. A single-order procedure uses it if its input property is absent. */
@@ -59,7 +58,6 @@ export interface Context {
   readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }
 }
 
-/** The headers of a successful response. */
 export function answerHeaders({ answer }: Context): Record<string, string> {
   return answer.version === undefined ? {} : { ETag: formatEntityTag(answer.version) }
 }
@@ -298,5 +296,4 @@ export const fulfilmentRouter = t.router({
   }),
 })
 
-/** The type of a client of fulfilment. */
 export type FulfilmentRouter = typeof fulfilmentRouter

@@ -7,10 +7,8 @@ import { openFulfilment } from './fulfilment.ts'
 import type { Recording } from './router.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
 
-/** Properties of the process at its start. */
 export interface FulfilmentProcess {
   readonly env: NodeJS.ProcessEnv
-  /** Calls other services. */
   readonly fetch: typeof globalThis.fetch
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
   readonly recording?: Recording

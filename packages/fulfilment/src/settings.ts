@@ -56,9 +56,7 @@ const READ_APART = {
   FULFILMENT_TLS_CLIENT_CA: true,
 } as const
 
-/** The parsed settings of fulfilment. */
 export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
-  /** The keys that verify service tokens. */
   readonly serviceKeys: FileSource<readonly ServiceKey[]>
   /** The keys for encryption at rest; null if it is off. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>

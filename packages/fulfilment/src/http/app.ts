@@ -11,13 +11,11 @@ import type { ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-toke
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { answerHeaders, type Context, type FulfilmentRouter, fulfilmentRouter, type UseCases } from '../router.ts'
 
-/** Dependencies of the listener. */
 export interface AppDeps {
   readonly useCases: UseCases
   readonly verifyToken: ServiceTokenVerifier
   /** Whether a call needs a client certificate that the listener trusts. Probes do not. */
   readonly demandsCertificate: boolean
-  /** Whether the database is open and its indexes exist. */
   readonly isReady: () => boolean
   /** Answers probes. Returns false if the request is not a probe. */
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>

@@ -34,7 +34,6 @@ import {
   updateOrder,
 } from './stored/order-store.ts'
 
-/** Dependencies of order writes. */
 export interface OrderDeps extends OrderCollection {
   readonly random: () => number
 }
@@ -146,12 +145,10 @@ function splitPatched(order: Order, result: Record<string, unknown>) {
   return { changed, content }
 }
 
-/** A request to delete an order. */
 export interface DeleteRequest extends Preconditions, ByPrincipal {
   readonly id: string
 }
 
-/** The fields removed from a deleted order. */
 export const GONE = [
   'access',
   'customerId',

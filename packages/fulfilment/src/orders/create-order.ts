@@ -14,12 +14,10 @@ import { madeBy, newOrder, toOrder, unstoredOrder } from './stored/order-documen
 import { openOrder } from './stored/order-encryption.ts'
 import { insertOrder, isStored } from './stored/order-store.ts'
 
-/** Dependencies of order creation. */
 export interface CreateDeps extends OrderDeps {
   readonly keys: IdempotencyKeys
   readonly logger: Logger
   readonly newOrderId: () => string
-  /** Creates a unique id for each run under an idempotency key. */
   readonly newRunId: () => string
 }
 

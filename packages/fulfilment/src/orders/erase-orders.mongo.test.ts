@@ -172,18 +172,6 @@ describe('an order whose key has no answer yet', () => {
     expect((await rows.findOne({ orderId }))?.answer).toEqual(row?.answer)
   })
 
-  it('is found by its id even if it is deleted, so that its answer is not stored either', async () => {
-    const customer = newCustomer()
-    const { orderId, created, open } = await createUpToGate(keyedFor(customer))
-    await orders.delete.mutate({ id: orderId })
-    const found = [{ id: orderId, isSettled: true }]
-    expect(await erasures.find.query({ orderIds: [orderId] })).toEqual({ orders: found })
-    await erasures.erase.mutate({ orderIds: [orderId] })
-    open()
-    await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })
-    expect(JSON.stringify(await rows.findOne({ orderId }))).not.toContain(customer)
-  })
-
   it('lets an answer count that was stored first', async () => {
     const customer = newCustomer()
     const input = keyedFor(customer)
@@ -197,16 +185,6 @@ describe('an order whose key has no answer yet', () => {
 })
 
 describe('a new customer of an order', () => {
-  it('makes no former customer of one whom the receipts no longer name', async () => {
-    const [first, second] = [newCustomer(), newCustomer()]
-    const id = await paidOrder(first)
-    await stored.updateOne({ _id: id }, { $set: { formerCustomers: ['cus_gone'] } })
-    await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
-    expect(await stored.findOne({ _id: id })).toMatchObject({ formerCustomers: [first] })
-    await orders.patch.mutate({ id, patch: { customerId: first }, ifMatch: '*' })
-    expect(await stored.findOne({ _id: id })).not.toHaveProperty('formerCustomers')
-  })
-
   it('is stored as it was written, even if it looks like an expression', async () => {
     const id = await makeOrder('$email')
     const order = sampleOrder({

@@ -24,18 +24,15 @@ import {
 } from './stored/order-document.ts'
 import { DURABLE_READ, type Orders } from './stored/order-store.ts'
 
-/** Dependencies of an erasure. */
 export interface EraseDeps {
   readonly orders: Orders
   readonly keys: Collection<IdempotencyRow>
   /** How long a key is kept after its answer, in milliseconds. */
   readonly keyTtlMs: number
-  /** Decrypts the stored answers of idempotency keys. */
   readonly encryption: Encryption
   readonly logger: Logger
 }
 
-/** An order that holds personal data. */
 export interface ErasableOrder {
   readonly id: string
   /** True if every receipt to be erased is settled. */
@@ -45,7 +42,6 @@ export interface ErasableOrder {
 /** Which orders to erase: those of one customer, or those listed. */
 export type EraseTarget = { readonly customerId: string } | { readonly orderIds: readonly string[] }
 
-/** The maximum number of orders per call. */
 export const MOST_ORDERS = 100
 
 const SEARCH_MS = 4_000

@@ -28,7 +28,6 @@ export interface OrderPage {
   readonly next: string | null
 }
 
-/** What listing works with. */
 export interface ListDeps extends OrderCollection {
   readonly unreadable: UnreadableOrders
 }

@@ -2,10 +2,8 @@ import { z } from 'zod'
 import { ORDER_CURSOR } from './list-orders.ts'
 import { ORDER_ID, type Order, orderContentSchema } from './order.ts'
 
-/** The id of an order. */
 export const orderIdSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
 
-/** Restricts a call to the orders of this principal. */
 export const ownerSchema = z.string().min(1).max(64).optional()
 
 const statusSchema = z.enum(['pending', 'payment_failed', 'paid'])
@@ -18,7 +16,6 @@ export const listRequestSchema = z.strictObject({
   owner: ownerSchema,
 })
 
-/** The representation of an order. */
 export const orderSchema: z.ZodType<Order> = orderContentSchema.extend({
   id: orderIdSchema,
   version: z.int().min(1),

@@ -108,17 +108,6 @@ describe('applyEvents', () => {
     expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, receipts: [{}] })
   })
 
-  it('says later, and applies at the retry, when the connection broke before the update', async () => {
-    const [id = ''] = uniqueIds(1)
-    await insertOrders(id)
-    const event = sampleEvent({ orderId: id })
-    {
-      await using _ = await failNextUpdate({ closeConnection: true })
-      expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
-    }
-    expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'applied', version: 2 }])
-  })
-
   it('gives each order its own result when one of a batch was changed meanwhile', async () => {
     const [fast = '', slow = '', any = ''] = uniqueIds(3)
     await insertOrders(fast, slow, any)
@@ -170,37 +159,6 @@ describe('applyEvents', () => {
       { refused: 'payment_used_elsewhere', retry: 'never' },
     ])
     expect(await orders.findOne({ _id: other })).toMatchObject({ status: 'payment_failed', version: 2, receipts: [] })
-  })
-
-  it('lets a payment that failed for one order pay another', async () => {
-    const [one = '', other = ''] = uniqueIds(2)
-    await insertOrders(one, other)
-    const failed = sampleEvent({ orderId: one, paymentId: 'pay_moved', type: 'payment.failed' })
-    expect(await applyEvents(deps(), [failed])).toEqual([{ outcome: 'applied', version: 2 }])
-    const paid = sampleEvent({ orderId: other, paymentId: 'pay_moved' })
-    expect(await applyEvents(deps(), [paid])).toEqual([{ outcome: 'applied', version: 2 }])
-  })
-
-  it('has one effect when two calls with the same events cross', async () => {
-    const ids = uniqueIds(100)
-    await insertOrders(...ids)
-    const events = ids.map((orderId) => sampleEvent({ orderId }))
-    const both = await Promise.all([applyEvents(deps(), events), applyEvents(deps(), events.toReversed())])
-    const applied = both.flat().filter((verdict) => 'outcome' in verdict && verdict.outcome === 'applied')
-    expect(applied).toHaveLength(100)
-    expect(await orders.countDocuments({ _id: { $in: ids }, version: 2, receipts: { $size: 1 } })).toBe(100)
-  })
-
-  it('warns once of a second payment for a paid order', async () => {
-    const [id = ''] = uniqueIds(1)
-    await insertOrders(id)
-    await applyEvents(deps(), [sampleEvent({ orderId: id })])
-    const { logger, lines } = memoryLogger()
-    const second = sampleEvent({ orderId: id, eventId: 'evt_second', paymentId: 'pay_second', ifMatch: '"2"' })
-    expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'already_paid', version: 2 }])
-    expect(await applyEvents(deps({ logger }), [second])).toEqual([{ outcome: 'duplicate', version: 2 }])
-    expect(lines.filter(({ msg }) => msg === 'payment.already-paid')).toHaveLength(1)
-    expect(await orders.findOne({ _id: id })).toMatchObject({ payment: { id: `pay_${id}` }, receipts: [{}] })
   })
 
   it('keeps the newest 200 markers', async () => {

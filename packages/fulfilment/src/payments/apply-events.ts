@@ -22,15 +22,12 @@ import {
 import { orderUpdate } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 
-/** Dependencies of payment application. */
 export interface ApplyDeps {
   readonly db: Db
   readonly errors: DatabaseErrors
   readonly clock: Clock
   readonly logger: Logger
-  /** Creates a unique id for each call. */
   readonly newCallId: () => string
-  /** Gets the receipts. */
   readonly receipts: ReceiptOutbox
 }
 
@@ -49,7 +46,6 @@ interface Entry {
 interface Call {
   readonly context: DecisionContext
   readonly receipts: CallReceipts
-  /** Whether statements are merged in this round. */
   readonly merges: boolean
 }
 

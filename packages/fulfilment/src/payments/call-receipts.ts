@@ -37,7 +37,6 @@ export class CallReceipts implements Disposable {
     return { heldBy: this.#call.id, until, keyIds }
   }
 
-  /** Notes the result of the write of a receipt. */
   note(orderId: string, receipt: StoredReceipt, result: CommitResult): void {
     if (result === 'unconfirmed' || result === 'unknown') this.#open.set(orderId, receipt)
     else this.#open.delete(orderId)

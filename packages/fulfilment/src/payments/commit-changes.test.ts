@@ -7,14 +7,6 @@ const USED = {
 }
 
 describe('toCommitResults', () => {
-  it('returns committed when all have matched', () => {
-    expect(toCommitResults({ n: 2, refused: [] }, [[0], [1]])).toEqual(['committed', 'committed'])
-  })
-
-  it('returns unconfirmed for all when one has not matched, because the reply does not show which', () => {
-    expect(toCommitResults({ n: 1, refused: [] }, [[0], [1]])).toEqual(['unconfirmed', 'unconfirmed'])
-  })
-
   it('finds the payment that has paid another order', () => {
     expect(toCommitResults({ n: 1, refused: [{ index: 0, ...USED }] }, [[0], [1]])).toEqual([
       'payment_used',
@@ -41,11 +33,6 @@ describe('toCommitResults', () => {
   it('distinguishes a stored order that does not take the change from a fault of the server', () => {
     const refused = [{ index: 1, code: 14, errmsg: 'Cannot apply $inc to a value of non-numeric type' }]
     expect(toCommitResults({ n: 1, refused }, [[0], [1]])).toEqual(['committed', 'unchangeable'])
-  })
-
-  it('knows nothing of a statement with any other error', () => {
-    const errors = [{ index: 1, code: 11600, errmsg: 'interrupted' }]
-    expect(toCommitResults({ n: 1, refused: errors }, [[0], [1]])).toEqual(['committed', 'unknown'])
   })
 
   it('takes the result of a merged statement for each of its places', () => {

@@ -101,14 +101,6 @@ describe('decideOrder', () => {
     expect(decideOrder(tombstone, [incoming()], CONTEXT).verdicts).toEqual([{ outcome: 'duplicate', version: 2 }])
   })
 
-  it('leaves a marker and the version when nothing changes', () => {
-    const paid = after(PENDING, [incoming()])
-    const late = incoming({ eventId: 'e2', type: 'payment.failed', ifMatch: '"2"' })
-    const { verdicts, change } = decideOrder(paid, [late], CONTEXT)
-    expect(verdicts).toEqual([{ outcome: 'superseded', version: 2 }])
-    expect(change).toMatchObject({ state: null, versionsUp: 0, markers: [{ eventId: 'e2', outcome: 'superseded' }] })
-  })
-
   it('distinguishes a second payment from another event about the first', () => {
     const paid = after(PENDING, [incoming()])
     const again = incoming({ eventId: 'e2', ifMatch: '"2"' })
@@ -126,11 +118,5 @@ describe('decideOrder', () => {
       { outcome: 'duplicate', version: 2 },
     ])
     expect(change).toBeNull()
-  })
-
-  it('shows when the payment happened, if the event has the time', () => {
-    const event = incoming({ occurredAt: '2026-11-20T08:00:00+02:00' })
-    const { change } = decideOrder(PENDING, [event], CONTEXT)
-    expect(change?.state?.payment?.at).toEqual(new Date('2026-11-20T06:00:00Z'))
   })
 })

@@ -35,7 +35,6 @@ export interface DecisionContext {
   readonly call: string
 }
 
-/** The write that makes the verdicts true. */
 export interface OrderChange {
   readonly order: LiveOrder
   readonly markers: readonly AppliedEvent[]

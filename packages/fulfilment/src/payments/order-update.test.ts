@@ -51,13 +51,4 @@ describe('orderUpdate', () => {
     const claimed = { state: 'sending', fence: 1, heldBy: 'call_1', dueAt: CLAIM.until, attempts: 1 }
     expect(receipts).toMatchObject({ ...claimed, sentAt: null, lastError: null })
   })
-
-  it.each([
-    ['without a claim', null],
-    ['with an email of a key that is missing', { ...CLAIM, keyIds: ['second'] }],
-  ])('makes a receipt that is owed %s', (_, claim) => {
-    const { receipts } = statementFor({ ...PENDING, email: SEALED }, 'payment.succeeded', claim).u.$push
-    expect(receipts).toMatchObject({ state: 'owed', fence: 0, dueAt: new Date(0), attempts: 0 })
-    expect(receipts).not.toHaveProperty('heldBy')
-  })
 })

@@ -3,7 +3,6 @@ import { claimNew, type FirstClaim, receiptKey } from '../receipts/claims/receip
 import type { OrderChange } from './decide-order.ts'
 import type { PaymentState } from './transitions.ts'
 
-/** One statement of an update command. */
 export interface UpdateStatement {
   readonly q: { readonly _id: unknown; readonly [condition: string]: unknown }
   readonly u: { readonly $push: { readonly applied?: object } & PaymentPushes }

@@ -1,4 +1,3 @@
-import { withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ORDERS } from '../orders/stored/order-document.ts'
 import { newOrderId, openOrders } from '../testing/open-orders.ts'
@@ -23,18 +22,5 @@ describe('payments.versions', () => {
     await fulfilment.db.collection<{ _id: string }>(ORDERS).updateOne({ _id: object }, { $set: { version: {} } })
     const versions = await payments.versions.query({ orderIds: [id, text, object] })
     expect(versions).toEqual({ [id]: 1, [text]: null, [object]: null })
-  })
-
-  it('answers for 500 long ids at once', async () => {
-    const orderIds = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(84, '€'))
-    const headers = { 'content-type': 'application/json' }
-    const call = withServiceToken(fetch, fulfilment.tokens)
-    const ask = (init: RequestInit) =>
-      call(`${fulfilment.url}/trpc/payments.versions`, { headers, body: JSON.stringify({ orderIds }), ...init })
-    const answer = await ask({ method: 'POST' })
-    expect(answer.status).toBe(200)
-    const { result } = (await answer.json()) as { result: { data: object } }
-    expect(Object.keys(result.data)).toHaveLength(500)
-    expect((await ask({ method: 'PUT' })).status).toBe(405)
   })
 })

@@ -29,23 +29,10 @@ function shuffle<T>(items: readonly T[], seeds: readonly number[]): T[] {
 }
 
 describe('applyPayment (FP-16)', () => {
-  it('pays a pending order and unlocks it', () => {
-    const { state, outcomes } = run([fact('payment.succeeded', 'pay_1', 0)])
-    expect(outcomes).toEqual(['applied'])
-    expect(state).toMatchObject({ status: 'paid', access: 'unlocked', payment: { id: 'pay_1', status: 'succeeded' } })
-  })
-
   it('supersedes a failure that comes after the success', () => {
     const { state, outcomes } = run([fact('payment.succeeded', 'pay_1', 0), fact('payment.failed', 'pay_1', 1)])
     expect(outcomes).toEqual(['applied', 'superseded'])
     expect(state.status).toBe('paid')
-  })
-
-  it('supersedes a failure that is older than the one shown, and one that comes again', () => {
-    const older = [fact('payment.failed', 'pay_1', 5), fact('payment.failed', 'pay_2', 3)]
-    const { state, outcomes } = run([...older, ...older, fact('payment.failed', 'pay_2', 6)])
-    expect(outcomes).toEqual(['applied', 'superseded', 'superseded', 'superseded', 'applied'])
-    expect(state.payment).toMatchObject({ id: 'pay_2', at: new Date(6) })
   })
 
   it('keeps the payment applied first when a second one succeeds', () => {

@@ -7,7 +7,6 @@ export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as co
 /** An event type that changes an order. */
 type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
 
-/** The part of an order that payments determine. */
 export interface PaymentState {
   readonly status: OrderStatus
   readonly access: 'locked' | 'unlocked'

@@ -13,7 +13,6 @@ export interface MailFaults {
   readonly beforeAnswer?: (read: number) => Promise<unknown>
 }
 
-/** A mail server on this machine. */
 export interface MailServer extends AsyncDisposable {
   readonly url: URL
   /** The mails it accepted, oldest first. */

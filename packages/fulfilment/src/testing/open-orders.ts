@@ -16,11 +16,9 @@ export interface OpenOrders extends AsyncDisposable, Pick<TRPCClient<FulfilmentR
   readonly stored: Collection<OrderDocument>
   /** Creates or replaces an order. Default: the sample order. */
   readonly put: (id: string, order?: unknown) => Promise<Order>
-  /** Pays the sample order under this id. */
   readonly pay: (id: string) => Promise<void>
 }
 
-/** Starts a fulfilment service on a new database. */
 export async function openOrders(env: NodeJS.ProcessEnv): Promise<OpenOrders> {
   await using starting = new AsyncDisposableStack()
   const database = starting.use(await testDatabase(env))
@@ -44,7 +42,6 @@ export async function openOrders(env: NodeJS.ProcessEnv): Promise<OpenOrders> {
   }
 }
 
-/** An unused order id. */
 export function newOrderId(): string {
   return `o_${randomUUID()}`
 }

@@ -3,7 +3,6 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import type { Collection } from 'mongodb'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 
-/** A database with nothing but the collection of orders. */
 export interface OrderCollection extends TestDatabase {
   readonly orders: Collection<OrderDocument>
 }

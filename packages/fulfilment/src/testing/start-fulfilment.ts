@@ -13,10 +13,8 @@ import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { type Db, MongoClient } from 'mongodb'
 import { openFulfilment } from '../fulfilment.ts'
 
-/** The database and the settings that a test overrides. */
 export interface StartOptions {
   readonly uri: Secret
-  /** The name of the database. */
   readonly database: string
   /** Default: a secret for this process only. */
   readonly secret?: Secret
@@ -40,19 +38,16 @@ export interface StartOptions {
   readonly clock?: Clock
 }
 
-/** A fulfilment service that runs in this process. */
 export interface RunningFulfilment extends AsyncDisposable {
   readonly url: string
   /** Its database, over a connection of the test. */
   readonly db: Db
   /** The secret of its service tokens. */
   readonly secret: Secret
-  /** Creates the gateway's service tokens for it. */
   readonly tokens: ServiceTokens
   close(): Promise<void>
 }
 
-/** Starts fulfilment in this process on a free port. */
 export async function startFulfilment(options: StartOptions): Promise<RunningFulfilment> {
   const {
     secret = new Secret(`test-service-token-${crypto.randomUUID()}`),

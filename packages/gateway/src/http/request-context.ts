@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http'
 import { requestTimeout } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
-import { startOf } from '@oncehook/kernel/http/server/request-start'
 import type { Middleware } from 'koa'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
@@ -26,11 +25,6 @@ export function requestIdsOf({ headers }: IncomingMessage): RequestIds {
   return typeof given === 'string' && REQUEST_ID.test(given) ? { requestId, clientRequestId: given } : { requestId }
 }
 
-/** The value of `performance.now()` at which a request must be answered, whatever it waits for. */
-export function endOf(request: IncomingMessage, withinMs: number): number {
-  return startOf(request) + withinMs
-}
-
 /** The header fields that every answer has. */
 export function commonHeaders(requestId: string): Readonly<Record<string, string>> {
   return { 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff' }
@@ -40,7 +34,7 @@ export function commonHeaders(requestId: string): Readonly<Record<string, string
 export function createRequestContext(withinMs: number): Middleware<RequestState> {
   return (ctx, next) => {
     Object.assign(ctx.state, requestIdsOf(ctx.req))
-    ctx.state.endsAt = endOf(ctx.req, withinMs)
+    ctx.state.endsAt = performance.now() + withinMs
     ctx.set(commonHeaders(ctx.state.requestId))
     return next()
   }

@@ -5,7 +5,7 @@ import type { Middleware } from 'koa'
 import { signatureInvalid } from '../errors.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { writeError } from '../http/errors.ts'
-import { commonHeaders, endOf, type RequestState, requestIdsOf } from '../http/request-context.ts'
+import { commonHeaders, type RequestState, requestIdsOf } from '../http/request-context.ts'
 import { answerOptions, type Resource, resourceAt } from '../http/resources.ts'
 import { type AdmissionDeps, admit, elapsed, refuseExhausted, type WebhookCall } from './admission.ts'
 import { CHALLENGE } from './confirm-events.ts'
@@ -42,7 +42,7 @@ export function createWebhooks(deps: WebhookDeps): Middleware<RequestState> {
       address: clientAddress(request, deps.trustedProxyHops),
       ids: requestIdsOf(request),
       startedAt: performance.now(),
-      endsAt: endOf(request, deps.withinMs),
+      endsAt: performance.now() + deps.withinMs,
       share: undefined,
       rawBody: undefined,
       workMs: 0,

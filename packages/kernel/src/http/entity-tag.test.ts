@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { countCpuTime } from '../testing/cpu-time.ts'
 import { invalidRequest } from './error-codes.ts'
-import { type EntityTag, formatEntityTag, matchesStrongly, matchesWeakly, parseEntityTagList } from './preconditions.ts'
+import { type EntityTag, formatEntityTag, parseEntityTagList, readPreconditions } from './preconditions.ts'
 
 const tagText = fc.string({
   unit: fc
@@ -29,10 +29,8 @@ describe('formatEntityTag', () => {
     expect(formatEntityTag(7)).toBe('"7"')
     fc.assert(
       fc.property(fc.maxSafeNat(), (version) => {
-        const list = parseEntityTagList(formatEntityTag(version))
-        expect(list).toEqual([{ weak: false, value: String(version) }])
-        expect(matchesStrongly(list, version)).toBe(true)
-        expect(matchesStrongly(list, version + 1)).toBe(false)
+        const check = readPreconditions({ ifMatch: formatEntityTag(version) })
+        expect([check(version), check(version + 1)]).toEqual([null, 'If-Match'])
       }),
     )
   })
@@ -47,31 +45,6 @@ describe('parseEntityTagList', () => {
         expect(parseEntityTagList(`${around}${text}${around}`)).toEqual(members.map(([tag]) => tag))
       }),
     )
-  })
-
-  it.each([
-    ['"a,b"', [{ weak: false, value: 'a,b' }]],
-    ['"a\\"', [{ weak: false, value: 'a\\' }]],
-    [
-      '"\\", "b"',
-      [
-        { weak: false, value: '\\' },
-        { weak: false, value: 'b' },
-      ],
-    ],
-    ['""', [{ weak: false, value: '' }]],
-    [
-      'W/"", "W/"',
-      [
-        { weak: true, value: '' },
-        { weak: false, value: 'W/' },
-      ],
-    ],
-    ['"*"', [{ weak: false, value: '*' }]],
-    [',"1",', [{ weak: false, value: '1' }]],
-    ['"é"', [{ weak: false, value: 'é' }]],
-  ])('reads %s', (text, expected) => {
-    expect(parseEntityTagList(text)).toEqual(expected)
   })
 
   it.each(['*', ' * ', '\t*'])('reads %j as any representation', (text) => {
@@ -110,26 +83,6 @@ describe('parseEntityTagList', () => {
     refuses(text)
   })
 
-  it('reads or refuses anything, and throws nothing else', () => {
-    const hostile = fc.string({
-      unit: fc.constantFrom('"', '*', ',', ' ', 'W', '/', '\\', '7', '\u0000', '\u00a0', '\u0416'),
-    })
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), hostile), (text) => {
-        try {
-          parseEntityTagList(text)
-        } catch (error) {
-          expect(invalidRequest.is(error)).toBe(true)
-        }
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  it('does not repeat the value in its refusal', () => {
-    expect(() => parseEntityTagList('canary')).toThrow('Expected * or a list of entity tags in double quotes')
-  })
-
   it.each([
     ['blanks', `${' '.repeat(200_000)}x`],
     ['commas', `${','.repeat(200_000)}x`],
@@ -143,22 +96,5 @@ describe('parseEntityTagList', () => {
     const spent = countCpuTime()
     refuses(text)
     expect(spent()).toBeLessThan(1_000)
-  })
-})
-
-describe('matchesStrongly and matchesWeakly', () => {
-  it.each([
-    ['"7"', 7, 'strongly'],
-    ['"6", "7"', 7, 'strongly'],
-    ['*', 7, 'strongly'],
-    ['W/"7"', 7, 'weakly'],
-    ['W/"6", W/"7"', 7, 'weakly'],
-    ['"07"', 7, 'not at all'],
-    ['"6"', 7, 'not at all'],
-    ['*', null, 'not at all'],
-    ['"null"', null, 'not at all'],
-  ] as const)('%s matches version %s %s', (text, version, how) => {
-    expect(matchesStrongly(parseEntityTagList(text), version)).toBe(how === 'strongly')
-    expect(matchesWeakly(parseEntityTagList(text), version)).toBe(how !== 'not at all')
   })
 })

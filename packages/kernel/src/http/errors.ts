@@ -46,7 +46,6 @@ export class AppError extends Error {
   }
 }
 
-/** Creates and recognises the errors of one catalogue entry. */
 export interface ErrorFactory extends ErrorSpec {
   readonly code: string
   (details?: Record<string, unknown>, more?: Omit<ErrorOccurrence, 'details'>): AppError

@@ -84,13 +84,13 @@ function malformed(): Error {
  * Whether a list matches this version by strong comparison (RFC 9110 section 8.8.3.2). Null: the resource does not
  * exist.
  */
-export function matchesStrongly(list: EntityTagList, version: number | null): boolean {
+function matchesStrongly(list: EntityTagList, version: number | null): boolean {
   if (version === null) return false
   return list === '*' || list.some((tag) => !tag.weak && tag.value === String(version))
 }
 
 /** Whether a list matches this version by weak comparison. Null: the resource does not exist. */
-export function matchesWeakly(list: EntityTagList, version: number | null): boolean {
+function matchesWeakly(list: EntityTagList, version: number | null): boolean {
   if (version === null) return false
   return list === '*' || list.some((tag) => tag.value === String(version))
 }

@@ -57,19 +57,6 @@ describe('parseStrictJson', () => {
     )
   })
 
-  it('reads property names that look like other things', () => {
-    const text = '{"a":1,"A":2,"a ":3,"":4,"__proto__":5,"constructor":6,":":7,"{":8,"\\"":9,"é":10,"e\u0301":11}'
-    const value = parse(text) as Record<string, number>
-    expect(Object.keys(value)).toHaveLength(11)
-    expect(Object.hasOwn(value, '__proto__')).toBe(true)
-    expect(({} as Record<string, unknown>).constructor).toBe(Object)
-  })
-
-  it('accepts the same name in different objects, and the same text as name and as value', () => {
-    const text = '[{"a":{"a":"a"}},{"a":["a","a","a:"]},{"a" \n:1,"b":"a"}]'
-    expect(parse(text)).toEqual(JSON.parse(text))
-  })
-
   it('refuses a duplicate property name in one object, at any depth and however it is spelled', () => {
     const wrap = fc.constantFrom<(text: string) => string>(
       (text) => text,
@@ -91,40 +78,6 @@ describe('parseStrictJson', () => {
       }),
       { numRuns: 300 },
     )
-  })
-
-  it.each([
-    '{"id":1,"id":1}',
-    '{"id":1,"\\u0069d":2}',
-    '{"\\u0069\\u0064":1,"i\\u0064":2}',
-    '{"a\\/b":1,"a/b":2}',
-    '{"\\n":1,"\\u000A":2}',
-    '{"\\u00e9":1,"é":2}',
-    '{"😀":1,"\\ud83d\\ude00":2}',
-    '{"":1,"":2}',
-    '{"__proto__":1,"__proto__":2}',
-    '{"a":{"b":[{"c":1,"d":{"c":1},"c":2}]}}',
-  ])('refuses %s', (text) => {
-    expect(reasonOf(() => parse(text))).toBe('duplicate')
-  })
-
-  it.each([
-    ['nothing', ''],
-    ['blanks', '  \n'],
-    ['two values', '1 2'],
-    ['a comma too many', '[1,]'],
-    ['single quotes', "{'a':1}"],
-    ['a comment', '{}//'],
-    ['NaN', 'NaN'],
-    ['a leading zero', '01'],
-    ['a line break in a text', '"a\nb"'],
-    ['an open text', '"a'],
-    ['an open object', '{"a":1'],
-    ['another kind of blank', '\u00a0{}'],
-    ['a byte-order mark', '\ufeff{}'],
-    ['a NUL', '{}\u0000'],
-  ])('refuses %s', (_what, text) => {
-    expect(reasonOf(() => parse(text))).toBe('syntax')
   })
 
   const token = fc.oneof(
@@ -207,36 +160,6 @@ describe('parseStrictJson', () => {
   })
 
   it.each([
-    '0',
-    '-0',
-    '0.0',
-    '-0.0',
-    '0e0',
-    '-0e-5',
-    '0.000e+7',
-    '1',
-    '-1',
-    '1.0',
-    '1.50',
-    '1e2',
-    '1E+2',
-    '100e-2',
-    '0.1',
-    '-0.1',
-    '1.1e1',
-    '0.30000000000000004',
-    '9007199254740991',
-    '-9007199254740991',
-    '9007199254740991.0',
-    '5e-324',
-    '1e-7',
-    '12.3400',
-  ])('keeps %s if numbers must be exact', (literal) => {
-    expect(exact(`{"n": ${literal} }`)).toEqual({ n: Number(literal) })
-    expect(exact(literal)).toBe(Number(literal))
-  })
-
-  it.each([
     '9007199254740992',
     '9007199254740993',
     '-9007199254740993',
@@ -257,11 +180,6 @@ describe('parseStrictJson', () => {
   ])('refuses %s only if numbers must be exact', (literal) => {
     expect(reasonOf(() => exact(`[1,{"n":${literal}}]`))).toBe('number')
     expect(parse(literal)).toBe(Number(literal))
-  })
-
-  it('ignores numbers inside a text', () => {
-    const text = '{"12345678901234567890":"12345678901234567890 1e999","a":[true,false,null]}'
-    expect(exact(text)).toEqual(JSON.parse(text))
   })
 
   it('keeps every double as JavaScript writes it, but for integers beyond 2^53 - 1', () => {
@@ -305,13 +223,6 @@ describe('parseStrictJson', () => {
         }),
       )
     })
-
-    it.each(['09007199254740993', '[9007199254740993.]', '{"a":9007199254740993e}', '[-]', '["9007199254740993]'])(
-      'refuses %s, which is no JSON',
-      (text) => {
-        expect(reasonOf(() => parse(text, { bigIntegers: true }))).toBe('syntax')
-      },
-    )
 
     it('leaves texts alone, and a property called __proto__', () => {
       const text =

@@ -61,9 +61,7 @@ function refuseManyParts(bytes: Uint8Array, most: number): void {
   }
 }
 
-/** A number beyond the exact range of a double. */
 interface LargeNumber {
-  /** Its position in the text. */
   readonly at: number
   readonly literal: string
 }
@@ -94,7 +92,6 @@ function readLarge({ literal }: LargeNumber): bigint | number {
   return literal.length <= MOST_DIGITS && /^-?\d+$/.test(literal) ? BigInt(literal) : Number(literal)
 }
 
-/** An array or an object. */
 type Parts = unknown[] | Record<string, unknown>
 
 /**
@@ -141,9 +138,7 @@ const [ZERO, NINE] = [0x30, 0x39]
 const [CAPITAL_E, SMALL_E] = [0x45, 0x65]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** What a scan has found. */
 interface Scanned {
-  /** Number of keys. */
   readonly names: number
   /** The large numbers, if they are to be bigint. */
   readonly large: readonly LargeNumber[]
@@ -217,7 +212,6 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Whether the string that ends here is a key. */
 function isMemberName(text: string, end: number): boolean {
   let at = end
   while (isBlank(text.charCodeAt(at))) at += 1

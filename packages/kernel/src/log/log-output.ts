@@ -48,7 +48,6 @@ export class LogOutput {
     process.on('exit', () => this.#finish())
   }
 
-  /** The number of lines dropped since the process started. */
   get dropped(): number {
     return this.#dropped
   }

@@ -1,6 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
 
-/** A gauge for one value of a state. */
 export interface PolledGauge<State> {
   readonly name: string
   readonly help: string

@@ -17,9 +17,7 @@ export interface RefusedStatement {
   readonly errmsg?: string
 }
 
-/** The reply of an update command that a majority confirmed. */
 export interface UpdateReply {
-  /** Number of matched or inserted documents in all statements. */
   readonly n: number
   readonly refused: readonly RefusedStatement[]
 }

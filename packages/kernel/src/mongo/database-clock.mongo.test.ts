@@ -1,7 +1,6 @@
 import { type CommandStartedEvent, MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
-import { armFailPoint } from '../testing/fail-point.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { addClockSkewGauge } from './database-clock.ts'
 
@@ -31,26 +30,5 @@ function gauge(aheadMs: number) {
 describe('the gauge of clock skew', () => {
   it.each([3_600, 0, -3_600])('shows a clock that is %d s ahead', async (seconds) => {
     expect(Math.abs(((await gauge(seconds * 1_000).read()) ?? Number.NaN) - seconds)).toBeLessThan(5)
-  })
-
-  it('queries the database once a minute, however often it is read', async () => {
-    const { read, pass } = gauge(0)
-    asked.length = 0
-    await Promise.all([read(), read()])
-    pass(59_000)
-    await read()
-    expect(asked.map(({ commandName }) => commandName)).toEqual(['hello'])
-    pass(1_000)
-    await read()
-    expect(asked).toHaveLength(2)
-  })
-
-  it('is omitted while the database does not answer, and returns with it', async () => {
-    const { read } = gauge(0)
-    {
-      await using _ = await armFailPoint(database.uri, { commands: ['hello'], appName, how: { closeConnection: true } })
-      await expect.poll(read).toBeNull()
-    }
-    await expect.poll(read).not.toBeNull()
   })
 })

@@ -29,7 +29,6 @@ export function leaseHasEnded(leaseMs: number): Document {
   return { $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', latestFromNow(leaseMs)] }] }
 }
 
-/** Dependencies of the clock comparison. */
 export interface ClockSkewOptions {
   readonly db: Db
   readonly clock: Clock

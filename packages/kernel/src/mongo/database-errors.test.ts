@@ -20,25 +20,6 @@ describe('createDatabaseErrors', () => {
     expect(await counted(registry)).toEqual({ server_189: 2, MongoNetworkError: 1, MongoServerSelectionError: 1 })
   })
 
-  it('passes on each counted error', () => {
-    const errors = createDatabaseErrors(new Registry())
-    const passed: unknown[] = []
-    errors.onError = (error) => passed.push(error)
-    const cause = new MongoServerError({ code: 18, errmsg: 'refused' })
-    for (const error of [cause, unavailable({}, { cause }), new Error('x')]) errors.count(error)
-    expect(passed).toEqual([cause, cause])
-  })
-
-  it('ignores errors that the database did not cause', async () => {
-    const registry = new Registry()
-    const { count } = createDatabaseErrors(registry)
-    for (const other of [undefined, null, 'text', new Error('x'), unavailable()]) count(other)
-    const endless = new Error('its own cause')
-    endless.cause = endless
-    count(endless)
-    expect(await counted(registry)).toEqual({})
-  })
-
   it('counts errors in a reply, except duplicate keys', async () => {
     const registry = new Registry()
     const { countReply } = createDatabaseErrors(registry)

@@ -5,7 +5,6 @@ import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
 /** Counts database errors by class. Ignores other errors. */
 export interface DatabaseErrors {
-  /** Called with each counted driver error. */
   onError: (error: unknown) => void
   /** Counts a driver error, including one that is the cause of another error. */
   count(error: unknown): void

@@ -3,10 +3,9 @@ import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER, TEST_COMMANDS } from '../../../../scripts/mongod/mongod-arguments.ts'
-import { armFailPoint } from '../testing/fail-point.ts'
 import { problemsIn } from '../testing/settings-problems.ts'
 import { testDatabase } from '../testing/test-database.ts'
-import { buildsIn, ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
+import { ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
 
 const UNIQUE = { name: 'by_event', key: { provider: 1, eventId: 1 }, unique: true } as const
 const PARTIAL = {
@@ -25,18 +24,6 @@ const ensure = (db: Db, ...indexes: NeededIndex[]): Promise<void> =>
 
 const problemsOf = (work: Promise<void>) => work.then(() => [], problemsIn)
 
-describe('buildsIn', () => {
-  it('names the indexes that are being built', () => {
-    const stats = [
-      { storageStats: {} },
-      { storageStats: { indexBuilds: ['by_event'] } },
-      { storageStats: { indexBuilds: [] } },
-    ]
-    expect([...buildsIn(stats)]).toEqual(['by_event'])
-    expect([...buildsIn([])]).toEqual([])
-  })
-})
-
 describe('ensureIndexes', () => {
   it('creates missing indexes, and finds them correct the next time, even with a name list in another order', async () => {
     await using database = await testDatabase(process.env)
@@ -46,20 +33,6 @@ describe('ensureIndexes', () => {
     await ensure(database.db, ...SHAPES)
     await ensure(database.db, ...SHAPES.toReversed())
     expect(await database.db.collection('events').indexes()).toEqual(listed)
-  })
-
-  it('creates all missing indexes with one command, and repeats nothing', async () => {
-    await using database = await testDatabase(process.env)
-    await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
-    const commands: unknown[] = []
-    client.on('commandStarted', ({ commandName, command }) => {
-      if (commandName === 'createIndexes') commands.push(command.indexes.length)
-    })
-    const db = client.db(database.name)
-    await ensure(db, UNIQUE)
-    await ensure(db, ...SHAPES)
-    await ensure(db, ...SHAPES)
-    expect(commands).toEqual([1, SHAPES.length - 1])
   })
 
   it('waits for an index that is listed while it is still being built', async () => {
@@ -112,50 +85,6 @@ describe('ensureIndexes', () => {
       .aggregate([{ $collStats: { storageStats: {} } }])
       .toArray()
     expect(statistics?.storageStats.indexDetails[UNIQUE.name].creationString).toContain(found)
-  })
-
-  it('does not change indexes that it does not need', async () => {
-    await using database = await testDatabase(process.env)
-    await database.db.collection('events').createIndex({ type: 1 }, { name: 'mine' })
-    await ensure(database.db, UNIQUE)
-    expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('mine')
-  })
-
-  it('may run in several processes at once', async () => {
-    await using database = await testDatabase(process.env)
-    await Promise.all(Array.from({ length: 5 }, () => ensure(database.db, ...SHAPES)))
-    expect(await database.db.collection('events').indexes()).toHaveLength(SHAPES.length + 1)
-  })
-
-  it('accepts an index that another version creates at the same time, with other storage engine options', async () => {
-    await using database = await testDatabase(process.env)
-    const appName = `race-${database.name}`
-    await using client = await new MongoClient(database.uri.reveal(), { appName, monitorCommands: true }).connect()
-    const asked = new Promise<void>((resolve) => {
-      client.on('commandStarted', ({ commandName }) => void (commandName === 'createIndexes' && resolve()))
-    })
-    const how = { blockConnection: true, blockTimeMS: 1_000 }
-    await using _ = await armFailPoint(database.uri, { commands: ['createIndexes'], appName, how })
-    const wish = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } }
-    const ensured = ensure(client.db(database.name), { ...UNIQUE, ...wish }, EXPIRING)
-    await asked
-    await ensure(database.db, UNIQUE)
-    await ensured
-    expect(await database.db.collection('events').indexes()).toHaveLength(3)
-  })
-
-  it('treats a flag that is off like one that is absent', async () => {
-    await using database = await testDatabase(process.env)
-    await database.db.collection('events').createIndex({ a: 1 }, { name: 'by_a' })
-    await ensure(database.db, { name: 'by_a', key: { a: 1 }, unique: false, sparse: false })
-  })
-
-  it('treats a filter with its properties in another order as equal', async () => {
-    await using database = await testDatabase(process.env)
-    const { status, 'payment.id': id } = PARTIAL.partialFilterExpression
-    const options = { name: PARTIAL.name, unique: true, partialFilterExpression: { status, 'payment.id': id } }
-    await database.db.collection('events').createIndex(PARTIAL.key, options)
-    await ensure(database.db, PARTIAL)
   })
 
   it.each<[string, NeededIndex, IndexSpecification, CreateIndexesOptions, string]>([

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Collection, type Db, type Document, type IndexDescription, MongoServerError } from 'mongodb'
+import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
 import { SettingsError } from '../settings/settings.ts'
 
 /** An index that a collection needs, identified by its name. Storage engine options are optional. */
@@ -8,7 +8,6 @@ export type NeededIndex = Pick<
   'key' | 'storageEngine' | 'unique' | 'sparse' | 'partialFilterExpression' | 'expireAfterSeconds'
 > & { readonly name: string }
 
-/** The indexes of one collection. */
 export interface NeededIndexes {
   readonly collection: string
   readonly indexes: readonly NeededIndex[]
@@ -70,17 +69,13 @@ async function readIndexes(collection: Collection): Promise<ReadonlyMap<string, 
 async function readBuilding(collection: Collection): Promise<ReadonlySet<string>> {
   try {
     const stages = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.indexBuilds': 1 } }]
-    return buildsIn(await collection.aggregate(stages).toArray())
+    const stats = await collection.aggregate(stages).toArray()
+    return new Set(stats.flatMap(({ storageStats }) => (storageStats?.indexBuilds ?? []) as string[]))
   } catch (error) {
     // The collection does not exist yet, permission is missing, or the server does not provide this.
     if (error instanceof MongoServerError) return new Set()
     throw error
   }
-}
-
-/** The names of indexes being built, from the results of `$collStats`. */
-export function buildsIn(stats: readonly Document[]): ReadonlySet<string> {
-  return new Set(stats.flatMap(({ storageStats }) => (storageStats?.indexBuilds ?? []) as string[]))
 }
 
 async function ensureCollection(db: Db, name: string): Promise<void> {

@@ -4,13 +4,10 @@ import { addPolledGauges } from '../log/polled-gauges.ts'
 import type { Encryption } from '../secrets/encryption.ts'
 import { MAJORITY } from './majority.ts'
 
-/** The encryption keys of a process and of a database. */
 interface KeyStatus {
   /** Id of the key that encrypts; null if encryption is off. */
   readonly firstKey: string | null
-  /** Ids of the keys of this process. */
   readonly keys: readonly string[]
-  /** Ids of keys in use in the database that the process lacks. */
   readonly missing: readonly string[]
   /** Ids of keys by which a process has just ceased to encrypt: a write that it began before may still arrive. */
   readonly leaving: readonly string[]
@@ -45,7 +42,6 @@ export interface KeyRegister {
   retire(key: string, rotation: string): Promise<RetiredKeys>
 }
 
-/** A process that encrypts by a key. */
 interface KeyUser {
   readonly id: string
   /** By the database's clock. */
@@ -85,7 +81,6 @@ export interface KeyRegisterDeps {
   readonly processId: string
 }
 
-/** Opens the register of a database. */
 export function createKeyRegister({ db, encryption, now, processId }: KeyRegisterDeps): KeyRegister {
   const register = db.collection<RegisteredKey>(COLLECTION)
   let noted: { readonly key: string; readonly at: number } | null = null

@@ -1,10 +1,8 @@
 import type { Db } from 'mongodb'
 import { bulkUpdate } from './bulk-update.ts'
 
-/** Dependencies of a majority probe. */
 export interface MajorityProbeOptions {
   readonly db: Db
-  /** The id of its document. */
   readonly id: string
   /** Monotonic milliseconds. */
   readonly now: () => number

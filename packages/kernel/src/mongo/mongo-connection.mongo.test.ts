@@ -1,12 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { type CommandStartedEvent, MongoServerError } from 'mongodb'
-import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { describe, expect, it, vi } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
-import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
-import { stablePort } from '../../../../scripts/ports/stable-port.ts'
 import { startReplicaSet } from '../../../../test/support/mongod/mongod-under-test.ts'
 import { startStandaloneMongod } from '../../../../test/support/mongod/standalone-mongod.ts'
 import { Secret } from '../secrets/secret.ts'
@@ -49,24 +45,7 @@ async function refusalOf(work: () => unknown): Promise<SettingsError> {
   throw new Error('It was not refused')
 }
 
-async function mongodBinary() {
-  const { binary, version } = await findMongod({ env: process.env, say: () => undefined })
-  return { systemBinary: binary, version }
-}
-
 describe('createMongoConnection', () => {
-  it('knows the time of the database, whatever the clock of the process says', async () => {
-    await using database = await testDatabase(process.env)
-    // Years ahead, until it is known.
-    let now = 1e12
-    await using made = connection(database.uri, { now: () => now })
-    now += 1e11
-    expect(made.databaseNow() - Date.now()).toBeGreaterThan(9e10)
-    await made.open()
-    const { localTime } = await made.db.command({ hello: 1 })
-    expect(Math.abs(made.databaseNow() - localTime.getTime())).toBeLessThan(60_000)
-  })
-
   it.each<readonly [query: string, problem: string]>([
     ['w=1', 'sets a write concern below majority'],
     ['w=0', 'sets a write concern below majority'],
@@ -85,11 +64,6 @@ describe('createMongoConnection', () => {
     const uri = new Secret(`mongodb://u:${PASSWORD}@127.0.0.1:9/?${query}`)
     const refusal = await refusalOf(() => connection(uri))
     expect(refusal.problems).toEqual([`MONGODB_URI ${problem}`])
-  })
-
-  it('reports both at once', async () => {
-    const refusal = await refusalOf(() => connection(new Secret('mongodb://127.0.0.1:9/?w=1&journal=false')))
-    expect(refusal.problems).toHaveLength(2)
   })
 
   it.each([
@@ -121,16 +95,6 @@ describe('createMongoConnection', () => {
     const refusal = await refusalOf(() => connection(new Secret(uri)))
     expect(refusal.message).toMatch(/^MONGODB_URI \w/)
     expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('canary')
-  })
-
-  it('keeps its limits whatever the URI says', async () => {
-    const query = 'socketTimeoutMS=0&serverSelectionTimeoutMS=60000&connectTimeoutMS=60000&wtimeoutMS=0&maxPoolSize=500'
-    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
-    const { options } = made.client
-    const waitsMs = options.serverSelectionTimeoutMS + (options.socketTimeoutMS ?? Number.POSITIVE_INFINITY)
-    expect(waitsMs).toBeLessThan(10_000)
-    expect(options.socketTimeoutMS).toBeGreaterThan(options.writeConcern?.wtimeoutMS ?? Number.POSITIVE_INFINITY)
-    expect(options.maxPoolSize).toBe(2)
   })
 })
 
@@ -184,57 +148,6 @@ describe.concurrent('open', () => {
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   })
 
-  it('tries again while the credentials are refused, and says so without them', async ({ expect }) => {
-    await using database = await testDatabase(process.env)
-    const uri = new URL(database.uri.reveal())
-    uri.username = database.name
-    uri.password = PASSWORD
-    uri.pathname = `/${database.name}`
-    await using made = connection(new Secret(uri.href), { database: database.name })
-    const opening = made.open()
-    await expect.poll(() => made.lines.length).toBe(1)
-    await database.db.command({ createUser: database.name, pwd: PASSWORD, roles: ['readWrite'] })
-    await opening
-    await answers(made)
-    await database.db.command({ dropUser: database.name })
-    expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { code: 18 } }])
-    expect(JSON.stringify(made.lines)).not.toContain('canary')
-  })
-
-  it('reports credentials that are refused for ten seconds', async ({ expect }) => {
-    await using database = await testDatabase(process.env)
-    const uri = new URL(database.uri.reveal())
-    uri.username = database.name
-    uri.password = PASSWORD
-    const refused = Promise.withResolvers<unknown>()
-    let now = 0
-    const clock = { now: () => (now += 5_000), onRefused: refused.resolve }
-    await using made = connection(new Secret(uri.href), { database: database.name, ...clock })
-    const opening = made.open()
-    expect(await refused.promise).toMatchObject({ code: 18 })
-    await made.close()
-    await opening
-  })
-
-  it('finds a server that appears later', async ({ expect }) => {
-    const port = await stablePort()
-    await using made = connection(new Secret(`mongodb://127.0.0.1:${port}/?replicaSet=later`))
-    const opening = made.open()
-    await expect.poll(() => made.lines.length).toBe(1)
-    const server = await MongoMemoryReplSet.create({
-      binary: await mongodBinary(),
-      instanceOpts: [{ port, launchTimeout: 120_000 }],
-      replSet: { name: 'later', ip: '127.0.0.1', storageEngine: 'wiredTiger', args: [...SMALL_SERVER] },
-    })
-    try {
-      await opening
-      await answers(made)
-      expect(made.lines).toMatchObject([{ level: 'warn', msg: 'mongodb.unreachable', database: 'test' }])
-    } finally {
-      await server.stop({ doCleanup: true, force: true })
-    }
-  })
-
   it('refuses a standalone server, even if the URI names a replica set', async ({ expect }) => {
     await using server = await startStandaloneMongod()
     await using plain = connection(new Secret(server.uri))
@@ -275,15 +188,5 @@ describe.concurrent('open', () => {
     expect((await refusalOf(() => made.open())).problems).toEqual([
       'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
     ])
-  })
-
-  it('ends when it is closed while it tries', async ({ expect }) => {
-    const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))
-    const opening = made.open()
-    // Nothing shows that it tries: nobody listens there.
-    await sleep(50)
-    await made.close()
-    await opening
-    await expect(made.ping()).rejects.toThrow('The database is not open yet')
   })
 })

@@ -227,7 +227,6 @@ function optionsOf(uri: Secret): MongoClient['options'] {
   }
 }
 
-/** What all pools of a service share. */
 interface PoolsDeps extends Omit<MongoOptions, 'appName' | 'maxPoolSize' | 'onRefused'> {
   readonly errors: DatabaseErrors
   readonly lifecycle: Pick<Lifecycle, 'onStop' | 'isStopping'>

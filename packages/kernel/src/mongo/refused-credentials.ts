@@ -30,9 +30,7 @@ export class RefusedCredentials {
   }
 }
 
-/** What the watch needs. */
 export interface CredentialsWatch {
-  /** A command that needs all rights. */
   readonly ask: () => Promise<void>
   /** Called once the credentials have been refused for ten seconds in a row. */
   readonly onRefused: (error: unknown) => void

@@ -2,9 +2,7 @@ import { BSON, type Document } from 'mongodb'
 import { keyUnknown, recordAltered } from '../http/error-codes.ts'
 import type { Encryption, WrappedKey } from '../secrets/encryption.ts'
 
-/** The result of a rotation slice or of its dry run. */
 export interface RotationCounts {
-  /** Records examined. */
   readonly examined: number
   /** Records among them that were not encrypted with the first key. */
   readonly changed: number
@@ -42,15 +40,12 @@ export function rewrapField(
   return { demands: members(sealed), sets: members(rewrapped) }
 }
 
-/** Steps of a rotation slice. */
 export interface RotationSteps<Row> {
   /** The next records, ordered by id; at most `atOnce`. */
   readonly rows: readonly Row[]
   readonly atOnce: number
   readonly idOf: (row: Row) => string
-  /** The values of a record. */
   readonly rotate: (row: Row) => readonly ValueRotation[]
-  /** Called with a record that has a malformed value. */
   readonly onAltered: (id: string) => void
   /** Sends statements; null: they are only counted. */
   readonly send: ((statements: readonly Document[]) => Promise<unknown>) | null
@@ -106,12 +101,9 @@ function createBatch(send: RotationSteps<never>['send']) {
   return { add, flush }
 }
 
-/** What the values of a record need. */
 export interface RotatedValues {
   readonly statements: readonly Document[]
-  /** Whether the key of a value is missing. */
   readonly isUnknown: boolean
-  /** Whether a value is malformed. */
   readonly isAltered: boolean
 }
 

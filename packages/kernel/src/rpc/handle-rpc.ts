@@ -16,13 +16,11 @@ export interface TrpcEndpoint<Router extends AnyRouter, Known extends Caller = C
   readonly authenticate: (request: IncomingMessage, procedure: string) => Promise<Known>
   /** Creates the context of a call. The caller is null only if the call is refused before a procedure runs. */
   readonly createContext: (request: IncomingMessage, caller: Known | null) => inferRouterContext<Router>
-  /** Headers of a successful response. */
   readonly headersOf?: (context: inferRouterContext<Router>) => Record<string, string>
   /** Queries that also accept POST, because their input can be too long for a URL. Default: none. */
   readonly queriesByPost?: ReadonlySet<string>
 }
 
-/** The name of the caller. */
 export interface Caller {
   readonly name: string
   /**
@@ -32,7 +30,6 @@ export interface Caller {
   readonly checkInput?: (input: Uint8Array) => void
 }
 
-/** The part of a call that is logged. */
 export interface RpcResult<Context = unknown> {
   readonly procedure: string
   readonly status: number

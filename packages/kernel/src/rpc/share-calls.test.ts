@@ -104,15 +104,4 @@ describe('callers that share calls', () => {
     calls[2]?.end()
     expect(await Promise.all([first, ...others])).toEqual([[10], [30], [40]])
   })
-
-  it('fail if a call throws before it begins', async () => {
-    const share = shareCalls<number, number>(
-      () => {
-        throw new Error('No connection')
-      },
-      { most: 100, patienceMs: 60_000 },
-    )
-    await expect(share([1])).rejects.toThrow('No connection')
-    await expect(share([2])).rejects.toThrow('No connection')
-  })
 })

@@ -9,7 +9,6 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** How calls are shared. */
 export interface Sharing {
   /** The most items of a call, unless one caller has more. */
   readonly most: number

@@ -4,12 +4,10 @@ import { ZodError } from 'zod'
 import { invalidRequest, methodNotAllowed, notFound } from '../http/error-codes.ts'
 import { AppError, type RetryClass, toAppError } from '../http/errors.ts'
 
-/** Our additions to the error data of tRPC. */
 export interface TrpcErrorData {
   readonly code: TRPC_ERROR_CODE_KEY
   readonly httpStatus: number
   readonly path?: string
-  /** The error code of our catalogue. */
   readonly reason: string
   readonly retry: RetryClass
   /** Only for 412: the current version, or null if nothing exists. */
@@ -51,7 +49,6 @@ export function fromTrpcError(error: TRPCError): AppError {
   return toAppError(error.cause ?? error)
 }
 
-/** The error shape of tRPC. */
 export interface TrpcErrorShape {
   readonly shape: {
     readonly code: TRPC_ERROR_CODE_NUMBER

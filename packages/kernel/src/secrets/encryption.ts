@@ -5,13 +5,11 @@ import type { EncryptionKeys } from './encryption-keys.ts'
 
 /** The data key of an encrypted value, as it is stored. */
 export interface WrappedKey {
-  /** The id of the key that wraps it. */
   readonly key: string
   /** The data key of this value, wrapped. */
   readonly wrapped: Binary
 }
 
-/** An encrypted value as it is stored. */
 export interface Sealed extends WrappedKey {
   /** Nonce, ciphertext and tag. */
   readonly text: Binary
@@ -20,7 +18,6 @@ export interface Sealed extends WrappedKey {
 /** Where a value is stored. It can be opened nowhere else: one that was copied to another record is refused. */
 export interface Place {
   readonly collection: string
-  /** The id of the record. */
   readonly id: string
   readonly field: string
 }
@@ -36,7 +33,6 @@ export interface Place {
 export interface Encryption {
   /** The id of the key that encrypts; null: nothing is encrypted. */
   readonly firstKey: string | null
-  /** The ids of the keys that are there. */
   readonly keyIds: readonly string[]
   /** Encrypts a value for its place; null where encryption is off. */
   seal(plain: Uint8Array, place: Place): Sealed | null
@@ -104,7 +100,6 @@ export function createEncryption(
   }
 }
 
-/** Whether a stored value is encrypted. */
 export function isSealed(stored: unknown): stored is Sealed {
   return (
     typeof stored === 'object' &&

@@ -107,7 +107,6 @@ function useProblem(key: ServiceKey, { use, first }: { use: KeyUse; first: boole
 /** Interval between comparisons of the key files, in milliseconds. */
 export const CHECK_KEYS_MS = 1_000
 
-/** The current keys of service tokens. */
 export type WatchedServiceKeys = WatchedSource<readonly ServiceKey[]>
 
 /**

@@ -85,13 +85,6 @@ describe('createServiceTokens', () => {
     expect(decodeJwt(token)).toEqual({ ...CLAIMS, jti: 'id_1' })
   })
 
-  it('creates a new token for each call, and accepts the input as text or bytes', async () => {
-    const tokens = tokensOf(keyOfSecret(secret))
-    const [one, two] = [await tokens.issue(CALL), await tokens.issue({ ...CALL, input: Buffer.from(CALL.input) })]
-    expect([decodeJwt(one).bsh, decodeJwt(two).bsh]).toEqual([BSH, BSH])
-    expect(decodeJwt(one).jti).not.toBe(decodeJwt(two).jti)
-  })
-
   it('makes tokens that are good with the condition of the call only', async () => {
     const tokens = tokensOf(keyOfSecret(secret))
     const conditional = { ...CALL, ifMatch: '"7"' }
@@ -176,17 +169,6 @@ describe('the binding of a token', () => {
 
 describe('createServiceTokenVerifier', () => {
   it.each<[string, JWTPayload]>([
-    ['a fresh token', CLAIMS],
-    ['a short one', { ...CLAIMS, exp: NOW + 5 }],
-    ['one that expired less than 30 s ago', { ...CLAIMS, iat: NOW - 89, exp: NOW - 29 }],
-    ['one made less than 30 s ahead of our clock', { ...CLAIMS, iat: NOW + 29, exp: NOW + 89 }],
-    ['one that is also for others', { ...CLAIMS, aud: ['other', 'fulfilment'] }],
-    ['one with further claims', { ...CLAIMS, sub: 'x', nbf: NOW }],
-  ])('takes %s', async (_what, claims) => {
-    await accept(await forge(claims))
-  })
-
-  it.each<[string, JWTPayload]>([
     ['an expired token', { ...CLAIMS, iat: NOW - 91, exp: NOW - 31 }],
     ['one that expired long ago', { ...CLAIMS, iat: NOW - 86_400, exp: NOW - 86_340 }],
     ['one made more than 30 s ahead of our clock', { ...CLAIMS, iat: NOW + 31, exp: NOW + 91 }],
@@ -245,27 +227,6 @@ describe('createServiceTokenVerifier', () => {
     await refusalOf(`Bearer ${handmade(header)}`)
   })
 
-  it('refuses a token with one changed part', async () => {
-    const [head = '', body = '', signature = ''] = (await forge(CLAIMS)).slice('Bearer '.length).split('.')
-    const other = Buffer.from(JSON.stringify({ ...CLAIMS, iss: 'operator' })).toString('base64url')
-    await refusalOf(`Bearer ${head}.${other}.${signature}`)
-    await refusalOf(`Bearer ${head}.${body}.${signature.slice(1)}`)
-    await refusalOf(`Bearer ${head}.${body}.${signature}.x`)
-    await refusalOf(`Bearer ${head}.${body}`)
-  })
-
-  it.each([
-    undefined,
-    '',
-    'Bearer',
-    'Bearer ',
-    'Bearer a.b.c',
-    'Basic dTpw',
-    `Bearer ${'a'.repeat(100_000)}.${'b'.repeat(100_000)}.${'c'.repeat(100_000)}`,
-  ])('refuses the header %.20j', async (header) => {
-    await refusalOf(header)
-  })
-
   it('refuses anything else, and never with another error', async () => {
     const part = fc.oneof(
       fc.string({ unit: fc.constantFrom(...'abcXYZ019-_'.split('')), maxLength: 20 }),
@@ -283,14 +244,6 @@ describe('createServiceTokenVerifier', () => {
         },
       ),
     )
-  })
-
-  it('accepts the scheme in any case', async () => {
-    const token = (await forge(CLAIMS)).slice('Bearer '.length)
-    await accept(`bearer ${token}`)
-    await refusalOf(`Bearer  ${token}`)
-    await refusalOf(`Bearer ${token}\n`)
-    await refusalOf(token)
   })
 
   it('answers alike for every reason, and names the scheme', async () => {

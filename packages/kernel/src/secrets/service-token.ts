@@ -24,16 +24,13 @@ export interface ServiceCall {
 
 /** Dependencies of a token issuer: `issuer` is the caller, `audience` the called service. */
 export interface ServiceTokenOptions {
-  /** The current signing key. */
   readonly key: () => ServiceKey
   readonly issuer: string
   readonly audience: string
   readonly clock: Clock
-  /** Creates a unique token id. */
   readonly newId: () => string
 }
 
-/** Issues short-lived tokens for calls between services. */
 export interface ServiceTokens {
   /** A token (JWT, RFC 7519) bound to this call, valid for 60 s. */
   issue(call: ServiceCall): Promise<string>
@@ -74,7 +71,6 @@ function hashOf(input: string | Uint8Array): string {
   return hash('sha256', input, 'base64url')
 }
 
-/** A verified token. */
 interface VerifiedToken {
   readonly issuer: string
   /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
@@ -99,7 +95,6 @@ interface VerifiedToken {
 /** Verifies the service token in an `Authorization` header. */
 export type ServiceTokenVerifier = (authorization: string | undefined) => Promise<VerifiedToken>
 
-/** Dependencies of a token verifier. */
 export interface ServiceTokenRules {
   /** The current keys. A token signed with any of them is accepted. */
   readonly keys: () => readonly ServiceKey[]

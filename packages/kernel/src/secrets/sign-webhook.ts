@@ -13,7 +13,6 @@ export function readWebhookKey(secret: string): KeyObject | null {
   return bytes.length < KEY_BYTES.min || bytes.length > KEY_BYTES.max ? null : createSecretKey(bytes)
 }
 
-/** A message to sign. */
 export interface WebhookMessage {
   /** The same for every attempt. Must not contain a full stop, which is the separator. */
   readonly id: string

@@ -64,7 +64,6 @@ export interface WatchedSource<T> {
   check(): void
 }
 
-/** Called on a change and on rejected content. */
 export interface SourceListeners<T> {
   readonly onChanged: (value: T) => void
   readonly onRefused: (problems: readonly string[]) => void

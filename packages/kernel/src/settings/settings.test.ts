@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -8,7 +8,6 @@ import { z } from 'zod'
 import { Secret } from '../secrets/secret.ts'
 import { settingsProblems } from '../testing/settings-problems.ts'
 import {
-  EXIT_CONFIG,
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
@@ -53,19 +52,6 @@ function settingsFolder() {
 }
 
 describe('readSettings', () => {
-  it('fills in the defaults', () => {
-    const settings = readSettings(schema, GOOD)
-    expect(settings).toMatchObject({ HOST: '127.0.0.1', PORT: 8080, LEVEL: 'info', WAIT_MS: 500, NAME: 'shop' })
-    expect(settings.UPSTREAM.href).toBe('http://127.0.0.1:8090/')
-    expect(settings.TOKEN.reveal()).toBe(CANARY)
-    expect(settings.MONGODB_URI.reveal()).toBe(GOOD.MONGODB_URI)
-  })
-
-  it('returns settings that cannot be changed', () => {
-    const settings = readSettings(schema, GOOD)
-    expect(() => Object.assign(settings, { PORT: 1 })).toThrow(TypeError)
-  })
-
   it('reports all problems at once, one line each, named after the setting', () => {
     const problems = problemsOf({
       HOST: ' ',
@@ -102,39 +88,16 @@ describe('readSettings', () => {
     expect(readSettings(schema, env).NAME).toBe('two\nlines\n')
   })
 
-  it('treats an empty NAME_FILE as not set, and an empty value beside a file as well', () => {
-    using files = settingsFolder()
-    expect(readSettings(schema, { ...GOOD, TOKEN_FILE: '' }).TOKEN.reveal()).toBe(CANARY)
-    const env = { ...GOOD, TOKEN: '', TOKEN_FILE: files.write('token', CANARY) }
-    expect(readSettings(schema, env).TOKEN.reveal()).toBe(CANARY)
-  })
-
   it('refuses a setting that is given both ways', () => {
     using files = settingsFolder()
     const env = { ...GOOD, TOKEN_FILE: files.write('token', CANARY) }
     expect(problemsOf(env)).toEqual(['TOKEN is set twice: as TOKEN and by TOKEN_FILE'])
   })
 
-  it('says once which file setting cannot be read, and why', () => {
-    using files = settingsFolder()
-    mkdirSync(join(files.folder, 'folder'))
-    const missing = { ...GOOD, TOKEN: undefined, TOKEN_FILE: join(files.folder, 'canary') }
-    expect(problemsOf(missing)).toEqual(['TOKEN_FILE cannot be read (ENOENT)'])
-    const folder = { ...GOOD, TOKEN: undefined, TOKEN_FILE: join(files.folder, 'folder') }
-    expect(problemsOf(folder)).toEqual(['TOKEN_FILE cannot be read (EISDIR)'])
-  })
-
   it('refuses a file that is not text, so that no byte of a key is bent', () => {
     using files = settingsFolder()
     const file = files.write('token', Buffer.from(`${CANARY}\xff`, 'latin1'))
     expect(problemsOf({ ...GOOD, TOKEN: undefined, TOKEN_FILE: file })).toEqual(['TOKEN_FILE is not UTF-8 text'])
-  })
-
-  it('distinguishes a setting from another one with the name of its file', () => {
-    using files = settingsFolder()
-    const wanted = z.object({ MAP: textSetting(), MAP_FILE: textSetting() })
-    const problems = problemsOf({ MAP_FILE: files.write('map', ' '), MAP_FILE_FILE: 'b' }, wanted)
-    expect(problems).toEqual(['MAP_FILE is set twice: as MAP_FILE and by MAP_FILE_FILE', 'MAP is empty'])
   })
 
   it('never prints a value, whatever is wrong with it', () => {
@@ -147,16 +110,6 @@ describe('readSettings', () => {
       }),
     )
   })
-
-  it('reports conflicts between settings, and the problems of each', () => {
-    const wanted = z.object({ SINK: textSetting('log:'), FROM: z.string().optional(), PORT: portSetting(0) })
-    const check = ({ SINK, FROM }: Readonly<Record<string, string | undefined>>): string[] =>
-      SINK === 'smtp:' && FROM === undefined ? ['FROM is needed for mail'] : []
-    const read = (env: NodeJS.ProcessEnv) => readSettings(wanted, env, check)
-    expect(() => read({ SINK: 'smtp:', PORT: 'x' })).toThrow(/^PORT must be .*\nFROM is needed for mail$/)
-    expect(() => read({ SINK: 'smtp:' })).toThrow(/^FROM is needed for mail$/)
-    expect(read({ SINK: 'smtp:', FROM: 'a@example.com' })).toMatchObject({ SINK: 'smtp:' })
-  })
 })
 
 function catchSettingsError(env: NodeJS.ProcessEnv): unknown {
@@ -167,16 +120,6 @@ function catchSettingsError(env: NodeJS.ProcessEnv): unknown {
     return error
   }
 }
-
-describe('SettingsError', () => {
-  it('says every problem in its message', () => {
-    expect(new SettingsError(['A is empty', 'B is not set']).message).toBe('A is empty\nB is not set')
-  })
-
-  it('is the exit status of sysexits.h', () => {
-    expect(EXIT_CONFIG).toBe(78)
-  })
-})
 
 describe('integerSetting', () => {
   const one = z.object({ N: integerSetting({ min: 0, max: 9_000, fallback: 7 }) })
@@ -213,19 +156,6 @@ describe('integerSetting', () => {
   })
 })
 
-describe('urlSetting', () => {
-  const one = z.object({ URL: urlSetting(['https:']) })
-
-  it.each(['', 'example.com', 'http://example.com', 'javascript:alert(1)', 'https://', '//x'])('refuses %j', (text) => {
-    expect(problemsOf({ URL: text }, one)).toEqual(['URL must be a URL that begins with https://'])
-  })
-
-  it('is required if there is no default', () => {
-    expect(problemsOf({}, one)).toEqual(['URL is not set'])
-    expect(readSettings(one, { URL: 'https://example.com/a' }).URL.pathname).toBe('/a')
-  })
-})
-
 describe('mongoUriSetting', () => {
   const one = z.object({ MONGODB_URI: mongoUriSetting() })
 
@@ -233,10 +163,6 @@ describe('mongoUriSetting', () => {
     const settings = readSettings(one, { MONGODB_URI: 'mongodb+srv://u:canary@example.com/db' })
     expect(settings.MONGODB_URI).toBeInstanceOf(Secret)
     expect(inspect(settings)).not.toContain('canary')
-  })
-
-  it.each(['', 'mongodb://', 'mongodb:/x', 'MONGODB_URI=mongodb://x', 'localhost:27017'])('refuses %j', (text) => {
-    expect(problemsOf({ MONGODB_URI: text }, one)).toEqual(['MONGODB_URI must begin with mongodb:// or mongodb+srv://'])
   })
 })
 

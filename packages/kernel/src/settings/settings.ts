@@ -96,7 +96,6 @@ export interface ProblemCollector {
   attempt<T>(read: () => T): T | undefined
 }
 
-/** Creates an empty collector. */
 export function collectProblems(): ProblemCollector {
   const problems: string[] = []
   return {
@@ -140,7 +139,6 @@ export function textSetting(fallback?: string) {
 
 const MOST_NAME_BYTES = 63
 
-/** The name of a MongoDB database. */
 export function databaseSetting(fallback: string) {
   return text
     .refine((value) => /^[^/\\. "$\0]+$/.test(value) && Buffer.byteLength(value) <= MOST_NAME_BYTES, {
@@ -198,7 +196,6 @@ export function mongoUriSetting() {
   })
 }
 
-/** The log level. */
 export const logLevelSetting = z
   .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     error: 'must be one of trace, debug, info, warn, error, fatal, silent',

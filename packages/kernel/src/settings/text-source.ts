@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** A text in a file or environment variable. */
 export const textReference = z.union([z.strictObject({ file: z.string() }), z.strictObject({ env: z.string() })])
 
 /** Where a text is stored: in the settings, in a file or in an environment variable. */

@@ -8,7 +8,6 @@ import type { Secret } from '../secrets/secret.ts'
  */
 export interface FailPointSpec {
   readonly commands: readonly string[]
-  /** The application name of the client. */
   readonly appName: string
   /** Default: once. */
   readonly times?: number

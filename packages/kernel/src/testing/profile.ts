@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from 'mongodb'
 
-/** What a database query examined. */
 interface Examined {
   readonly plan: string
   readonly keys: number
   readonly documents: number
 }
 
-/** The queries since the profiler was started. */
 export interface Profile extends AsyncDisposable {
   /** The queries of a collection, in order. */
   examined(collection: string): Promise<Examined[]>

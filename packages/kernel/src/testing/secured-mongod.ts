@@ -6,15 +6,11 @@ import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { throwawayFolder } from '../../../../scripts/mongod/throwaway-folder.ts'
 import { Secret } from '../secrets/secret.ts'
 
-/** A replica set of one node that requires a password. */
 export interface SecuredMongod extends AsyncDisposable {
-  /** The URL with all permissions. */
   readonly uri: Secret
   /** A database, accessed with all permissions. */
   db(name: string): Db
-  /** Creates a database user with roles on that database. */
   createUser(database: string, user: { name: string; password: string; roles?: readonly string[] }): Promise<void>
-  /** The URL with which a database user signs in. */
   uriOf(database: string, user: { name: string; password: string }): Secret
 }
 

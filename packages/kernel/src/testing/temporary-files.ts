@@ -9,7 +9,6 @@ export interface TemporaryFiles extends AsyncDisposable {
   write(content: string): Promise<string>
 }
 
-/** Creates a folder for the files of a test. */
 export async function temporaryFiles(): Promise<TemporaryFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-files-'))
   return {

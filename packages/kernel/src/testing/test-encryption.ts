@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Db } from 'mongodb'
 import { createEncryption, type Encryption } from '../secrets/encryption.ts'
 
-/** Encryption that is off. */
 export const NO_ENCRYPTION: Encryption = createEncryption(() => null)
 
 /** Test keys, created when first used. */
@@ -16,7 +15,6 @@ export interface TestKeys {
   json(...ids: string[]): string
 }
 
-/** Creates keys by id. */
 export function createTestKeys(): TestKeys {
   const made = new Map<string, Buffer>()
   const keyOf = (id: string): Buffer => {
@@ -37,14 +35,12 @@ export function createTestKeys(): TestKeys {
   }
 }
 
-/** A key file that services watch. */
 export interface TestKeysFile extends AsyncDisposable {
   readonly path: string
   /** Replaces the content with keys of these ids, or with a raw text. */
   write(content: readonly string[] | string): Promise<void>
 }
 
-/** Creates a file with keys of these ids. */
 export async function createTestKeysFile(...ids: string[]): Promise<TestKeysFile> {
   const keys = createTestKeys()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-encryption-'))

@@ -8,15 +8,12 @@ import { join } from 'node:path'
 export interface UnreadPipe extends Disposable {
   /** The blocking end to write to, as a shell would create it. */
   readonly writeEnd: number
-  /** The lines read so far. */
   readonly lines: readonly string[]
-  /** Starts reading. */
   read(): void
   /** Closes both ends in this process. Further writes by others fail with EPIPE. */
   abandon(): void
 }
 
-/** Creates a pipe that nobody reads. */
 export function openUnreadPipe(): UnreadPipe {
   const folder = mkdtempSync(join(tmpdir(), 'unread-pipe-'))
   const path = join(folder, 'pipe')

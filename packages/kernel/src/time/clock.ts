@@ -3,7 +3,6 @@ export interface Clock {
   now(): number
 }
 
-/** The system clock. */
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** Milliseconds on a clock that is never set back. Only differences mean something. */

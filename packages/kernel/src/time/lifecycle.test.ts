@@ -102,58 +102,6 @@ describe.concurrent('runService', () => {
     expect(JSON.stringify(ended)).not.toContain('canary')
   })
 
-  it('ends in order even if the signal is repeated or another one follows', async ({ expect }) => {
-    const service = runningService(`
-      stage('database')
-      // Its work is over when both have come again.
-      const again = new Promise((resolve) => {
-        let left = 3
-        for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => { if (--left === 0) resolve() })
-      })
-      stage('worker', () => again)`)
-    await service.logged('ready')
-    service.kill('SIGTERM')
-    await service.logged('service.stopping')
-    service.kill('SIGTERM')
-    service.kill('SIGINT')
-    const ended = await service.ended
-    expect(ended).toMatchObject({ code: 0, signal: null })
-    expect(stagesOf(ended)).toEqual(['worker', 'database'])
-    expect(messagesOf(ended).filter((msg) => msg === 'service.stopping')).toHaveLength(1)
-    expect(messagesOf(ended).filter((msg) => msg === 'service.stopped')).toHaveLength(1)
-  })
-
-  it('prints every problem of the settings, stops the running parts and exits with 78', async ({ expect }) => {
-    const service = runningService(`stage('database'); throw new SettingsError(['PORT is taken', 'TOKEN is empty'])`)
-    const ended = await service.ended
-    expect(ended).toMatchObject({ code: 78, stderr: 'oncehook: PORT is taken\noncehook: TOKEN is empty\n' })
-    expect(stagesOf(ended)).toEqual(['database'])
-  })
-
-  it('exits with 1 when the start fails for another reason', async ({ expect }) => {
-    const ended = await runningService(`stage('database'); throw new TypeError('canary')`).ended
-    expect(ended).toMatchObject({ code: 1, stderr: '' })
-    expect(ended.lines.at(-1)).toMatchObject({
-      level: 'fatal',
-      msg: 'service.start-failed',
-      error: { name: 'TypeError' },
-    })
-    expect(JSON.stringify(ended)).not.toContain('canary')
-  })
-
-  it('stops cleanly at a signal during its start, even if that makes the start fail', async ({ expect }) => {
-    const service = runningService(`
-      const { promise, reject } = Promise.withResolvers()
-      stage('database', async () => { reject(new Error('closed')); await sleep(50) })
-      logger.info({}, 'starting')
-      await promise`)
-    await service.logged('starting')
-    service.kill('SIGTERM')
-    const ended = await service.ended
-    expect(ended.code).toBe(0)
-    expect(messagesOf(ended)).not.toContain('ready')
-  })
-
   it.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'ends with 0 at %s that comes while it is loaded, before it runs',
     async (signal, { expect }) => {
@@ -180,17 +128,6 @@ describe.concurrent('runService', () => {
 })
 
 describe('Lifecycle', () => {
-  it('runs its stages once, however often it is called', async () => {
-    const { logger, lines } = memoryLogger()
-    const lifecycle = new Lifecycle(logger)
-    const runs: string[] = []
-    lifecycle.onStop({ name: 'one', stop: () => void runs.push('one'), withinMs: 100 })
-    expect(await Promise.all([lifecycle.stop(), lifecycle.stop()])).toEqual([true, true])
-    expect(await lifecycle.stop()).toBe(true)
-    expect(runs).toEqual(['one'])
-    expect(lines).toMatchObject([{ stage: 'one', msg: 'service.stage-stopped' }])
-  })
-
   it('ends within its total time, whatever the stages take together, and begins each stage', async () => {
     const { logger, lines } = memoryLogger()
     const lifecycle = new Lifecycle(logger, 100)
@@ -202,31 +139,6 @@ describe('Lifecycle', () => {
       { stage: 'stuck too', msg: 'service.stage-failed' },
       { stage: 'stuck', msg: 'service.stage-failed' },
       { stage: 'quick', msg: 'service.stage-stopped' },
-    ])
-  })
-
-  it('also runs a stage that a start still in progress adds while it stops', async () => {
-    const lifecycle = new Lifecycle(memoryLogger().logger)
-    const ran: string[] = []
-    const late = { name: 'late', stop: () => void ran.push('late'), withinMs: 100 }
-    const first = () => {
-      ran.push('first')
-      lifecycle.onStop(late)
-    }
-    lifecycle.onStop({ name: 'first', stop: first, withinMs: 100 })
-    await lifecycle.stop()
-    expect(ran).toEqual(['first', 'late'])
-  })
-
-  it('waits for each stage up to its limit, not longer', async () => {
-    const { logger, lines } = memoryLogger()
-    const lifecycle = new Lifecycle(logger)
-    const slow = new Promise<void>(() => undefined)
-    for (const name of ['a', 'b']) lifecycle.onStop({ name, stop: () => slow, withinMs: 40 })
-    expect(await lifecycle.stop()).toBe(false)
-    expect(lines.map(({ stage, ms }) => [stage, Number(ms) >= 39])).toEqual([
-      ['b', true],
-      ['a', true],
     ])
   })
 })

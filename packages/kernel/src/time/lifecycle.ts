@@ -71,7 +71,6 @@ async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | 
   }
 }
 
-/** Dependencies of `runService`. */
 export interface ServiceProcess {
   readonly env: NodeJS.ProcessEnv
   readonly logger: Logger

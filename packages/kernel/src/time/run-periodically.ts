@@ -9,7 +9,6 @@ export interface PeriodicTask {
   readonly onError: (error: unknown) => void
 }
 
-/** A periodic task that runs. */
 export interface RunningTask {
   /** Runs the task as soon as possible: at once, or again when the current run has ended. */
   wake(): void

@@ -62,7 +62,6 @@ export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrd
   }
 }
 
-/** Names damaged orders in the log. */
 export interface UnreadableOrders {
   /** Logs `order.unreadable` unless it has named this order within the last minute. */
   report(orderId: string, details?: Readonly<Record<string, unknown>>): void

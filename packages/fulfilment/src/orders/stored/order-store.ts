@@ -10,7 +10,6 @@ import { sealMembers } from './order-encryption.ts'
 /** Options of every read that affects an answer: 4 s leave a request time for its write. */
 export const DURABLE_READ = durableRead(4_000)
 
-/** The collection of orders. */
 export type Orders = Collection<OrderDocument>
 
 /** The collection of orders, and the encryption of their personal data. */

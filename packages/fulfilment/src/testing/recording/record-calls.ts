@@ -17,12 +17,10 @@ export interface EventOfCall {
   readonly verdict?: 'changed' | 'unchanged'
 }
 
-/** The names of the steps that are recorded. */
 export type CallStepName = 'read' | 'write' | 'reply'
 
 /** What is recorded when a step begins, and again when it ends. */
 interface CallNote {
-  /** The number of the call in this process. */
   readonly call: number
   /** Of a step that begins: its read concern or its write concern. */
   readonly concern?: string
@@ -54,7 +52,6 @@ function resultOf(result: ApplyResult | undefined): string {
   return result.retry === 'now' ? 'again' : result.retry
 }
 
-/** A call whose steps are recorded. */
 export interface RecordedCall {
   readonly begin: BeginCallStep
   readonly call: number

@@ -18,12 +18,10 @@ import { deferContinue } from './raw-body.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { ERROR_HEADERS, errorBody, type RefusedRequest, sendError } from './send-error.ts'
 
-/** Dependencies of the guard. */
 export interface GuardOptions {
   readonly handler: RequestListener
   /** Creates the id of an error response if no request could be parsed. */
   readonly makeRequestId: () => string
-  /** Called for each request that the guard refuses. */
   readonly onRefused: (refused: Pick<RefusedRequest, 'requestId' | 'error' | 'method'>) => void
 }
 
@@ -91,7 +89,6 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
   }
 }
 
-/** A request and its response. */
 interface PendingRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -103,7 +100,6 @@ interface ConnectionState {
   latest: PendingRequest | null
 }
 
-/** The open requests of all connections. */
 interface RequestPipeline {
   /**
    * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node
@@ -120,7 +116,6 @@ interface RequestPipeline {
   abort(socket: Duplex): Promise<ServerResponse | null | undefined>
 }
 
-/** Maximum number of unanswered requests per connection. */
 const MOST_OPEN = 32
 
 /** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
@@ -169,7 +164,6 @@ function ended({ response }: PendingRequest): Promise<void> {
   return new Promise((resolve) => response.once('close', resolve))
 }
 
-/** Refuses a parsed request. */
 type Refuse = (response: ServerResponse, refusal: AppError) => void
 
 /** The server, and what the guard shares with it. */
@@ -210,7 +204,6 @@ function answerUnparsed({ server, pipeline, refuse, makeRequestId, onRefused }: 
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => void endWith(socket, methodNotImplemented()))
 }
 
-/** A parser error of Node. */
 interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string
 }

@@ -11,7 +11,6 @@ import {
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../../settings/settings.ts'
-import { watchRequestStarts } from './request-start.ts'
 import type { ServerTls } from './tls.ts'
 
 /** Address and limits of a listener. Times are milliseconds. */
@@ -39,7 +38,6 @@ export interface ListenOptions {
   readonly prepare?: (server: Server) => void
 }
 
-/** A running listener. */
 export interface Listener {
   readonly port: number
   /**
@@ -85,7 +83,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   options.prepare?.(server)
   const sockets = limitConnections(server, maxConnections, secure === null ? 'connection' : 'secureConnection')
   const all = secure === null ? sockets : openSockets(secure)
-  watchRequestStarts({ server, open: sockets, headersTimeoutMs })
   const retire = retireConnections(server, sockets)
   await bind(server, options)
   return {
@@ -121,7 +118,6 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
   })
 }
 
-/** The connections of a server below TLS. */
 function openSockets(server: Pick<Server, 'on'>): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {

@@ -12,10 +12,8 @@ import { logRefused, sendError } from './send-error.ts'
 /** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
-/** The metrics in the Prometheus text format. */
 export type ShownMetrics = Pick<Registry, 'contentType' | 'metrics'>
 
-/** Dependencies of the probes. */
 export interface ProbeOptions {
   readonly checks: ReadinessChecks
   /** Null: `/metrics` is served by another listener. */
@@ -89,7 +87,6 @@ async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailab
   }
 }
 
-/** Address of the separate metrics listener. */
 export interface MetricsListenerOptions {
   readonly host: string
   readonly port: number

@@ -4,11 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { badRequest, payloadTooLarge, unsupportedMediaType } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
 
-/** Observes a body while it arrives. */
 export interface BodyWatch {
   /** Called with every chunk. An error thrown here stops the reading. */
   onBytes(count: number): void
-  /** Receives a function that stops the reading from outside. */
   onReading(end: (reason: Error) => void): void
 }
 

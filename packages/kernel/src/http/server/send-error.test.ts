@@ -35,26 +35,6 @@ describe('sendError', () => {
     expect(await response.json()).toEqual({ error, code, requestId: REQUEST_ID })
   })
 
-  it('sends a problem document with the same properties', async () => {
-    const url = await serve(
-      (_, response) => void sendError(response, notFound(), { requestId: REQUEST_ID, asProblem: true }),
-    )
-    const response = await fetch(url)
-    expect(response.headers.get('content-type')).toBe('application/problem+json')
-    const { message, code } = notFound()
-    expect(await response.json()).toEqual({
-      ...{ type: 'about:blank', title: 'Not Found', status: 404, detail: message },
-      ...{ error: message, code, requestId: REQUEST_ID },
-    })
-  })
-
-  it('sends HEAD the headers only', async () => {
-    const url = await serve((_, response) => void sendError(response, notFound(), { requestId: REQUEST_ID }))
-    const response = await fetch(url, { method: 'HEAD' })
-    expect([response.status, await response.text()]).toEqual([404, ''])
-    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0)
-  })
-
   it.each([
     ['if the error demands it', payloadTooLarge({}, { headers: { Connection: 'close' } }), {}],
     ['if the caller demands it', notFound(), { close: true }],

@@ -3,7 +3,6 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Logger } from '../../log/logger.ts'
 import type { AppError } from '../errors.ts'
 
-/** How to send an error. */
 export interface ErrorResponse {
   readonly requestId: string
   /** Sends a problem document (RFC 9457). Default: plain JSON. */
@@ -85,7 +84,6 @@ function problemBody({ message, code, status }: AppError, requestId: string): st
   return JSON.stringify({ type: 'about:blank', title, status, detail: message, error: message, code, requestId })
 }
 
-/** Headers of every error response. */
 export const ERROR_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',

@@ -65,7 +65,6 @@ export function createClientTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
   })
 }
 
-/** Dependencies of the watch on TLS files. */
 export interface TlsListeners<T> {
   /** Prefix of the settings, for the log. */
   readonly prefix: string
@@ -115,7 +114,6 @@ export interface TlsPair {
   readonly key: string
 }
 
-/** The configured PEM texts of a certificate and its key. */
 interface TlsPairTexts {
   readonly cert: string | undefined
   readonly key: string | undefined

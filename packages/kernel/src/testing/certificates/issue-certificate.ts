@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { generate } from 'selfsigned'
 import type { TlsPair } from '../../http/server/tls.ts'
 
-/** A certificate authority for a test. */
 export interface TestAuthority {
   /** Its certificate, in PEM. */
   readonly ca: string
