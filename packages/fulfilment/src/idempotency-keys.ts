@@ -54,39 +54,20 @@ export const IDEMPOTENCY_INDEXES: NeededIndexes = {
   ],
 }
 
-/** How long a key is kept after its answer, and how long a run holds it. Milliseconds. */
-interface KeyTimes {
+/** How long a key is kept after its answer, and how long a run holds it, in milliseconds, and the encryption of answers. */
+export interface KeyOptions {
   readonly ttlMs: number
   readonly leaseMs: number
-}
-
-export interface IdempotencyKeys {
-  /**
-   * Claims the key for a run if it is free or expired, or if the lease of an earlier run of the same request has
-   * lapsed. Returns the row afterwards. The caller holds the key if `run` is the run it passed.
-   */
-  claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<KeyRow>
-  /** The row of a key that has not expired, or null if the key is free. */
-  find(request: KeyedRequest): Promise<KeyRow | null>
-  /**
-   * Stores the answer unless another run of the same request has stored one, or an erasure has closed the key. Returns
-   * the stored answer.
-   */
-  finish(row: KeyRow, answer: string, customerId?: string): Promise<string>
-  /** Lets the next request take over from this run at once. */
-  release(request: KeyedRequest, run: string): Promise<void>
-}
-
-/** How long keys are kept, and the encryption of their answers. */
-export interface KeyOptions extends KeyTimes {
   readonly encryption: Encryption
 }
+
+export type IdempotencyKeys = ReturnType<typeof createIdempotencyKeys>
 
 /**
  * Creates the idempotency keys of a database. Its functions throw keyUnknown or recordAltered if an answer cannot be
  * decrypted.
  */
-export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptions): IdempotencyKeys {
+export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptions) {
   const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
   const open = (row: IdempotencyRow): KeyRow => openRow(row, encryption)
   const claimBy = async (request: KeyedRequest, claiming: Claiming): Promise<IdempotencyRow> => {
@@ -100,7 +81,11 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
     }
   }
   return {
-    async claim(request, fresh) {
+    /**
+     * Claims the key for a run if it is free or expired, or if the lease of an earlier run of the same request has lapsed. Returns
+     * the row afterwards. The caller holds the key if `run` is the run it passed.
+     */
+    async claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<KeyRow> {
       const { fingerprint } = request
       const stored = encryption.seal(Buffer.from(fingerprint), fingerprintPlace(request)) ?? fingerprint
       const row = await claimBy(request, { ...fresh, stored, same: fingerprint })
@@ -110,12 +95,17 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
       // The database cannot compare encrypted fingerprints. Now it takes over from the run whose fingerprint this was.
       return open(await claimBy(request, { ...fresh, stored, same: row.fingerprint }))
     },
-    async find(request) {
+    /** The row of a key that has not expired, or null if the key is free. */
+    async find(request: KeyedRequest): Promise<KeyRow | null> {
       const live = { $expr: { $not: [EXPIRED] } }
       const row = await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
       return row === null ? null : open(row)
     },
-    async finish(row, answer, customerId) {
+    /**
+     * Stores the answer unless another run of the same request has stored one, or an erasure has closed the key. Returns the stored
+     * answer.
+     */
+    async finish(row: KeyRow, answer: string, customerId?: string): Promise<string> {
       const stored = encryption.seal(Buffer.from(answer), answerPlace(row)) ?? answer
       const stands = { $ifNull: ['$answer', { $literal: stored }] }
       const whose = { $cond: [UNANSWERED, { $literal: customerId ?? null }, '$customerId'] }
@@ -129,7 +119,8 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
       )
       return (finished === null ? null : open(finished).answer) ?? answer
     },
-    async release(request, run) {
+    /** Lets the next request take over from this run at once. */
+    async release(request: KeyedRequest, run: string): Promise<void> {
       await rows.updateOne({ ...ofKey(request), run, state: 'running' }, { $set: { leaseUntil: new Date(0) } })
     },
   }
@@ -198,7 +189,7 @@ interface Claiming {
 }
 
 /** A single statement on the database clock decides, so that two runs can never hold the same key. */
-function claimPipeline(request: KeyedRequest, fresh: Claiming, times: KeyTimes): object[] {
+function claimPipeline(request: KeyedRequest, fresh: Claiming, times: Omit<KeyOptions, 'encryption'>): object[] {
   const lease = {
     run: { $literal: fresh.run },
     leaseUntil: fromNow(times.leaseMs),

@@ -1,14 +1,9 @@
 import { addPolledGauges } from '@oncehook/kernel/log/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-export interface FulfilmentMetrics {
-  /** Counts an answered event by outcome or refusal code. */
-  verdict(verdict: string): void
-  receipt(state: string): void
-  request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
-}
+export type FulfilmentMetrics = ReturnType<typeof createFulfilmentMetrics>
 
-export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
+export function createFulfilmentMetrics(registry: Registry) {
   const registers = [registry]
   const verdicts = new Counter({
     name: 'oncehook_events_applied_total',
@@ -30,9 +25,11 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
     registers,
   })
   return {
-    verdict: (verdict) => verdicts.inc({ verdict }),
-    receipt: (state) => receipts.inc({ state }),
-    request: ({ procedure, status, seconds }) => requests.observe({ procedure, status }, seconds),
+    /** By outcome or refusal code. */
+    verdict: (verdict: string) => verdicts.inc({ verdict }),
+    receipt: (state: string) => receipts.inc({ state }),
+    request: ({ procedure, status, seconds }: { procedure: string; status: number; seconds: number }) =>
+      requests.observe({ procedure, status }, seconds),
   }
 }
 

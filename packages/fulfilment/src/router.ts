@@ -96,12 +96,10 @@ const getOrderProcedure = procedure
     return tagged(ctx, toOrder(openOrder(found, ctx.useCases.orders.encryption)))
   })
 
-/** `orders.list`: returns a page of orders, newest first. */
 const listOrdersProcedure = procedure
   .input(listRequestSchema)
   .query(({ ctx, input }) => listOrders(ctx.useCases.orders, input))
 
-/** `orders.create`: creates an order with a generated id, once per idempotency key. */
 const createOrderProcedure = procedure
   .input(
     z.strictObject({
@@ -116,7 +114,6 @@ const createOrderProcedure = procedure
     return created
   })
 
-/** `orders.put`: replaces an order, or creates it under the id given by the caller. */
 const putOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, order: z.unknown(), ...conditions }))
   .mutation(async ({ ctx, input }) => {
@@ -125,12 +122,10 @@ const putOrderProcedure = procedure
     return result
   })
 
-/** `orders.patch`: changes an order by merge patch. The expected version is required. */
 const patchOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ...conditions }))
   .mutation(async ({ ctx, input }) => tagged(ctx, await patchOrder(ctx.useCases.orders, writeOf(ctx, input))))
 
-/** `orders.delete`: deletes an order. Succeeds if the order does not exist. */
 const deleteOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, ...conditions }))
   .mutation(({ ctx, input }) => deleteOrder(ctx.useCases.orders, writeOf(ctx, input)))
@@ -173,12 +168,10 @@ const applyEventsProcedure = procedure
     return { results }
   })
 
-/** `payments.versions`: the current version of each order, for use in `ifMatch`. */
 const versionsProcedure = procedure
   .input(z.strictObject({ orderIds: z.array(eventTextSchema).min(1).max(MAX_EVENTS) }))
   .query(({ ctx, input }) => readVersions(ctx.useCases.orders.orders, input.orderIds))
 
-/** `receipts.list`: returns a page of receipts, optionally of one order or in one state. */
 const listReceiptsProcedure = procedure
   .input(
     z.strictObject({
@@ -190,7 +183,6 @@ const listReceiptsProcedure = procedure
   )
   .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
 
-/** `receipts.release`: queues a parked receipt again. */
 const releaseReceiptProcedure = procedure
   .input(z.strictObject({ key: z.string().min(1).max(255) }))
   .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))

@@ -8,24 +8,17 @@ export interface BackgroundParts extends Omit<OutboxParts, 'outbox' | 'functions
   readonly later: OutboxParts['functions']
 }
 
-/** The work of a handler that no delivery waits for. */
-export interface Background {
-  /** Starts it, if it does not run. */
-  start(): void
-  wake(): void
-  stop(graceMs: number): Promise<void>
-}
-
 const REMOVE_EVERY_MS = 60_000
 const LONGEST_TIMER_MS = 2_147_483_647
 
 /** Creates the work of a handler in the background: sending messages, and removing expired keys. */
-export function createBackground({ store, later, ...parts }: BackgroundParts): Background {
+export function createBackground({ store, later, ...parts }: BackgroundParts) {
   const { random, log } = parts
   let running: { readonly worker: OutboxWorker | null; readonly removal: RunningTask } | undefined
   let keepAlive: NodeJS.Timeout | undefined
   return {
-    start() {
+    /** Starts it, if it does not run. */
+    start(): void {
       if (running !== undefined) return
       const hasMessages = Object.keys(later).length > 0
       const worker = hasMessages ? runOutbox({ ...parts, outbox: store.outbox, functions: later }) : null
@@ -40,8 +33,8 @@ export function createBackground({ store, later, ...parts }: BackgroundParts): B
       // The waits of the tasks keep no process alive.
       keepAlive = setInterval(() => undefined, LONGEST_TIMER_MS)
     },
-    wake: () => running?.worker?.wake(),
-    async stop(graceMs) {
+    wake: (): void => running?.worker?.wake(),
+    async stop(graceMs: number): Promise<void> {
       clearInterval(keepAlive)
       if (running === undefined) return
       const { worker, removal } = running

@@ -135,14 +135,6 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     expect((await store.keys('outcome')).unhandled_2).toBeUndefined()
   })
 
-  it('acts for each name of a handler', async (context) => {
-    const store = under(context)
-    for (const name of ['billing', 'shipping']) {
-      expect(await start(store, { name }).send({ key: 'names_1' })).toMatchObject([200, { repeated: false }, null])
-    }
-    expect((await store.effects()).names_1).toBe(2)
-  })
-
   it('gives the messages of each name different keys, and shortens long ones', async (context) => {
     const store = under(context)
     const long = { name: 'n'.repeat(100), key: `names_${'2'.repeat(150)}` }
@@ -236,19 +228,6 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
       expect((await send({ key }))[0]).toBe(500)
       expect(lines).toMatchObject([{ level: 'error', error: expect.any(TypeError) }])
     }
-  })
-
-  it('is ready while the database is, and shows what it did', async (context) => {
-    const store = under(context)
-    const { handler, send } = start(store)
-    expect(await handler.isReady()).toBe(true)
-    await send({ key: 'shown_1' })
-    const text = await handler.metrics()
-    expect(text).toContain('oncehook_handler_events_total{handler="test",result="done"} 1\n')
-    expect(text).toMatch(/^oncehook_handler_messages_dead\{handler="test"\} \d+$/m)
-    await handler.close()
-    expect(await handler.isReady()).toBe(false)
-    expect((await send({ key: 'shown_2' }))[1].error).toBe('closing')
   })
 })
 

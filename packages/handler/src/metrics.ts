@@ -16,15 +16,6 @@ export type EventResult =
 /** What became of an attempt to send a message of `tx.later`. */
 type MessageResult = 'sent' | 'failed' | 'dead'
 
-/** Counts what a handler does, and writes it in the text format of Prometheus. */
-export interface HandlerMetrics {
-  countEvent(result: EventResult, seconds: number): void
-  /** A delivery that was not an authentic event, by the status of its answer. */
-  countRejected(status: number): void
-  countMessage(name: string, result: MessageResult): void
-  write(now: CurrentState): string
-}
-
 /** What is read when the metrics are written. `messages` is null if the database does not answer. */
 interface CurrentState {
   readonly inFlight: number
@@ -33,11 +24,14 @@ interface CurrentState {
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** Counts what a handler does, and writes it in the text format of Prometheus. */
+export type HandlerMetrics = ReturnType<typeof createMetrics>
+
 /**
  * Creates the metrics of one handler. Own code, because a client library would be the only dependency that every user has to
  * install for a dozen lines.
  */
-export function createMetrics(handler: string): HandlerMetrics {
+export function createMetrics(handler: string) {
   const events = new Map<string, number>()
   const rejected = new Map<string, number>()
   const messages = new Map<string, number>()
@@ -45,7 +39,7 @@ export function createMetrics(handler: string): HandlerMetrics {
   let [count, sum] = [0, 0]
   const label = (labels: Readonly<Record<string, string>>): string => labelsOf({ handler, ...labels })
   return {
-    countEvent(result, seconds) {
+    countEvent(result: EventResult, seconds: number): void {
       increase(events, label({ result }))
       count += 1
       sum += seconds
@@ -53,9 +47,10 @@ export function createMetrics(handler: string): HandlerMetrics {
         if (seconds <= le) buckets[index] = (buckets[index] ?? 0) + 1
       })
     },
-    countRejected: (status) => increase(rejected, label({ status: String(status) })),
-    countMessage: (name, result) => increase(messages, label({ name, result })),
-    write({ inFlight, messages: stored }) {
+    /** A delivery that was not an authentic event, by the status of its answer. */
+    countRejected: (status: number): void => increase(rejected, label({ status: String(status) })),
+    countMessage: (name: string, result: MessageResult): void => increase(messages, label({ name, result })),
+    write({ inFlight, messages: stored }: CurrentState): string {
       const durations = [
         ...BUCKETS.map((le, index) => `_bucket${label({ le: String(le) })} ${buckets[index]}`),
         ...[`_bucket${label({ le: '+Inf' })} ${count}`, `_sum${label({})} ${sum}`, `_count${label({})} ${count}`],

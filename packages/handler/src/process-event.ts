@@ -65,7 +65,7 @@ async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: 
   }
 }
 
-type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: SlowEvents }
+type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: ReturnType<typeof createSlowEvents> }
 
 async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
   const { store, handler, find, laterNames, limits, refusesUnhandled } = parts
@@ -148,20 +148,15 @@ const TIMED_OUT = failed('timed_out', { status: 500, retry: 'later', ...TOO_LONG
 const ALL_TIMED_OUT = failed('timed_out', { ...AWAY, ...TOO_LONG })
 const FAILED = failed('failed', { status: 500, error: 'failed', retry: 'later', message: 'The event failed' })
 
-/** Distinguishes a slow event from a slow database. */
-interface SlowEvents {
-  /** A function took too long. Returns whether the cause is probably not its event. */
-  add(key: string): boolean
-  clear(): void
-}
-
 /** How many different events in a row may take too long. */
 const MOST_SLOW = 2
 
-function createSlowEvents(): SlowEvents {
+/** Distinguishes a slow event from a slow database. */
+function createSlowEvents() {
   const keys = new Set<string>()
   return {
-    add(key) {
+    /** A function took too long. Returns whether the cause is probably not its event. */
+    add(key: string): boolean {
       if (keys.size <= MOST_SLOW) keys.add(key)
       return keys.size > MOST_SLOW
     },

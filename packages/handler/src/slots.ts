@@ -1,13 +1,7 @@
-export interface Slots {
-  readonly inUse: number
-  /** Waits for a slot, for at most `waitMs`. Returns the function that frees it, or null if there is none in time. */
-  take(waitMs: number): Promise<(() => void) | null>
-  /** Resolves when no slot is in use. */
-  drained(): Promise<void>
-}
+export type Slots = ReturnType<typeof createSlots>
 
 /** Creates `most` slots, for which at most `mostWaiting` may wait, in order of their arrival. */
-export function createSlots(most: number, mostWaiting: number): Slots {
+export function createSlots(most: number, mostWaiting: number) {
   let inUse = 0
   const waiting = new Set<() => void>()
   const idle = new Set<() => void>()
@@ -27,7 +21,8 @@ export function createSlots(most: number, mostWaiting: number): Slots {
     get inUse() {
       return inUse
     },
-    async take(waitMs) {
+    /** Waits for a slot, for at most `waitMs`. Returns the function that frees it, or null if there is none in time. */
+    async take(waitMs: number): Promise<(() => void) | null> {
       if (inUse < most) return occupy()
       if (waiting.size >= mostWaiting) return null
       return new Promise((resolve) => {
@@ -43,7 +38,8 @@ export function createSlots(most: number, mostWaiting: number): Slots {
         waiting.add(start)
       })
     },
-    async drained() {
+    /** Resolves when no slot is in use. */
+    async drained(): Promise<void> {
       if (inUse > 0) await new Promise<void>((resolve) => idle.add(resolve))
     },
   }

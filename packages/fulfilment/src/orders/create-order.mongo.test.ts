@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -164,20 +163,6 @@ describe('orders.create', () => {
     await keys.finish(second, '{}')
     expect(await rows.findOne({ key: request.key })).toMatchObject({ state: 'done', expiresAt })
     expect(await rows.countDocuments({ key: request.key, $expr: { $gt: ['$expiresAt', '$$NOW'] } })).toBe(1)
-  })
-
-  it('lets the next request through at once when the order could not be stored', async () => {
-    const request = keyed()
-    {
-      // Fulfilment services of other tests have the same name.
-      const how = { errorCode: 8000, errorLabels: [], namespace: `${database.name}.${ORDERS}` }
-      const inserts = { commands: ['findAndModify'], appName: 'oncehook-fulfilment', how }
-      await using _ = await armFailPoint(database.uri, inserts)
-      expect(await refusalOf(create(request))).toMatchObject({ reason: 'unavailable', httpStatus: 503, retry: 'later' })
-    }
-    const leaseEnd = async () => (await rows.findOne({ key: request.key }))?.leaseUntil.getTime()
-    await expect.poll(leaseEnd).toBe(0)
-    expect((await create(request)).replayed).toBe(false)
   })
 })
 

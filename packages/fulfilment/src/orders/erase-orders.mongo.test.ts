@@ -87,21 +87,6 @@ describe('to erase a customer', () => {
     expect(await erase(first)).toEqual([id])
     expect(JSON.stringify(await stored.findOne({ _id: id }))).not.toContain(first)
   })
-
-  it.each([
-    { what: 'a text', receipts: 'none' },
-    { what: 'an object', receipts: { customerId: 'cus_1' } },
-    { what: 'a list of texts', receipts: ['none', null] },
-  ])('skips receipts that are $what, as every change of the order does', async ({ receipts }) => {
-    const customer = newCustomer()
-    const [damaged, deleted, whole] = [await makeOrder(customer), await makeOrder(customer), await makeOrder(customer)]
-    await stored.updateMany({ _id: { $in: [damaged, deleted] } }, { $set: { receipts } as object })
-    await orders.put.mutate({ id: damaged, order: sampleOrder({ customerId: customer }) })
-    await orders.patch.mutate({ id: damaged, patch: { note: 'x' }, ifMatch: '*' })
-    expect(await orders.delete.mutate({ id: deleted })).toEqual({ deleted: true })
-    expect((await erase(customer)).toSorted()).toEqual([damaged, whole].toSorted())
-    expect(await stored.countDocuments({ _id: { $in: [damaged, whole] }, status: 'deleted' })).toBe(2)
-  })
 })
 
 describe('an order whose key has no answer yet', () => {
@@ -170,17 +155,6 @@ describe('an order whose key has no answer yet', () => {
     open()
     await expect(created).rejects.toMatchObject({ code: 'order_unreadable' })
     expect((await rows.findOne({ orderId }))?.answer).toEqual(row?.answer)
-  })
-
-  it('lets an answer count that was stored first', async () => {
-    const customer = newCustomer()
-    const input = keyedFor(customer)
-    const { orderId, created, open } = await createUpToGate(input)
-    open()
-    expect((await created).order).toMatchObject({ id: orderId, customerId: customer })
-    expect(await erase(customer)).toEqual([orderId])
-    const { order, replayed } = await orders.create.mutate(input)
-    expect([order.id, order.customerId, order.note, replayed]).toEqual([orderId, 'erased', undefined, true])
   })
 })
 

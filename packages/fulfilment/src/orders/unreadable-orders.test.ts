@@ -6,12 +6,12 @@ function open() {
   const { logger, lines } = memoryLogger()
   const clock = { ms: 1_000_000 }
   const unreadable = createUnreadableOrders(logger, () => clock.ms)
-  const named = () => lines.splice(0).map(({ msg, orderId, member, unnamed }) => ({ msg, orderId, member, unnamed }))
+  const named = () => lines.splice(0).map(({ msg, orderId, member }) => ({ msg, orderId, member }))
   return { unreadable, clock, named }
 }
 
 const line = (orderId: string, more: object = {}) => ({
-  ...{ msg: 'order.unreadable', orderId, member: undefined, unnamed: undefined },
+  ...{ msg: 'order.unreadable', orderId, member: undefined },
   ...more,
 })
 
@@ -26,14 +26,4 @@ it('names an order once a minute, however often it is read', () => {
   clock.ms += 1
   unreadable.report('o1')
   expect(named()).toEqual([line('o1')])
-})
-
-it('names at most a hundred a minute, and counts the others', () => {
-  const { unreadable, clock, named } = open()
-  for (let n = 0; n < 103; n += 1) unreadable.report(`o${n}`)
-  expect(named().map(({ orderId }) => orderId)).toEqual(Array.from({ length: 100 }, (_, n) => `o${n}`))
-  clock.ms += 60_000
-  unreadable.report('o102')
-  unreadable.report('o101')
-  expect(named()).toEqual([line('o102', { unnamed: 3 }), line('o101')])
 })

@@ -85,7 +85,7 @@ describe('receipts by mail', () => {
       beforeAnswer: (read) => (read <= CONNECTIONS ? new Promise(() => {}) : Promise.resolve()),
     })
     await oweReceipts(12)
-    await using _ = mailTo(server, 2_000)
+    await using _ = mailTo(server, 3_000)
     await expect.poll(() => countOf({ state: 'owed' })).toBe(0)
     await expect.poll(() => countOf({ state: 'sending' })).toBe(0)
     expect(await orders.countDocuments({ 'receipts.lastError.code': 'outcome_unknown' })).toBe(CONNECTIONS)

@@ -16,7 +16,6 @@ import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { DURABLE_READ } from '../orders/stored/order-store.ts'
 import { type ApplyDeps, applyEvents } from '../payments/apply-events.ts'
 import { orderCollection } from '../testing/order-collection.ts'
-import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import type { ReceiptOutbox } from './claims/new-receipts.ts'
 import { createReceiptClaims, DatabaseClock } from './claims/receipt-claims.ts'
@@ -249,21 +248,6 @@ describe('a new receipt is written as owed', () => {
     expect(await newReceipts(() => pay(1, { receipts: worker }))).toMatchObject([OWED])
   })
 
-  it('while the worker cannot use the database', async () => {
-    const claims = claimsOf(new DatabaseClock(db, () => 0))
-    const { logger, lines } = memoryLogger()
-    let isAway = false
-    const failing = {
-      ...claims,
-      claim: (limit: number) => (isAway ? Promise.reject(new Error('away')) : claims.claim(limit)),
-    }
-    await using started = await startProven(outside().sink, { claims: failing, logger })
-    isAway = true
-    started.worker.nudge()
-    await expect.poll(() => lines.map(({ msg }) => msg)).toContain('receipt.worker-troubled')
-    expect(started.worker.reserve(1)).toBeNull()
-  })
-
   it('if the key of its address is missing, and the others are claimed', async () => {
     const keys = createTestKeys()
     await using started = await startProven(outside().sink, { encryption: keys.encryption('other') })
@@ -356,32 +340,6 @@ describe('a claim in a write', () => {
     // A receipt that was put back and claimed again would have a higher fence.
     expect(await orders.countDocuments({ 'receipts.fence': 1, 'receipts.attempts': 1 })).toBe(3)
     expect(taken.slice(1).toSorted()).toEqual([won, lost].toSorted())
-  })
-
-  it('is undone if nothing confirms it before the call ends', async () => {
-    const { sink, taken } = outside()
-    await using started = await startProven(sink)
-    const [won = '', lost = ''] = await insertOrders(2)
-    let finds = 0
-    const racing = new Proxy(db, {
-      get(target, member) {
-        if (member === 'collection') {
-          finds += 1
-          if (finds > 1) throw new Error('away')
-        }
-        if (member !== 'command') return Reflect.get(target, member).bind(target)
-        return async (command: object) => {
-          await orders.updateOne({ _id: lost }, { $inc: { version: 1 } })
-          return target.command(command)
-        }
-      },
-    })
-    await expect(apply([won, lost], { receipts: started.worker, through: racing })).rejects.toThrow('away')
-    await expect.poll(() => stateOf(won)).toBe('sent')
-    expect(await receiptOf(won)).toMatchObject({ fence: 2, attempts: 1 })
-    expect(taken.slice(1)).toEqual([won])
-    await apply([lost], { receipts: OWING_OUTBOX })
-    expect(await stateOf(lost)).toBe('owed')
   })
 })
 

@@ -17,17 +17,6 @@ export interface RequestParts {
   readonly slots: Slots
 }
 
-export interface Requests {
-  readonly respond: Responder
-  readonly respondToCall: Responder | null
-  /** The answer to a GET of a probe; null for any other path. */
-  probe(path: string): Promise<Answer> | null
-  fetch(request: Request): Promise<Response>
-  metrics(): Promise<string>
-  isReady(): Promise<boolean>
-  refuse(): void
-}
-
 const CHECK_MS = 2_500
 const CLOSING: ErrorAnswer = {
   ...{ status: 503, error: 'closing', retry: 'later', retryAfter: 1, headers: { connection: 'close' } },
@@ -35,14 +24,7 @@ const CLOSING: ErrorAnswer = {
 }
 
 /** Creates what answers the requests of a handler, whatever the server. */
-export function createRequests({
-  respond,
-  respondToCall: call,
-  store,
-  handler,
-  metrics,
-  slots,
-}: RequestParts): Requests {
+export function createRequests({ respond, respondToCall: call, store, handler, metrics, slots }: RequestParts) {
   let closing = false
   const isReady = async (): Promise<boolean> => !closing && (await inTime(store.ping())) !== null
   const text = async (): Promise<string> =>
@@ -59,14 +41,16 @@ export function createRequests({
   }
   return {
     ...{ respond: guarded, respondToCall, metrics: text, isReady },
-    probe: (path) => (Object.hasOwn(probes, path) ? (probes[path]?.() ?? null) : null),
-    async fetch(request) {
+    /** The answer to a GET of a probe; null for any other path. */
+    probe: (path: string) => (Object.hasOwn(probes, path) ? (probes[path]?.() ?? null) : null),
+    async fetch(request: Request): Promise<Response> {
       const { method, headers, url } = request
       const isCall = respondToCall !== null && new URL(url).pathname.endsWith(`/${PROCEDURE}`)
       const answer = await (isCall ? respondToCall : guarded)({ method, headers, readBody: () => bodyOf(request) })
       return new Response(answer.body, { status: answer.status, headers: answer.headers })
     },
-    refuse() {
+    /** Refuses all deliveries from now on. */
+    refuse(): void {
       closing = true
     },
   }

@@ -93,17 +93,6 @@ it('answers 408 to a body that does not arrive in time', async () => {
   expect(text).toMatch(/^HTTP\/1\.1 408 .*"error":"late_body"/s)
 })
 
-it('answers 413 to a body that grows too large without an announcement', async () => {
-  const { port } = await start({ maxBytes: 1_000 })
-  const socket = connect(port, '127.0.0.1')
-  const headers = Object.entries(signedHeaders('grows_1', BODY)).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`POST /webhooks HTTP/1.1\r\nHost: x\r\n${headers.join('')}Transfer-Encoding: chunked\r\n\r\n`)
-  socket.write(`800\r\n${'x'.repeat(2_048)}\r\n`)
-  let text = ''
-  for await (const chunk of socket) text += String(chunk)
-  expect(text).toMatch(/^HTTP\/1\.1 413 .*"error":"too_large"/s)
-})
-
 it('closes after the deliveries that it has begun', async () => {
   const begun = Promise.withResolvers<void>()
   const { url, handler } = await start({
@@ -122,11 +111,6 @@ it('closes after the deliveries that it has begun', async () => {
   expect((await answer).status).toBe(200)
   expect((await under.effects()).closing_1).toBe(1)
   await expect(fetch(`${url}/livez`)).rejects.toThrow()
-})
-
-it('fails to listen on a port that is taken', async () => {
-  const { port } = await start()
-  await expect(start({}, port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
 })
 
 interface Refused extends Change {

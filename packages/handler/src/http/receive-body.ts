@@ -94,18 +94,17 @@ export interface BodyPart extends Disposable {
   grow(bytes: number): boolean
 }
 
-export interface BodyMemory {
-  open(): BodyPart
-}
+/** The memory for the bodies of all requests in progress. */
+export type BodyMemory = ReturnType<typeof createBodyMemory>
 
 /**
  * Creates a memory of this many bytes. Only bytes that have arrived count: a sender that announces a large body and sends
  * nothing takes no room from the others.
  */
-export function createBodyMemory(mostBytes: number): BodyMemory {
+export function createBodyMemory(mostBytes: number) {
   let used = 0
   return {
-    open() {
+    open(): BodyPart {
       let own = 0
       let isOpen = true
       return {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHandler, type Handler, type LaterFunction, type LaterLimits, type LogLine } from '../create-handler.ts'
 import { openTestStores } from '../testing/open-test-stores.ts'
@@ -171,42 +170,6 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     start(store, mail, { attempts: 1 }).work()
     await expect.poll(() => messagesOf(store, 'last_1')).toEqual([])
     expect(mail.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 1])
-  })
-
-  it('are counted up to 10,000, so that metrics cost little however many there are', async (context) => {
-    const store = under(context)
-    const handler = createHandler({
-      ...{ name, store: store.store, secrets: SECRET, later: { mail: vi.fn() } },
-      on: {
-        'invoice.paid'(_event, tx) {
-          for (let count = 0; count < 10_001; count += 1) tx.later('mail')
-        },
-      },
-    })
-    opened.push(handler)
-    await deliver(handler, 'count_1')
-    expect(await handler.metrics()).toContain(`oncehook_handler_messages_waiting{handler="${name}"} 10000\n`)
-    const { oldestSeconds } = await store.store.outbox.count(name)
-    expect(oldestSeconds).toBeGreaterThan(0)
-  })
-})
-
-describe('messages on PostgreSQL', () => {
-  it('do not delay the end of a handler while the database is locked', async (context) => {
-    const { url, store } = stores.onPostgres(context)
-    const client = new pg.Client(url)
-    await client.connect()
-    await client.query('begin; lock table oncehook_keys, oncehook_outbox')
-    try {
-      const handler = start({ store }, vi.fn())
-      handler.work()
-      // The worker meets the lock. Nothing shows that it waits there.
-      await sleep(200)
-      const closed = handler.close(300).then(() => 'closed')
-      expect(await Promise.race([closed, sleep(2_500, 'not closed', { ref: false })])).toBe('closed')
-    } finally {
-      await client.end()
-    }
   })
 })
 

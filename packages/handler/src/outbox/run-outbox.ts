@@ -16,19 +16,15 @@ export interface OutboxParts {
   readonly random: () => number
 }
 
-export interface OutboxWorker {
-  wake(): void
-  /** Claims no more. Waits for what runs, aborts it after `graceMs`, and waits a moment more. */
-  stop(graceMs: number): Promise<void>
-}
-
 /** A lease is longer than the time of an attempt, because its result has to be stored. */
 const MARGIN_MS = 5_000
 /** How long the results of aborted functions may take to be stored. */
 const AFTER_ABORT_MS = 1_000
 
+export type OutboxWorker = ReturnType<typeof runOutbox>
+
 /** Sends the messages of `tx.later` that are due, some at a time, until it is stopped. */
-export function runOutbox(parts: OutboxParts): OutboxWorker {
+export function runOutbox(parts: OutboxParts) {
   const { outbox, handler, functions, limits, log, random } = parts
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
@@ -53,7 +49,8 @@ export function runOutbox(parts: OutboxParts): OutboxWorker {
   })
   return {
     wake: () => poll.wake(),
-    async stop(graceMs) {
+    /** Claims no more. Waits for what runs, aborts it after `graceMs`, and waits a moment more. */
+    async stop(graceMs: number): Promise<void> {
       const finished = poll.stop().then(() => Promise.all(running))
       if ((await withTimeout(finished, graceMs)) !== TIMED_OUT) return
       closing.abort(new Error('The handler is closing'))
@@ -62,7 +59,7 @@ export function runOutbox(parts: OutboxParts): OutboxWorker {
   }
 }
 
-type SendParts = OutboxParts & { readonly sent: SentMessages }
+type SendParts = OutboxParts & { readonly sent: ReturnType<typeof createSentMessages> }
 
 async function sendOne(parts: SendParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
   const { metrics, sent } = parts
@@ -137,29 +134,13 @@ async function callFunction(
   }
 }
 
-interface RemovalParts {
-  readonly outbox: Pick<Outbox, 'remove'>
-  readonly log: WriteLog
-  readonly random: () => number
-}
-
-interface SentMessages {
-  /** Whether a message was sent and is perhaps not removed. It must neither be sent again nor be dead. */
-  has(message: ClaimedMessage): boolean
-  /**
-   * Removes a message that was sent. Tries again a few times; if that fails, or takes too long, its lease ends and it is claimed
-   * again. Never rejects.
-   */
-  remove(message: ClaimedMessage, closing: AbortSignal): Promise<void>
-}
-
 const PAUSE = { baseMs: 250, capMs: 2_000 }
 const MOST_TRIES = 4
 // Another worker may remove one of them, which this one does not learn.
 const MOST_REMEMBERED = 1_000
 
 /** Creates the memory of one worker, and its removals. */
-function createSentMessages({ outbox, log, random }: RemovalParts): SentMessages {
+function createSentMessages({ outbox, log, random }: Pick<OutboxParts, 'outbox' | 'log' | 'random'>) {
   const unremoved = new Set<string>()
   const remember = (name: string): void => {
     unremoved.add(name)
@@ -177,8 +158,10 @@ function createSentMessages({ outbox, log, random }: RemovalParts): SentMessages
     }
   }
   return {
-    has: (message) => unremoved.has(nameOf(message)),
-    async remove(message, closing) {
+    /** Whether a message was sent and is perhaps not removed. It must neither be sent again nor be dead. */
+    has: (message: ClaimedMessage): boolean => unremoved.has(nameOf(message)),
+    /** Tries again a few times; if that fails, or takes too long, its lease ends and it is claimed again. Never rejects. */
+    async remove(message: ClaimedMessage, closing: AbortSignal): Promise<void> {
       const { name, key, attempt } = message
       // Before the first try: it may take longer than the lease.
       remember(nameOf(message))

@@ -117,25 +117,6 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     expect(await effectsOf(store, 'deep_')).toEqual({ deep_1: 1, deep_2: 1 })
   })
 
-  it('gives its functions the event as by https', async (context) => {
-    const store = under(context)
-    const seen: HandlerEvent[] = []
-    const { call } = await start(store, { on: (event) => void seen.push(event) })
-    const raw = Buffer.from('{"data":{"object":{"id":"sub_1"}}}')
-    await call([taskOf('seen_1', { raw })])
-    const head = { provider: 'stripe', eventId: 'seen_1', receivedAt: '2026-11-26T10:00:01.000Z' }
-    const known = { key: 'stripe:seen_1:billing', type: 'invoice.paid', objectId: 'sub_of_seen_1' }
-    const occurredAt = '2026-11-26T10:00:00Z'
-    const [event] = seen
-    expect(event).toEqual({
-      ...known,
-      occurredAt: new Date(occurredAt),
-      data: { object: { id: 'sub_1' } },
-      body: { ...head, ...known, occurredAt, body: JSON.parse(raw.toString()) },
-      rawBody: taskOf('seen_1', { raw }).json,
-    })
-  })
-
   it('ends in order: it answers the calls that have begun, and refuses later ones', async (context) => {
     const store = under(context)
     const begun = Promise.withResolvers<void>()
@@ -158,41 +139,6 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     expect(await answers).toEqual([DONE, DONE])
     await closed
     expect(await effectsOf(store, 'end_')).toEqual({ end_1: 1, end_2: 1 })
-  })
-
-  it('acts on as many events of a call at a time as it may, and refuses none for that', async (context) => {
-    const store = under(context)
-    let [running, most] = [0, 0]
-    const { call } = await start(store, {
-      ...{ concurrency: 2, mostWaiting: 0 },
-      async on() {
-        running += 1
-        most = Math.max(most, running)
-        // How long the function takes: more at a time than allowed would meet here.
-        await sleep(50)
-        running -= 1
-      },
-    })
-    const answers = await call(Array.from({ length: 8 }, (_unused, index) => taskOf(`most_${index}`)))
-    expect(answers).toEqual(Array.from({ length: 8 }, () => DONE))
-    expect(most).toBe(2)
-  })
-
-  it('does not begin with an event of a call that is answered', async (context) => {
-    const store = under(context)
-    const gate = Promise.withResolvers<void>()
-    const { call, handler } = await start(store, {
-      ...{ concurrency: 1, trpc: { answerMs: 100 } },
-      async on({ key }, tx) {
-        await gate.promise
-        await store.apply(tx, key)
-      },
-    })
-    const unfinished = { refused: 'unfinished', retry: 'later' }
-    expect(await call([taskOf('late_1'), taskOf('late_2')])).toMatchObject([unfinished, unfinished])
-    gate.resolve()
-    await handler.close()
-    expect(await effectsOf(store, 'late_')).toEqual({ late_1: 1 })
   })
 })
 
@@ -273,25 +219,6 @@ describe('a call', () => {
     const { call, statuses } = callWith({})
     await expect(call([taskOf('away_1'), taskOf('away_2')])).rejects.toMatchObject({ code: 'unavailable' })
     expect(statuses).toEqual([503])
-  })
-
-  it('is answered as a whole while too many events wait', async () => {
-    const begun = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    const { callWith } = await start(store, {
-      ...{ concurrency: 1, mostWaiting: 0 },
-      async on() {
-        begun.resolve()
-        await gate.promise
-      },
-    })
-    const first = callWith({}).call([taskOf('full_1')])
-    await begun.promise
-    const { call, statuses } = callWith({})
-    await expect(call([taskOf('full_2'), taskOf('full_3')])).rejects.toMatchObject({ code: 'unavailable' })
-    expect(statuses).toEqual([503])
-    gate.resolve()
-    expect(await first).toEqual([DONE])
   })
 
   it('is the only way in for a handler without secrets of Standard Webhooks', async () => {

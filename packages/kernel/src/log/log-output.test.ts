@@ -127,17 +127,6 @@ describe('a log whose pipe nobody reads', () => {
 })
 
 describe('the last lines', () => {
-  it('come out when a process crashes, although its pipe is full just then', async () => {
-    using pipe = openUnreadPipe()
-    await using logging = await startLogging(pipe.writeEnd)
-    await logging.does('log', 1_000)
-    pipe.read()
-    logging.child.send(['crash'])
-    expect(await logging.ended).toEqual([78, null])
-    await expect.poll(() => pipe.lines.length).toBe(1_001)
-    expect(parsed(pipe.lines).at(-1)?.msg).toBe('service.crashed')
-  })
-
   it('come out when a process that writes to a file crashes', async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'log-output-'))
     const path = join(folder.path, 'log')

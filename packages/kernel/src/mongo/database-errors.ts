@@ -3,21 +3,12 @@ import type { Registry } from 'prom-client'
 import { Counter } from 'prom-client'
 import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
-/** Counts database errors by class. Ignores other errors. */
-export interface DatabaseErrors {
-  onError: (error: unknown) => void
-  /** Counts a driver error, including one that is the cause of another error. */
-  count(error: unknown): void
-  /** Counts the errors in the reply of a write command, which does not throw. */
-  countReply(reply: Document): void
-  /** Wraps an object so that errors thrown by its methods are counted. */
-  watch<T extends object>(methods: T): T
-}
+export type DatabaseErrors = ReturnType<typeof createDatabaseErrors>
 
 const MAX_CHAIN = 8
 
-/** Creates the counter `oncehook_database_errors_total` in a registry. */
-export function createDatabaseErrors(registry: Registry): DatabaseErrors {
+/** Creates the counter `oncehook_database_errors_total` in a registry. It ignores errors that are not of the driver. */
+export function createDatabaseErrors(registry: Registry) {
   const errors = new Counter({
     name: 'oncehook_database_errors_total',
     help: 'MongoDB errors by class: the server code, or the kind of error',
@@ -30,16 +21,20 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
     errors.inc({ class: classOf(cause) })
     counted.onError(cause)
   }
-  const counted: DatabaseErrors = {
-    onError: () => undefined,
+  const counted = {
+    /** Called with each counted driver error. */
+    onError: (_error: unknown): void => undefined,
+    /** Counts a driver error, including one that is the cause of another error. */
     count,
-    countReply({ writeConcernError, writeErrors = [] }) {
+    /** Counts the errors in the reply of a write command, which does not throw. */
+    countReply({ writeConcernError, writeErrors = [] }: Document): void {
       if (writeConcernError !== undefined) errors.inc({ class: `write_concern_${writeConcernError.code}` })
       for (const { code } of writeErrors as { code: number }[]) {
         if (code !== DUPLICATE_KEY) errors.inc({ class: `server_${code}` })
       }
     },
-    watch: (methods) => watched(methods, count),
+    /** Wraps an object so that errors thrown by its methods are counted. */
+    watch: <T extends object>(methods: T): T => watched(methods, count),
   }
   return counted
 }

@@ -90,27 +90,6 @@ it('keeps a key by which another process encrypts', async () => {
   expect(await one.register.status()).toMatchObject({ missing: ['old'] })
 })
 
-it('keeps a key that another process has left after the rotation began, until the next one', async () => {
-  const [one, other] = [startProcess('one', 'old'), startProcess('other', 'old')]
-  for (const { register } of [one, other]) await register.check()
-  one.use('new', 'old')
-  await one.register.beginRotation('first')
-  other.use('new', 'old')
-  await other.register.check()
-  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
-  await letPass(30_000)
-  await one.register.beginRotation('first')
-  expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
-})
-
-it('retires no key while a process encrypts with another key than the rotation', async () => {
-  const one = startProcess('one', 'old')
-  await one.register.check()
-  one.use('newest', 'new', 'old')
-  await one.register.beginRotation('first')
-  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['newest', 'old'] })
-})
-
 it('forgets a process that has died after two minutes', async () => {
   await startProcess('dead', 'old').register.check()
   const one = startProcess('one', 'new', 'old')

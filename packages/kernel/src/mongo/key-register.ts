@@ -4,44 +4,6 @@ import { addPolledGauges } from '../log/polled-gauges.ts'
 import type { Encryption } from '../secrets/encryption.ts'
 import { MAJORITY } from './majority.ts'
 
-interface KeyStatus {
-  /** Id of the key that encrypts; null if encryption is off. */
-  readonly firstKey: string | null
-  readonly keys: readonly string[]
-  readonly missing: readonly string[]
-  /** Ids of keys by which a process has just ceased to encrypt: a write that it began before may still arrive. */
-  readonly leaving: readonly string[]
-}
-
-/** What became of the keys that a rotation was to make superfluous. */
-export interface RetiredKeys {
-  /** The ids of the keys that the register has forgotten: no record needs them any more. */
-  readonly retired: readonly string[]
-  /** The ids of the other keys: a process has encrypted by them since the rotation began, or may do so still. */
-  readonly inUse: readonly string[]
-}
-
-/** Records in a database which keys encrypt its records, so that a missing key is detected without a scan. */
-export interface KeyRegister {
-  /** Registers the current key unless this was done within the last minute. Call it regularly. */
-  check(): Promise<void>
-  /** The keys of this process, those it lacks, and those that are being left. Registers the current key first. */
-  status(): Promise<KeyStatus>
-  /** Ids of keys in use in the database that the process lacks. Changes nothing. */
-  missing(): Promise<readonly string[]>
-  /**
-   * Begins the rotation of this name. At its end, it may retire the keys that no process encrypts with or is leaving
-   * now, unless a process uses them again.
-   */
-  beginRotation(rotation: string): Promise<void>
-  /**
-   * Ends the rotation of this name, which has encrypted every record with this key: forgets the other keys that no
-   * process has encrypted with since it began. Forgets none if this process encrypts with another key, or if another
-   * rotation has begun since.
-   */
-  retire(key: string, rotation: string): Promise<RetiredKeys>
-}
-
 interface KeyUser {
   readonly id: string
   /** By the database's clock. */
@@ -81,7 +43,15 @@ export interface KeyRegisterDeps {
   readonly processId: string
 }
 
-export function createKeyRegister({ db, encryption, now, processId }: KeyRegisterDeps): KeyRegister {
+export interface RetiredKeys {
+  readonly retired: readonly string[]
+  readonly inUse: readonly string[]
+}
+
+export type KeyRegister = ReturnType<typeof createKeyRegister>
+
+/** Records in a database which keys encrypt its records, so that a missing key is detected without a scan. */
+export function createKeyRegister({ db, encryption, now, processId }: KeyRegisterDeps) {
   const register = db.collection<RegisteredKey>(COLLECTION)
   let noted: { readonly key: string; readonly at: number } | null = null
   const note = (key: string, users: Document, upsert: boolean): Promise<unknown> =>
@@ -109,29 +79,44 @@ export function createKeyRegister({ db, encryption, now, processId }: KeyRegiste
     last = last.then(checkOnce, checkOnce)
     return last
   }
-  const idsOf = async (filter: Filter<RegisteredKey>): Promise<string[]> => {
+  const idsOf = async (filter: Filter<RegisteredKey>): Promise<readonly string[]> => {
     const options = { readConcern: 'majority', maxTimeMS: SEARCH_MS } as const
     const found = await register.find(filter, options).sort({ _id: 1 }).toArray()
     return found.map(({ _id }) => _id)
   }
-  const missing = async (): Promise<string[]> => {
+  const missing = async (): Promise<readonly string[]> => {
     const known = encryption.keyIds
     return (await idsOf({})).filter((id) => !known.includes(id))
   }
   return {
+    /** Registers the current key unless this was done within the last minute. Call it regularly. */
     check,
+    /**
+     * The id of the key that encrypts, null if encryption is off; the keys of this process; those in use in the database that it
+     * lacks; and those by which a process has just ceased to encrypt. Registers the current key first.
+     */
     async status() {
       await check()
       const { firstKey, keyIds: keys } = encryption
       return { firstKey, keys, missing: await missing(), leaving: await idsOf({ $expr: IS_BEING_LEFT }) }
     },
+    /** Ids of keys in use in the database that the process lacks. Changes nothing. */
     missing,
-    async beginRotation(rotation) {
+    /**
+     * Begins the rotation of this name. At its end, it may retire the keys that no process encrypts with or is leaving now, unless a
+     * process uses them again.
+     */
+    async beginRotation(rotation: string): Promise<void> {
       await check()
       const begun = { isLeft: IS_UNUSED, rotation: { $literal: rotation } }
       await register.updateMany({}, [{ $set: begun }], { writeConcern: MAJORITY })
     },
-    async retire(key, rotation) {
+    /**
+     * Ends the rotation of this name, which has encrypted every record with this key: forgets the other keys that no process has
+     * encrypted with since it began. Forgets none if this process encrypts with another key, or if another rotation has begun
+     * since. `inUse`: the keys that a process has encrypted by since then, or may do so still.
+     */
+    async retire(key: string, rotation: string): Promise<RetiredKeys> {
       await check()
       const isOther = { _id: { $ne: key } }
       const isLeft = { isLeft: true, rotation: { $eq: rotation } }

@@ -67,20 +67,6 @@ describe('createMongoConnection', () => {
   })
 
   it.each([
-    '',
-    'w=majority',
-    'w=majority&journal=true',
-    'retryWrites=false',
-    'readPreference=primary&readConcernLevel=majority',
-  ])('accepts a URI with %j, and keeps its own read and write settings', async (query) => {
-    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
-    const { writeConcern, readPreference, readConcern } = made.client.options
-    expect(writeConcern).toMatchObject({ w: 'majority', journal: true })
-    expect(readPreference.mode).toBe('primary')
-    expect(readConcern.level).toBe('local')
-  })
-
-  it.each([
     `mongodb://u:${PASSWORD}@/x`,
     `mongodb://u:${PASSWORD}@127.0.0.1:99999`,
     `mongodb://u:${PASSWORD}@127.0.0.1:9/?${PASSWORD}=1`,

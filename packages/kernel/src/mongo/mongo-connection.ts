@@ -170,7 +170,7 @@ function refuseForeignServers(error: unknown): void {
  * @throws SettingsError for a standalone server, a mongos, and a direct connection to a node that knows another primary
  * @throws Error while the node is not a primary, because an election may change this
  */
-export async function checkDeployment(db: Db): Promise<void> {
+async function checkDeployment(db: Db): Promise<void> {
   const hello = await askHello(db)
   if (hello.msg === 'isdbgrid') throw new SettingsError(['MONGODB_URI names a mongos: name a replica set'])
   if (typeof hello.setName !== 'string') {

@@ -78,22 +78,6 @@ describe('encryption at rest', () => {
     )
   })
 
-  it('refuses a value that other software has written', () => {
-    const { key, wrapped, text } = seal(Buffer.from('a value'))
-    for (const written of [
-      null,
-      'text',
-      {},
-      { key, wrapped },
-      { key, wrapped, text: 'text' },
-      { key: 5, wrapped, text },
-    ]) {
-      const read: { sealed: Sealed } = JSON.parse('{}')
-      Object.assign(read, { sealed: written })
-      expect(recordAltered.is(thrownBy(() => encryptionBy('old').open(read.sealed, PLACE)))).toBe(true)
-    }
-  })
-
   it('says that a key is unknown: if its id is unknown, if its id has another key, and if encryption is off', () => {
     const sealed = seal(Buffer.from('body'))
     for (const by of [encryptionBy('new'), createEncryption(() => null)]) {

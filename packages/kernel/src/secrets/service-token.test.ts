@@ -203,10 +203,6 @@ describe('createServiceTokenVerifier', () => {
     await refusalOf(await forge(CLAIMS, { key: SECRET.toLowerCase() }))
   })
 
-  it.each(['HS384', 'HS512'])('refuses %s, also with the right secret', async (alg) => {
-    await refusalOf(await forge(CLAIMS, { alg }))
-  })
-
   it('refuses a token that is not signed', async () => {
     const unsigned = new UnsecuredJWT(CLAIMS).encode()
     await refusalOf(`Bearer ${unsigned}`)

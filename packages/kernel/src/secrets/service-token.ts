@@ -31,15 +31,13 @@ export interface ServiceTokenOptions {
   readonly newId: () => string
 }
 
-export interface ServiceTokens {
-  /** A token (JWT, RFC 7519) bound to this call, valid for 60 s. */
-  issue(call: ServiceCall): Promise<string>
-}
+export type ServiceTokens = ReturnType<typeof createServiceTokens>
 
 /** Creates the issuer of service tokens: HS256 for a shared secret, EdDSA for an Ed25519 key. */
-export function createServiceTokens({ key, issuer, audience, clock, newId }: ServiceTokenOptions): ServiceTokens {
+export function createServiceTokens({ key, issuer, audience, clock, newId }: ServiceTokenOptions) {
   return {
-    async issue({ procedure, input, ifMatch, subject }) {
+    /** A token (JWT, RFC 7519) bound to this call, valid for 60 s. */
+    async issue({ procedure, input, ifMatch, subject }: ServiceCall): Promise<string> {
       const { algorithm: alg, signing } = key()
       if (signing === null) throw new Error('The service token key cannot sign')
       const iat = Math.floor(clock.now() / 1_000)

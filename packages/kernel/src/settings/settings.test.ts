@@ -88,12 +88,6 @@ describe('readSettings', () => {
     expect(readSettings(schema, env).NAME).toBe('two\nlines\n')
   })
 
-  it('refuses a setting that is given both ways', () => {
-    using files = settingsFolder()
-    const env = { ...GOOD, TOKEN_FILE: files.write('token', CANARY) }
-    expect(problemsOf(env)).toEqual(['TOKEN is set twice: as TOKEN and by TOKEN_FILE'])
-  })
-
   it('refuses a file that is not text, so that no byte of a key is bent', () => {
     using files = settingsFolder()
     const file = files.write('token', Buffer.from(`${CANARY}\xff`, 'latin1'))

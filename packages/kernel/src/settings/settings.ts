@@ -90,17 +90,12 @@ export function readSetting<Output>(
 }
 
 /** Collects the problems of several reads, so that an operator sees all of them at once. */
-export interface ProblemCollector {
-  readonly problems: readonly string[]
-  /** Returns the result of a read. If it throws SettingsError, keeps its problems and returns undefined. */
-  attempt<T>(read: () => T): T | undefined
-}
-
-export function collectProblems(): ProblemCollector {
+export function collectProblems() {
   const problems: string[] = []
   return {
-    problems,
-    attempt(read) {
+    problems: problems as readonly string[],
+    /** Returns the result of a read. If it throws SettingsError, keeps its problems and returns undefined. */
+    attempt<T>(read: () => T): T | undefined {
       try {
         return read()
       } catch (error) {

@@ -9,15 +9,10 @@ export interface PeriodicTask {
   readonly onError: (error: unknown) => void
 }
 
-export interface RunningTask {
-  /** Runs the task as soon as possible: at once, or again when the current run has ended. */
-  wake(): void
-  /** Ends the task. Resolves after the current run. */
-  stop(): Promise<void>
-}
+export type RunningTask = ReturnType<typeof runPeriodically>
 
 /** Runs a task periodically, never in parallel. */
-export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask): RunningTask {
+export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask) {
   const stopping = new AbortController()
   let waiting = new AbortController()
   const loop = async (): Promise<void> => {
@@ -31,8 +26,10 @@ export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask
   }
   const ended = loop()
   return {
-    wake: () => waiting.abort(),
-    async stop() {
+    /** Runs the task as soon as possible: at once, or again when the current run has ended. */
+    wake: (): void => waiting.abort(),
+    /** Ends the task. Resolves after the current run. */
+    async stop(): Promise<void> {
       stopping.abort()
       waiting.abort()
       await ended

@@ -8,23 +8,9 @@ import { type Due, findDue, isReceipt } from './find-receipts.ts'
 import type { ReceiptClaim, SettledReceipt, Settlement } from './receipt-claim.ts'
 
 /** The outbox of receipts, shared by the workers. Leases and due times use the database clock. */
-export interface ReceiptClaims {
-  /**
-   * Claims up to `limit` due receipts. A majority has them as `sending` when this resolves. Claims nothing after
-   * `ended` is aborted. First releases earlier claims whose write was not confirmed, because none of them was sent.
-   */
-  claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
-  /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
-  settle(settled: readonly SettledReceipt[]): Promise<void>
-  /**
-   * Releases claims for which it is unknown whether they are stored. None of them was sent. If this fails, the next
-   * claim does it.
-   */
-  putBack(claims: readonly UnconfirmedClaims[]): Promise<void>
-  readonly databaseClock: DatabaseClock
-}
+export type ReceiptClaims = ReturnType<typeof createReceiptClaims>
 
-export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
+export function createReceiptClaims(db: Db, options: ClaimOptions) {
   const { leaseMs, newClaimId } = options
   const { databaseClock = new DatabaseClock(db, () => performance.now()) } = options
   let unconfirmed: UnconfirmedClaims[] = []
@@ -51,13 +37,18 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     }
   }
   return {
-    async claim(limit, ended) {
+    /**
+     * Claims up to `limit` due receipts. A majority has them as `sending` when this resolves. Claims nothing after `ended` is
+     * aborted. First releases earlier claims whose write was not confirmed, because none of them was sent.
+     */
+    async claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]> {
       await putBackUnconfirmed()
       const now = await databaseClock.now()
       const due = await findDue(db, { now, limit, ...options })
       return ended?.aborted ? [] : take(due, now)
     },
-    async settle(settled) {
+    /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
+    async settle(settled: readonly SettledReceipt[]): Promise<void> {
       const now = await databaseClock.now()
       const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
       const statements = [...groups.values()].flatMap((group) =>
@@ -65,7 +56,8 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
       )
       await bulkUpdate(db, { update: ORDERS, updates: statements })
     },
-    async putBack(claims) {
+    /** Releases claims of which nobody knows whether they are stored. None of them was sent. If this fails, the next claim does it. */
+    async putBack(claims: readonly UnconfirmedClaims[]): Promise<void> {
       unconfirmed.push(...claims)
       await putBackUnconfirmed()
     },

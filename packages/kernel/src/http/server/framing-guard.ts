@@ -100,26 +100,10 @@ interface ConnectionState {
   latest: PendingRequest | null
 }
 
-interface RequestPipeline {
-  /**
-   * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node
-   * passes on pipelined requests at once, but only safe ones may run in parallel (RFC 9112 section 9.3.2). A
-   * connection with too many open requests is closed at once, because Node would keep them all in memory. The client
-   * may retry unanswered requests.
-   */
-  serialize(request: IncomingMessage, response: ServerResponse, handle: () => void): void
-  /**
-   * Accepts nothing more from a connection after invalid input. Waits until every complete request is answered.
-   * Resolves to the response of the incomplete request, which may already have started, or to null if there is none.
-   * A second call resolves to undefined.
-   */
-  abort(socket: Duplex): Promise<ServerResponse | null | undefined>
-}
-
 const MOST_OPEN = 32
 
 /** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
-function createRequestPipeline(onTooMany: (request: IncomingMessage) => void): RequestPipeline {
+function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
   const connections = new WeakMap<Duplex, ConnectionState>()
   const broken = new WeakSet<Duplex>()
   const begin = (socket: Duplex): ConnectionState => {
@@ -128,7 +112,12 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void): R
     return state
   }
   return {
-    serialize(request, response, handle) {
+    /**
+     * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node passes on
+     * pipelined requests at once, but only safe ones may run in parallel (RFC 9112 section 9.3.2). A connection with too many open
+     * requests is closed, because Node would keep them all in memory. The client may retry unanswered requests.
+     */
+    serialize(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
       const { socket } = request
       // Node continues to process input it has already read, even if the connection is closed.
       if (socket.destroyed) return
@@ -136,19 +125,27 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void): R
       const { open } = state
       if (open.length >= MOST_OPEN) {
         socket.destroy()
-        return onTooMany(request)
+        onTooMany(request)
+        return
       }
       const earlier = open.at(-1)
       const pending = { request, response }
       open.push(pending)
       state.latest = pending
       response.once('close', () => open.splice(open.indexOf(pending), 1))
-      if (earlier === undefined) return handle()
-      void ended(earlier).then(() => {
-        if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()
-      })
+      if (earlier === undefined) handle()
+      else {
+        void ended(earlier).then(() => {
+          if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()
+        })
+      }
     },
-    async abort(socket) {
+    /**
+     * Accepts nothing more from a connection after invalid input. Waits until every complete request is answered. Resolves to the
+     * response of the incomplete request, which may already have started, or to null if there is none; at a second call, to
+     * undefined.
+     */
+    async abort(socket: Duplex): Promise<ServerResponse | null | undefined> {
       if (broken.has(socket)) return undefined
       broken.add(socket)
       const { open, latest } = connections.get(socket) ?? begin(socket)
@@ -169,7 +166,7 @@ type Refuse = (response: ServerResponse, refusal: AppError) => void
 /** The server, and what the guard shares with it. */
 interface UnparsedOptions extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
   readonly server: Server
-  readonly pipeline: RequestPipeline
+  readonly pipeline: ReturnType<typeof createRequestPipeline>
   readonly refuse: Refuse
 }
 

@@ -115,14 +115,6 @@ describe('readRawBody', () => {
     expect(refusal).toMatchObject({ status: 400, details: { reason: 'body broken off' } })
   })
 
-  it('refuses a body whose sender disconnected before it was read', async () => {
-    await using call = await reading(1_000, (request) => new Promise((gone) => request.once('close', gone)))
-    call.socket.write(announced(100))
-    await call.request
-    call.socket.destroy()
-    expect(badRequest.is(await call.outcome)).toBe(true)
-  })
-
   it('calls its watch with every chunk, and ends when that throws', async () => {
     const seen: number[] = []
     const onBytes = (count: number): void => {
@@ -135,15 +127,6 @@ describe('readRawBody', () => {
     }
     expect(await call.outcome).toEqual(new Error('enough'))
     expect(seen).toEqual([100, 200, 300])
-  })
-
-  it('ends with the reason that its watch gives at any time', async () => {
-    const { promise, resolve } = Promise.withResolvers<(reason: Error) => void>()
-    await using call = await reading(1_000, undefined, { onBytes: () => undefined, onReading: resolve })
-    call.socket.write(CHUNKED + chunk(100))
-    const end = await promise
-    end(new Error('somebody else needs the room'))
-    expect(await call.outcome).toEqual(new Error('somebody else needs the room'))
   })
 
   it.each([
