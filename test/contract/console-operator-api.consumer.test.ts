@@ -97,12 +97,6 @@ const QUERIES: readonly Omit<PageCall, 'kind'>[] = [
     act: ({ events }) => events.list.query({ provider: 'acme', eventId: 'evt_console', limit }),
   },
   {
-    ...{ does: 'counts the events of an order that were received again', procedure: 'events.counts' },
-    states: [state('an event was received again', { orderId: 'ord_console' })],
-    ...{ input: { orderId: 'ord_console' }, answer: data({ repeated: 1, changed: 1, cut: null }) },
-    act: ({ events }) => events.counts.query(toEventQuery({ order: 'ord_console' })),
-  },
-  {
     ...{ does: 'shows an event', states: [dead(ID)], procedure: 'events.get', input: { id: ID } },
     answer: data({ ...answers.deadEvent(ID), ...answers.DETAILS }),
     act: ({ events }) => events.get.query({ id: ID }),

@@ -97,10 +97,6 @@ export function eventStates(operated: Operated): States {
       await clear(operated)
       await store(operated, { orderId, eventId, ...DEAD })
     },
-    async 'an event was received again'({ orderId }: { orderId: string }) {
-      await clear(operated)
-      await store(operated, { orderId, deliveries: 2, mismatches: 1 })
-    },
     async 'an event is authentic'({ id }: Identified) {
       await clear(operated)
       const at = Math.floor(Date.now() / 1_000)

@@ -1,10 +1,8 @@
 // The filters of the list of events. The address bar has them: a filter reads its value there and changes it there, so that a
 // link and the button Back show the same list.
 
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { useKeys } from '../frame/use-keys.ts'
 import { HandlerFilter } from '../handlers/use-handlers.tsx'
@@ -18,7 +16,6 @@ import {
   type FilterChange,
   readEventSearch,
   TESTS,
-  toEventQuery,
   withFilter,
 } from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
@@ -134,30 +131,15 @@ function ReasonFilter({ search }: { readonly search: EventSearch }) {
   )
 }
 
-const REFRESH_MS = 30_000
-
-/** The filter for events that were received again, with the number of events for each choice. The other filters apply. */
+/** The filter for events that were received again. */
 function DuplicateFilter({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const { duplicates: _, text: __, ...others } = search
-  const { data } = useQuery({
-    queryKey: ['events', 'counts', others],
-    queryFn: () => operator.events.counts.query(toEventQuery(others)),
-    refetchInterval: REFRESH_MS,
-  })
-  const counts: Readonly<Record<string, number>> =
-    data === undefined ? {} : { repeated: data.repeated, changed: data.changed }
-  const atLeast = data?.cut === null ? '' : texts.events.orMore
   return (
     <Choice
       label={texts.events.duplicates}
       any={texts.events.anyDeliveries}
       value={search.duplicates}
-      options={DUPLICATES.map((kind) => {
-        const count = counts[kind]
-        const text = texts.events.duplicateKinds[kind]
-        return [kind, count === undefined ? text : `${text} (${texts.number(count)}${atLeast})`]
-      })}
+      options={DUPLICATES.map((kind) => [kind, texts.events.duplicateKinds[kind]])}
       onChoose={(duplicates) => change({ duplicates })}
     />
   )

@@ -12,7 +12,6 @@ export const eventTexts = {
     duplicates: 'Duplicates',
     anyDeliveries: 'Duplicates or not',
     duplicateKinds: { repeated: 'Duplicates', changed: 'Duplicates with another body', any: 'Either' },
-    orMore: ' or more',
     state: 'State',
     anyState: 'All',
     provider: 'Provider',

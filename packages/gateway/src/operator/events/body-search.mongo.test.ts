@@ -2,7 +2,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
-import { Binary, type CommandStartedEvent, MongoClient, type ObjectId } from 'mongodb'
+import { Binary, type ObjectId } from 'mongodb'
 import { afterAll, expect, it } from 'vitest'
 import { BODIES, type BodyDocument, sealBody } from '../../inbox/bodies.ts'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
@@ -13,7 +13,7 @@ import { findNewest, type SearchBudget } from './event-search.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const { db, uri, name } = stack.use(await testDatabase(process.env))
+const { db } = stack.use(await testDatabase(process.env))
 await ensureIndexes(db, [EVENT_INDEXES])
 const events = db.collection<EventDocument>(EVENTS)
 const bodies = db.collection<BodyDocument>(BODIES)
@@ -110,20 +110,4 @@ it.each([
     }
     expect(seen).toEqual(wanted)
   }
-})
-
-it('fetches a body once for all events of its delivery', async () => {
-  const provider = 'delivered-together'
-  const bodyId = `${provider}:1`
-  await bodies.insertOne({ _id: bodyId, raw: binary(TEXT), checkAt: new Date() })
-  await events.insertMany(Array.from({ length: 50 }, () => sampleRecord({ provider, raw: NO_BODY, bodyId })))
-  await using client = await new MongoClient(uri.reveal(), { monitorCommands: true }).connect()
-  const fetched: unknown[] = []
-  client.on('commandStarted', ({ command }: CommandStartedEvent) => {
-    if (command.find === BODIES) fetched.push(command.filter)
-  })
-  const search = createBodySearch({ db: client.db(name), encryption }, TEXT)
-  const page = { filter: { provider }, after: undefined, limit: 100, isWanted: search.matches }
-  expect((await findNewest(db, page, NO_END)).records).toHaveLength(50)
-  expect(fetched).toEqual([{ _id: bodyId }])
 })

@@ -85,18 +85,6 @@ describe('an operator', () => {
     expect((await store('done')).key).toBe('second')
   })
 
-  it('reads on by the keys from before where the file is wrong', async () => {
-    const { id } = await store('done')
-    await change('{"second":"canary"}', 'refused')
-    const refused = system.gateway.logs.find(({ msg }) => msg === 'encryption-keys.refused')
-    expect(refused).toMatchObject({
-      level: 'error',
-      problems: [expect.stringMatching(/^ENCRYPTION_KEYS_FILE.second is not/)],
-    })
-    expect(JSON.stringify(refused)).not.toContain('canary')
-    expect((await events.get.query({ id, body: true })).notReadable).toBeNull()
-  })
-
   it('also reads records in plaintext, and without keys stores new events in plaintext', async () => {
     await using own = await testDatabase(process.env)
     await using clear = await startOperatedSystem(own)

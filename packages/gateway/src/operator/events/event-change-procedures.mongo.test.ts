@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { toClaim } from '@oncehook/queue/claim/claim'
-import { createClaims } from '@oncehook/queue/claim/claims'
-import { Steadiness } from '@oncehook/queue/claim/steadiness'
-import { CLAIM_OPTIONS } from '@oncehook/queue/testing/sample-task'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
@@ -79,20 +75,6 @@ describe('events.close', () => {
     expect(await refusalOf(unknown)).toMatchObject({ reason: 'not_found', httpStatus: 404 })
   })
 
-  it('counts and lists closed events apart from the dead', async () => {
-    const { id } = await deadEvent()
-    const before = await operator.overview.query()
-    await operator.events.close.mutate({ id, reason })
-    const { states } = await operator.overview.query()
-    expect(states).toMatchObject({
-      ...{ dead: (before.states.dead ?? 0) - 1, closed: (before.states.closed ?? 0) + 1, done: before.states.done },
-    })
-    const { items } = await operator.events.list.query({ state: 'closed', limit: 1 })
-    expect(items).toMatchObject([{ id, state: 'closed', reason: 'amount_mismatch' }])
-    const metrics = await system.call('/metrics')
-    expect(metrics.body).toContain(`\noncehook_events_closed ${states.closed}\n`)
-  })
-
   it('leaves an event out of replays, unless the replay names it or asks for closed events', async () => {
     const provider = 'replayed-closed'
     const [first, second] = [sampleRecord({ provider, state: 'closed' }), sampleRecord({ provider, state: 'closed' })]
@@ -123,26 +105,6 @@ describe('events.release', () => {
     const details = { id, provider: held.provider, eventId: held.eventId }
     expect(await newestEntries(1)).toMatchObject([{ by: 'alice', action: 'events.release', details }])
     expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.released', by: 'alice', id }))
-  })
-
-  it('ignores later writes of the process that held it', async () => {
-    const claims = createClaims({
-      ...{ ...CLAIM_OPTIONS, db: database.db, handler: 'fulfilment', maxDelayMs: 1_000 },
-      steadiness: new Steadiness(
-        0,
-        () => performance.now(),
-        async () => undefined,
-      ),
-    })
-    const held = await heldEvent()
-    const { _id, eventId } = held
-    await operator.events.release.mutate({ id: String(_id), reason: 'the process hangs' })
-    await system.until(eventId, ({ state }) => state === 'unhandled')
-    const settlement = { state: 'done', outcome: { kind: 'applied', version: 1 } } as const
-    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
-    const settled = { claim: toClaim(held), settlement, attempt }
-    expect(await claims.settle([settled])).toEqual([settled])
-    expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', attempts: [{ outcome: 'unhandled' }] })
   })
 
   it('refuses an event that is not being processed', async () => {

@@ -73,12 +73,9 @@ export const listEventsProcedure = procedure
     }
   })
 
-/**
- * `events.counts`: how many events match a filter, how many of them were received more than once, and how many also
- * with another body. `cut` says how far back events were counted within 2 s; it is null if all were counted.
- */
-export const countEventsProcedure = procedure.input(searchSchema.prefault({})).query(async ({ ctx, input }) => {
-  const counted = await countEvents(ctx.db, await toEventFilter(ctx.db, input), BUDGET)
+/** `events.counts`: how many events match a filter. `cut` says how far back they were counted within 2 s; it is null if all were. */
+export const countEventsProcedure = procedure.input(eventFilterSchema.prefault({})).query(async ({ ctx, input }) => {
+  const counted = await countEvents(ctx.db, input, BUDGET)
   return { ...counted, cut: showCut(counted) }
 })
 
@@ -261,7 +258,6 @@ function idOfSearch(hour: number, search: object): ObjectId {
 /** Creates a search for a text. A body that several events share is fetched once. */
 export function createBodySearch(source: BodySource, text: string) {
   const forms = writtenForms(text).map((form) => Buffer.from(form))
-  const shared = new Map<string, boolean>()
   let notReadable = 0
   const search = async (record: EventDocument): Promise<boolean> => {
     try {
@@ -282,14 +278,7 @@ export function createBodySearch(source: BodySource, text: string) {
      * Whether the body of a record contains the text, literally or as JSON or a form encodes it. Case-sensitive. A body
      * that has been removed contains nothing.
      */
-    async matches(record: EventDocument): Promise<boolean> {
-      if (record.bodyId === undefined) return search(record)
-      const known = shared.get(record.bodyId)
-      if (known !== undefined) return known
-      const found = await search(record)
-      shared.set(record.bodyId, found)
-      return found
-    },
+    matches: search,
     /** How many bodies could not be read so far, because their key is gone or because they were altered. */
     get notReadable() {
       return notReadable

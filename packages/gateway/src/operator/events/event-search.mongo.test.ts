@@ -83,40 +83,12 @@ describe('a search for an id', () => {
     await system.events.insertMany(all)
     const { items } = await events.list.query({ about, ...filter })
     expect(items.map(({ id }) => id)).toEqual(idsOf(all.filter((one) => expected.includes(one))))
-    expect(await events.counts.query({ about, ...filter })).toMatchObject({ events: expected.length, cut: null })
   })
 
   it.each([[{ orderId: 'ord_1' }], [{ paymentId: 'pi_1' }], [{ eventId: 'evt_1' }]])(
     'refuses one together with %j',
     async (filter) => {
-      for (const ask of [events.list, events.counts]) {
-        expect(await refusalOf(ask.query({ about: 'x', ...filter }))).toMatchObject({ code: 'BAD_REQUEST' })
-      }
+      expect(await refusalOf(events.list.query({ about: 'x', ...filter }))).toMatchObject({ code: 'BAD_REQUEST' })
     },
   )
-})
-
-describe('a search with a time', () => {
-  const provider = 'timed'
-
-  it('finds all there is in the end, however short the time', async () => {
-    const records = Array.from({ length: 3_000 }, (_, index) =>
-      sampleRecord({ provider, type: index % 700 === 3 ? 'of.few' : 'of.many' }),
-    )
-    await system.events.insertMany(records)
-    const found: string[] = []
-    for (let after: string | undefined; ; ) {
-      const page = await events.list.query({ type: 'of.few', withinMs: 1, ...(after === undefined ? {} : { after }) })
-      found.push(...page.items.map(({ id }) => id))
-      if (page.next === null) break
-      after = page.next
-    }
-    expect(found).toEqual(idsOf(records.filter(({ type }) => type === 'of.few')))
-  })
-
-  it('does not accept a time above the limit', async () => {
-    for (const withinMs of [0, 2_001, 1.5]) {
-      expect(await refusalOf(events.list.query({ withinMs }))).toMatchObject({ code: 'BAD_REQUEST' })
-    }
-  })
 })

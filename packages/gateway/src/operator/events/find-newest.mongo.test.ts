@@ -98,13 +98,6 @@ describe('the few events of a provider behind those of another one', () => {
     expect([...idsOf(first.records), ...idsOf(rest.records)]).toEqual(newest)
     expect([first.cut, rest.cut, rest.next]).toEqual([null, null, null])
   })
-
-  it('are found by a state and a time as well', async () => {
-    const span = { from: new Date(Date.UTC(2026, 2, 2)), to: new Date(Date.UTC(2026, 2, 6)) }
-    const page = { filter: { provider: 'silent', state: 'done', ...span }, after: undefined, limit: 4 } as const
-    const found = await findNewest(db, page, stepsOf(0))
-    expect(idsOf(found.records)).toEqual([String(ofSilent[4]?._id), String(ofSilent[2]?._id)])
-  })
 })
 
 describe('a few events among 20,000, without an index that finds them', () => {
@@ -136,16 +129,6 @@ describe('a few events among 20,000, without an index that finds them', () => {
       after = found.next
     }
   }
-
-  it('are found with one page', async () => {
-    const paid = await findNewest(
-      db,
-      { filter: { provider, paymentId: 'pay_wanted' }, after: undefined, limit: 100 },
-      NO_END,
-    )
-    expect(idsOf(paid.records)).toEqual(matching(isWanted))
-    expect(paid).toMatchObject({ next: null, cut: null })
-  })
 
   it.each<[filter: PageOfEvents['filter'], expected: (record: EventDocument) => boolean]>([
     [{ duplicates: 'repeated' }, ({ deliveries }) => deliveries > 1],
@@ -180,18 +163,6 @@ describe('a few events among 20,000, without an index that finds them', () => {
     // The first slices have 500 and 5,000 records.
     const last = records.at(-5_500)
     expect(page).toEqual({ records: [], next: String(last?._id), cut: { searchedTo: last?._id.getTimestamp() } })
-  })
-
-  it('fill a page, which ends the search before its time', async () => {
-    // The first slices, of 500 and 5,000 records, have two of these.
-    const to = at(19_990)
-    const wanted = matching((record) => isWanted(record) && record.receivedAt < to)
-    const filter = { provider, paymentId: 'pay_wanted', to }
-    const page = await findNewest(db, { filter, after: undefined, limit: 2 }, NO_END)
-    expect(idsOf(page.records)).toEqual(wanted.slice(0, 2))
-    expect(page.cut).toBeNull()
-    expect(page.next).not.toBe(wanted[1])
-    expect((page.next ?? '') > (wanted[2] ?? '')).toBe(true)
   })
 
   it('are read in slices, never all together', async () => {
