@@ -6,11 +6,9 @@ import { changePause } from '../support/console/change-pause.ts'
 import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
 import { giveReason } from '../support/console/give-reason.ts'
 import { openHurried } from '../support/console/hurried-page.ts'
-import { startConsole, type Visit } from '../support/console/open-console.ts'
-import { ALICE, OPERATORS_WITH_READER, READER } from '../support/console/operators-with-reader.ts'
+import type { Visit } from '../support/console/open-console.ts'
+import { ALICE, OPERATORS_WITH_READER } from '../support/console/operators-with-reader.ts'
 import { type HandledConsole, startHandledConsole } from '../support/console/start-handled-console.ts'
-
-const WHY = 'Your token does not have the role “operate”.'
 
 let console: HandledConsole
 beforeAll(async () => {
@@ -82,35 +80,6 @@ describe('the list of events', () => {
       expect([...visit.problems, ...other.problems]).toEqual([])
     },
   )
-
-  it('1: filters by the handler of a row, also by one that is no longer configured', async () => {
-    await console.system.events.insertOne(sampleRecord({ eventId: 'evt_old', handler: 'of-last-year' }))
-    await using visit = await open('/events')
-    await visit.page.getByRole('cell').getByRole('link', { name: 'of-last-year', exact: true }).click()
-    const chosen = visit.page.getByRole('group', { name: 'Handler' }).locator('[aria-current]')
-    await expect.poll(() => chosen.allTextContents()).toEqual(['of-last-year'])
-    await row(visit, 'evt_old for of-last-year').waitFor()
-    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
-  })
-
-  it('2: replays the dead tasks of one handler only, counted first', async () => {
-    const tasks = await payRefused('evt_many')
-    await using visit = await open('/events?handler=billing&state=dead')
-    await row(visit, 'evt_many for billing').waitFor()
-    const dead = await console.system.events.countDocuments({ handler: 'billing', state: 'dead' })
-    await button(visit, 'Replay these…').click()
-    const dialog = visit.page.getByRole('dialog', { name: 'Replay events for billing' })
-    const said = dead === 1 ? '1 event' : `${dead} events`
-    await dialog.getByText(`${said} will be due again.`).waitFor()
-    await giveReason(visit, 'the bug is fixed')
-    await button(visit, `Replay ${said}`).click()
-    await visit.page.getByText('finished').waitFor()
-    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
-    const states = () => console.system.events.find({ eventId: 'evt_many', state: 'done' }).toArray()
-    await expect.poll(async () => (await states()).length).toBe(tasks.size)
-    const replayed = (await states()).filter(({ replays = [] }) => replays.length > 0)
-    expect(replayed.map(({ handler }) => handler)).toEqual(['billing'])
-  })
 })
 
 describe('the page of an event', () => {
@@ -195,20 +164,6 @@ describe('the page of handlers', () => {
     expect(visit.problems).toEqual([])
   })
 
-  it('says that a handler does not answer', async () => {
-    await using visit = await signIn(await openHurried(console), '/handlers')
-    const says = part(visit, 'search').getByText('It does not answer this gateway process.')
-    await whileAnswering('/search', 503, async () => {
-      for (const id of ['evt_down_1', 'evt_down_2', 'evt_down_3']) {
-        const event = { id, type: 'payment.updated', livemode: true, data: { object: { id: 'obj_1' } } }
-        expect(await console.system.deliver(event)).toBe(200)
-      }
-      await visit.soon(says)
-    })
-    await visit.soon(says, 'gone')
-    expect(visit.problems).toEqual([])
-  })
-
   it('2: gives a handler the stored events that it wants, counted first, and shows the progress', async () => {
     const tasks = await console.payForAll('evt_past')
     await console.system.events.deleteOne({ eventId: 'evt_past', handler: 'billing' })
@@ -227,21 +182,6 @@ describe('the page of handlers', () => {
     await expect.poll(given).toBe(1)
   })
 
-  it('counts only the events of the chosen time', async () => {
-    await console.payForAll('evt_recent')
-    const receivedAt = new Date(Date.now() - 3 * 86_400_000)
-    await console.system.events.insertOne(sampleRecord({ eventId: 'evt_aged', type: 'payment.updated', receivedAt }))
-    await using visit = await open('/handlers')
-    await part(visit, 'billing').getByRole('button', { name: 'Backfill…' }).click()
-    const status = visit.page.getByRole('dialog').getByRole('status')
-    const count = async () => Number.parseInt(String(await status.textContent()), 10)
-    await expect.poll(count).toBeGreaterThan(1)
-    const all = await count()
-    await visit.page.getByLabel('Received').selectOption('Last 24 hours')
-    await expect.poll(count).toBe(all - 1)
-    expect(visit.problems).toEqual([])
-  })
-
   it('2: discards the tasks of a handler that was removed, and says how many', async () => {
     const dead = { handler: 'old-crm', state: 'dead', reason: 'handler_refused' } as const
     await console.system.events.insertMany([sampleRecord(dead), sampleRecord(dead)])
@@ -257,39 +197,4 @@ describe('the page of handlers', () => {
     expect([await visit.count.take(), visit.problems]).toEqual([2, []])
     expect(await console.system.events.countDocuments({ handler: 'old-crm', state: 'unhandled' })).toBe(2)
   })
-
-  it('lets an operator who may only read see everything and change nothing', async () => {
-    await console.system.events.insertOne(sampleRecord({ handler: 'left', state: 'dead', reason: 'handler_refused' }))
-    await using visit = await open('/handlers', { token: READER })
-    await part(visit, 'left').getByRole('button', { name: 'Discard its tasks…' }).waitFor()
-    for (const [handler, name] of [
-      ['billing', 'Pause…'],
-      ['billing', 'Backfill…'],
-      ['left', 'Discard its tasks…'],
-    ] as const) {
-      const action = part(visit, handler).getByRole('button', { name })
-      expect([name, await action.isDisabled(), await action.getAttribute('title')]).toEqual([name, true, WHY])
-    }
-    expect(visit.problems).toEqual([])
-  })
-})
-
-it('without the setting, no part of the page speaks of handlers, and their page says what to set', async () => {
-  await using plain = await startConsole()
-  await plain.system.events.insertOne(sampleRecord({ eventId: 'evt_plain' }))
-  await using visit = await plain.open()
-  await visit.signIn('/events')
-  await row(visit, 'evt_plain').waitFor()
-  expect(await visit.page.getByRole('group', { name: 'Handler' }).count()).toBe(0)
-  expect(await visit.page.getByRole('columnheader', { name: 'Handler' }).count()).toBe(0)
-  await row(visit, 'evt_plain').click()
-  await visit.page
-    .getByRole('region', { name: 'Attempts' })
-    .or(visit.page.getByText('Not attempted yet.'))
-    .first()
-    .waitFor()
-  expect(await visit.page.getByText('Tasks of this event').count()).toBe(0)
-  await visit.page.getByRole('link', { name: 'Handlers', exact: true }).click()
-  await visit.page.getByText('Set HANDLERS or HANDLERS_FILE').waitFor()
-  expect(visit.problems).toEqual([])
 })

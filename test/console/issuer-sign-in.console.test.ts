@@ -1,7 +1,6 @@
 import { startSignInIssuer } from '@oncehook/gateway/testing/issuer/sign-in-issuer'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
-import { findBarriers } from '../support/console/find-barriers.ts'
 import { startConsole, type Visit } from '../support/console/open-console.ts'
 
 const stack = new AsyncDisposableStack()
@@ -158,13 +157,6 @@ it('after the back button another sign-in begins, and two windows do not disturb
   await page.reload()
   await button(page).waitFor()
   expect(problemsOf(visit)).toEqual([])
-})
-
-it('the sign-in has no barriers', async () => {
-  await using visit = await console.open()
-  await visit.page.goto(console.url)
-  await button(visit.page).waitFor()
-  expect(await findBarriers(visit.page)).toEqual([])
 })
 
 it('a browser that stores nothing shows the page, and says why it cannot sign in at the issuer', async () => {

@@ -104,35 +104,4 @@ describe('the focus after a dialog', () => {
     }
     expect(visit.problems).toEqual([])
   })
-
-  it('stays at its button even if that can no longer be used, and the reason is found there', async () => {
-    const { id } = await pay(console, 'evt_closed_by_keys', 1)
-    await using visit = await console.open()
-    const { page } = visit
-    await signIn(visit, `/events/${id}`)
-    await page.getByRole('button', { name: 'Close…' }).waitFor()
-    await giveReason(visit, 'Close…', 'refunded by hand')
-    await page.keyboard.press('Enter')
-    await page.getByText('closed by alice: refunded by hand').waitFor()
-    await expect.poll(() => nameOfFocused(visit)).toBe('Close…')
-    const button = page.getByRole('button', { name: 'Close…', disabled: true })
-    expect(await button.getAttribute('title')).toBe('Only a dead event can be closed.')
-    await page.keyboard.press('Enter')
-    expect(await page.getByRole('dialog').count()).toBe(0)
-    expect(visit.problems).toEqual([])
-  })
-
-  it('returns to the button “Keys” after “Close”', async () => {
-    await using visit = await console.open()
-    const { page } = visit
-    await signIn(visit, '/audit')
-    await tabTo(visit, 'Keys ?')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-    await tabTo(visit, 'Close')
-    await page.keyboard.press('Enter')
-    await closed(visit)
-    await expect.poll(() => nameOfFocused(visit)).toBe('Keys ?')
-    expect(visit.problems).toEqual([])
-  })
 })

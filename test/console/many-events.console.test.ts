@@ -29,21 +29,6 @@ it('a long list keeps few rows in the document, and loads older events on reques
   expect([visit.clicks(), visit.problems]).toEqual([3, []])
 })
 
-it('a long list on a window of 360 px cuts no head of a column and shows the first letters of each id', async () => {
-  await using visit = await console.open({ width: 360, height: 760 })
-  const { page } = visit
-  await visit.signIn('/')
-  await page.getByText('100 events, and older ones').waitFor()
-  const shown = 'Array.from(document.querySelectorAll("thead th")).filter((head) => head.clientWidth > 0)'
-  expect(await page.evaluate(`${shown}.map((head) => head.scrollWidth > head.clientWidth)`)).toEqual([
-    false,
-    false,
-    false,
-  ])
-  expect(await page.evaluate(`${shown}[0].clientWidth`)).toBeGreaterThan(80)
-  expect(visit.problems).toEqual([])
-})
-
 it('a long search shows its first results soon, and continues', async () => {
   await using visit = await console.open()
   const { page } = visit

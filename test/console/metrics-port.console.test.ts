@@ -24,10 +24,3 @@ it('how quickly deliveries are answered is shown where another port has the metr
   await visit.page.getByText(/^99 % of 1 delivery were answered within/).waitFor()
   expect(visit.problems).toEqual([])
 })
-
-it('says in words that the times could not be read', async () => {
-  await using visit = await console.open()
-  await visit.page.route('**/operator/answerTimes*', (route) => route.fulfill({ status: 500, json: {} }))
-  await visit.signIn('/')
-  await answered(visit).getByText('could not be read').waitFor()
-})

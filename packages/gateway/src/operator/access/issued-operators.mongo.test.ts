@@ -57,11 +57,6 @@ describe('an operator with a token of the issuer', () => {
     expect(lines.at(-1)).toMatchObject({ operator: 'oidc:alice', issuer: issuer.issuer, status: 200 })
   })
 
-  it('is accepted in addition to tokens of the settings', async () => {
-    await system.operator().overview.query()
-    expect((await askWith(await issuer.token('bob'))).status).toBe(200)
-  })
-
   it('opens a session with the roles of its groups, which ends with the token', async () => {
     const operator = await clientOf('bob')
     const { code } = await operator.signIn.createCode.mutate({})

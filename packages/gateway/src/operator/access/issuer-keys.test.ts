@@ -110,16 +110,6 @@ describe('with a real issuer', () => {
     expect(lines.map(({ msg }) => msg).slice(-2)).toEqual(['operator.issuer-failed', 'operator.issuer-read'])
   })
 
-  it('its keys are requested again once the clock was set back, and only then', async () => {
-    const old = await issuer.token('alice')
-    await tokens(old)
-    await issuer.rotateKeys()
-    pass(-3_000)
-    expect((await tokens(await issuer.token('alice'))).name).toBe('oidc:alice')
-    expect(await codeOf(tokens(old))).toBe('unauthenticated')
-    expect(questions()).toEqual([...ASKED, ...ASKED])
-  })
-
   it('known keys remain valid while it is unavailable, for 10 minutes', async () => {
     const token = await issuer.token('alice')
     await tokens(token)

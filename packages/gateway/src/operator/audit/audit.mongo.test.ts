@@ -1,9 +1,8 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type Db, MongoClient, ObjectId } from 'mongodb'
+import { type Db, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { createReplays } from '../replays/replays.ts'
 import { AUDIT_INDEXES, type Audit, type ChainedEntry, createAudit, type NewAuditEntry } from './audit.ts'
 
 const entry = { by: 'alice', action: 'events.replay', reason: 'a test', details: {} } as const
@@ -124,27 +123,6 @@ describe('an entry that is added again because the answer got lost', () => {
   })
 })
 
-describe('entries of which an earlier call stored a part', () => {
-  it.each([400, 250])('are added with a bounded number of commands where %i of 400 are known', async (known) => {
-    await using database = await auditedDatabase()
-    const { audit } = openAudit(database.db)
-    const added = Array.from({ length: 400 }, (_, number) => ({ ...entry, id: new ObjectId(), details: { number } }))
-    // Not the first ones: an entry between two known ones is added too.
-    const stored = added.filter((_, index) => (index * known) % 400 < known)
-    expect(stored).toHaveLength(known)
-    await audit.recordAll(stored)
-    await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
-    const commands: string[] = []
-    client.on('commandStarted', ({ commandName }) => commands.push(commandName))
-    const again = openAudit(client.db(database.name))
-    await again.audit.recordAll(added)
-    expect(commands.filter((name) => name !== 'endSessions').length).toBeLessThan(10)
-    expect(again.lines).toHaveLength(400)
-    expect(new Set((await entriesOf(database.db)).map(({ details }) => details.number)).size).toBe(400)
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 400 })
-  })
-})
-
 describe('the chain', () => {
   it('does not fork while several gateways write, and loses none of their entries', async () => {
     await using database = await auditedDatabase()
@@ -229,13 +207,3 @@ async function rewriteThird(db: Db, [, second, third]: readonly ChainedEntry[]):
   const { seq: _, hash: __, previous: ___, ...rest } = third
   await db.collection('audit').replaceOne({ _id: third._id }, linkEntry({ ...rest, by: 'bob' }, second))
 }
-
-describe('a replay', () => {
-  it('fails when it was not stored', async () => {
-    await using database = await testDatabase(process.env)
-    await database.db.createCollection('replays', { validator: { by: { $ne: 'mallory' } } })
-    const replays = createReplays(database.db)
-    const request = { by: 'mallory', reason: 'a test', target: { filter: {} }, ratePerSecond: null, includeDone: false }
-    await expect(replays.start(new ObjectId(), request, 0)).rejects.toMatchObject({ code: 121 })
-  })
-})

@@ -70,20 +70,6 @@ describe('the operator API', () => {
     expect(JSON.stringify(listed)).not.toContain('whsec_')
   })
 
-  it('finds events by their handler, also through a provider with few records', async () => {
-    const eventId = await deliver()
-    await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done' })
-    const handlersOf = async (filter: object) => {
-      const { items } = await operator.events.list.query({ eventId, ...filter })
-      return items.map((item) => item.handler)
-    }
-    expect(await handlersOf({ handler: 'billing' })).toEqual(['billing'])
-    expect(await handlersOf({ handler: 'fulfilment' })).toEqual(['fulfilment'])
-    const { items } = await operator.events.list.query({ provider: 'acme', handler: 'search' })
-    expect(items.length).toBeGreaterThan(0)
-    expect(new Set(items.map((item) => item.handler))).toEqual(new Set(['search']))
-  })
-
   it('pauses and resumes a handler, and nothing else', async () => {
     await operator.handlers.pause.mutate({ handler: 'billing', reason })
     expect((await find('billing'))?.paused).toMatchObject({ by: expect.any(String), reason })
@@ -224,14 +210,5 @@ describe('the operator API', () => {
       { handler: 'search', refused: 'handler_configured' },
       { handler: 'removed' },
     ])
-  })
-
-  it('erases all tasks of an event', async () => {
-    const eventId = await deliver()
-    await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done', fulfilment: 'done' })
-    await system.events.updateMany({ eventId, handler: 'search' }, { $set: { state: 'done' } })
-    expect(await operator.erase.mutate({ provider: 'acme', eventId, reason })).toMatchObject({ matched: 3, erased: 3 })
-    const records = await system.events.find({ eventId }).toArray()
-    expect(records.map((record) => record.handler).toSorted()).toEqual(['billing', 'fulfilment', 'search'])
   })
 })

@@ -5,7 +5,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
-import { afterAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, expect, it } from 'vitest'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
@@ -82,17 +82,6 @@ it('leaves out an event whose body was removed, and logs it even if there is not
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished', notRead: 1 })
   expect(await events.countDocuments({ handler: 'search' })).toBe(0)
   expect(lines).toContainEqual(expect.objectContaining({ msg: 'replay.events-left-out', events: 1 }))
-})
-
-it('costs one search at a time while its handler is not configured', async () => {
-  await startBackfill([sampleRecord()])
-  const runner = makeRunner(['another'])
-  const rounds = vi.spyOn(runner, 'tick')
-  sent.length = 0
-  runner.start()
-  await expect.poll(() => sent.filter(({ find }) => find === REPLAYS).length).toBe(1)
-  await runner.stop()
-  expect(rounds).not.toHaveBeenCalled()
 })
 
 it('keeps its place if its handler is removed in the middle', async () => {

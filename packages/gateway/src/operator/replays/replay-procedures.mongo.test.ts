@@ -97,48 +97,6 @@ describe('events.replay', () => {
     expect(Math.abs(Date.parse(items[0]?.at ?? '') - Date.now())).toBeLessThan(10_000)
   })
 
-  it('is logged once it is there, and never where it was refused or is a dry run', async () => {
-    const replayed = (): unknown[] => system.gateway.logs.filter(({ msg }) => msg === 'event.replayed')
-    const before = replayed().length
-    const [dead] = await insertDead(1)
-    await alice.events.replay.mutate({ ids: [String(dead?._id)], reason, dryRun: true })
-    await refusalOf(alice.events.replay.mutate({ ids: ['f'.repeat(24)], reason }))
-    expect(replayed()).toHaveLength(before)
-    const { replayId } = await alice.events.replay.mutate({ ids: [String(dead?._id)], reason })
-    expect(replayed().slice(before)).toMatchObject([{ by: 'alice', matched: 1, replayId }])
-  })
-
-  it('selects by payment and by duplicates', async () => {
-    const provider = 'selected'
-    await insertDead(1, { provider, objectId: 'pay_selected' })
-    await insertDead(1, { provider, deliveries: 2 })
-    await insertDead(1, { provider, deliveries: 2, mismatches: 1 })
-    for (const [filter, matched] of [
-      [{ paymentId: 'pay_selected' }, 1],
-      [{ duplicates: 'repeated' }, 2],
-      [{ duplicates: 'changed' }, 1],
-    ] as const) {
-      const asked = await alice.events.replay.mutate({ filter: { provider, ...filter }, reason, dryRun: true })
-      expect(asked).toMatchObject({ matched })
-    }
-  })
-
-  it('is dead again, with its reason, when the cause is not fixed', async () => {
-    const { id, eventId } = await deadEvent()
-    const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
-    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 0, failed: 1 })
-    expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
-  })
-
-  it('counts the waits for an unknown order from the start', async () => {
-    const [record] = await insertDead(1, { type: 'payment.succeeded', orderId: 'ord_late', reason: 'order_unknown' })
-    const failing = { times: 9, waitedMs: 7_200_000, code: 'order_unknown', codeMs: 7_200_000 }
-    await system.events.updateOne({ _id: record!._id }, { $set: { failing } })
-    await alice.events.replay.mutate({ ids: [String(record!._id)], reason })
-    const again = await system.until(record!.eventId, ({ attempts }) => attempts.length > 0)
-    expect(again.attempts[0]).toMatchObject({ outcome: 'deferred', code: 'order_unknown' })
-  })
-
   it('has one effect and two entries in the audit log when two people press at once', async () => {
     const { id, eventId, orderId } = await deadEvent()
     await mendOrder(orderId)
@@ -255,18 +213,6 @@ describe('events.replay', () => {
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
   })
 
-  it('does not exceed the requested rate', async () => {
-    const provider = 'rated'
-    await insertDead(25, { provider })
-    const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 10 })
-    await finished(replayId)
-    const records = await system.events.find({ provider }).toArray()
-    const times = records.map(({ replays: made }) => made?.[0]?.at.getTime() ?? 0).sort((a, b) => a - b)
-    expect(times).toHaveLength(25)
-    for (const [index, at] of times.entries())
-      expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
-  })
-
   it('does not include events that arrive after the request', async () => {
     const provider = 'growing'
     await insertDead(2, { provider })
@@ -318,13 +264,6 @@ describe('replays.cancel', () => {
       { by: 'bob', action: 'replays.cancel', reason: null, details: { replayId, state: 'running' } },
       { by: 'alice', action: 'events.replay' },
     ])
-  })
-
-  it('leaves a replay that has ended as it is', async () => {
-    const [record] = await insertDead(1)
-    const { replayId } = await alice.events.replay.mutate({ ids: [String(record?._id)], reason })
-    const ended = await finished(replayId)
-    expect(await alice.replays.cancel.mutate({ replayId: replayId ?? '' })).toEqual(ended)
   })
 
   it.each([['0'.repeat(24)], ['no-id']])('knows no replay %s', async (replayId) => {

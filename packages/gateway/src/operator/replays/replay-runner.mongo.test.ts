@@ -1,13 +1,10 @@
-import { createHmac } from 'node:crypto'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
-import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
-import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
-import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
-import { BODIES, type BodyDocument } from '../../inbox/bodies.ts'
+import { ObjectId } from 'mongodb'
+import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { ReplayRunner } from './replay-runner.ts'
@@ -52,16 +49,6 @@ async function startReplay(count: number, ratePerSecond: number | null = null): 
   return id
 }
 
-/** Starts a replay of 40 new events of a provider, 20 in a second. */
-async function startReplayOf(provider: string): Promise<ObjectId> {
-  await events.insertMany(Array.from({ length: 40 }, () => sampleRecord({ provider, state: 'dead', reason: 'some' })))
-  const target = { filter: { provider } }
-  const request = { by: 'alice', reason: 'a test', target, ratePerSecond: 20, includeDone: false }
-  const id = new ObjectId()
-  await replays.start(id, request, await replays.match(request))
-  return id
-}
-
 /** How many times events were made due again: [0, 1] if some were not, and the others once. */
 async function handedOn(): Promise<number[]> {
   const found = await events.find().toArray()
@@ -87,48 +74,6 @@ it('makes all events due in slices, in one round if no rate was given', async ()
   expect(await handedOn()).toEqual([1])
   expect(await events.countDocuments({ state: 'pending' })).toBe(250)
   expect(await stateOf(id)).toBe('finished')
-})
-
-it('fetches and reads a body that many events share once for a slice', async () => {
-  await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
-  const finds: CommandStartedEvent[] = []
-  client.on('commandStarted', (event) => {
-    if (event.command.find === BODIES) finds.push(event)
-  })
-  const secret = 'the-secret-of-this-test'
-  const made = makeProvider({ settings: { scheme: 'gocardless' }, secrets: [{ value: secret }] })
-  let reads = 0
-  const readEvents: typeof made.readEvents = (delivery) => {
-    reads += 1
-    return made.readEvents(delivery)
-  }
-  const ids = Array.from({ length: 100 }, (_, index) => `EV${index}`)
-  const items = ids.map((id) => ({
-    ...{ id, created_at: '2026-01-01T00:00:00.000Z', resource_type: 'payments', action: 'confirmed' },
-    ...{ links: { payment: `PM${id}` }, resource_metadata: { order_id: `ord_${id}` } },
-  }))
-  const rawBody = Buffer.from(JSON.stringify({ events: items }))
-  const headers = { 'webhook-signature': createHmac('sha256', secret).update(rawBody).digest('hex') }
-  const bodyId = 'acme:shared'
-  await db
-    .collection<BodyDocument>(BODIES)
-    .insertOne({ _id: bodyId, raw: new Binary(rawBody), checkAt: new Date('2100-01-01T00:00:00Z') })
-  const now = Date.now()
-  await events.insertMany(
-    ids.map((eventId, index) =>
-      sampleRecord({
-        ...{ eventId, bodyId, headers, raw: new Binary(Buffer.alloc(0)), state: 'dead', reason: 'some' },
-        ...{ orderId: '', receivedAt: new Date(now - 1_000 + index) },
-      }),
-    ),
-  )
-  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond: null, includeDone: false }
-  await replays.start(new ObjectId(), request, await replays.match(request))
-  const providers = () => new Map([['acme', { ...made, readEvents }]])
-  await makeRunner(memoryLogger().logger, { db: client.db(database.name), providers }).tick()
-  const found = await events.find({ state: 'pending' }).toArray()
-  expect(new Set(found.map(({ orderId }) => orderId))).toEqual(new Set(ids.map((id) => `ord_${id}`)))
-  expect({ finds: finds.length, reads }).toEqual({ finds: 1, reads: 1 })
 })
 
 it('lets a small replay finish while an earlier large one continues', async () => {
@@ -180,18 +125,6 @@ it('stops after the current slice, and another process continues at once', async
   expect(await handedOn()).toEqual([1])
 })
 
-it('shares several replays out between processes', async () => {
-  const ids = await Promise.all(['acme', 'other'].map((provider) => startReplayOf(provider)))
-  const runners = [makeRunner(), makeRunner()]
-  const look = async (): Promise<number> => {
-    await Promise.all(runners.map((runner) => runner.tick()))
-    return jobs.countDocuments({ state: 'running' })
-  }
-  await expect.poll(look).toBe(0)
-  for (const id of ids) expect(await replays.progress(String(id))).toMatchObject({ matched: 40, started: 40 })
-  expect(await handedOn()).toEqual([1])
-})
-
 it('skips an event that the server refuses to change, logs it, and ends', async () => {
   const { logger, lines } = memoryLogger()
   const id = await startReplay(150)
@@ -203,16 +136,6 @@ it('skips an event that the server refuses to change, logs it, and ends', async 
   expect(await events.countDocuments({ state: 'pending' })).toBe(149)
   const line = { msg: 'replay.event-refused', replayId: String(id), id: String(refused?._id), code: 121 }
   expect(lines.filter(({ msg }) => msg === line.msg)).toMatchObject([line])
-})
-
-it('keeps the newest 50 replays of an event', async () => {
-  await events.insertOne(sampleRecord({ state: 'dead', reason: 'some' }))
-  const request = { by: 'alice', target: { filter: {} }, ratePerSecond: null, includeDone: false }
-  for (let round = 0; round < 52; round += 1) await replays.start(new ObjectId(), { ...request, reason: `${round}` }, 1)
-  await makeRunner().tick()
-  const [record] = await events.find().toArray()
-  expect(record?.replays).toHaveLength(50)
-  expect(record?.replays?.at(-1)?.reason).toBe('51')
 })
 
 it('treats texts that look like query operators as texts', async () => {
@@ -282,13 +205,6 @@ it('gets through records that match nothing in parts, each behind the one before
   expect(cursors).toEqual(cursors.toSorted())
 })
 
-it('ends in parts even if the last record is the last requested one', async () => {
-  const id = await startReplay(100)
-  await makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 100 }).tick()
-  expect(await stateOf(id)).toBe('finished')
-  expect(await handedOn()).toEqual([1])
-})
-
 it('resets everything that counted against an event', async () => {
   const id = await startReplay(1)
   const failing = { times: 9, waitedMs: 7_200_000, code: 'order_unknown', codeMs: 7_200_000 }
@@ -321,16 +237,4 @@ it('looks rarely while no replay runs, and at once when one is started in its pr
     await started.start(id, request, 1)
     await expect.poll(() => stateOf(id)).toBe('finished')
   }
-})
-
-it('looks often while a replay runs in another process', async () => {
-  const id = await startReplay(1)
-  await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(Date.now() + 10_000) } })
-  const runner = makeRunner(memoryLogger().logger, { random: () => -3 }) // An eighth of each wait.
-  const looks = vi.spyOn(runner, 'tick')
-  runner.start()
-  onTestFinished(() => runner.stop())
-  await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(2)
-  await jobs.updateOne({ _id: id }, { $set: { leaseUntil: new Date(Date.now() - 10_000) } })
-  await expect.poll(() => stateOf(id)).toBe('finished')
 })

@@ -113,13 +113,4 @@ describe('the metadata of an issuer', () => {
     answerWith(async () => Response.json(DOCUMENT))
     expect(await outcome()).toMatchObject(DOCUMENT)
   })
-
-  it('is requested at once after a failure if the clock was set back', async () => {
-    const { outcome, answerWith, pass } = startReader()
-    answerWith(() => Promise.reject(new TypeError('fetch failed')))
-    expect(await outcome()).toEqual(UNAVAILABLE)
-    pass(-RETRY_MS)
-    answerWith(async () => Response.json(DOCUMENT))
-    expect(await outcome()).toMatchObject(DOCUMENT)
-  })
 })

@@ -64,6 +64,16 @@ describe('a request to the sign-in at the issuer', () => {
     expect(await post('/finish', ANSWER, { origin, 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 429 })
   })
 
+  it('with a wrong answer counts together with wrong codes', async () => {
+    const code = { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{"code":"${random}"}` }
+    for (let times = 0; times < 5; times += 1) {
+      expect((await system.call('/sign-in', code)).status).toBe(401)
+      expect(await post('/finish', ANSWER)).toMatchObject({ status: 401 })
+    }
+    expect((await system.call('/sign-in', code)).status).toBe(429)
+    expect(await post('/begin', {})).toMatchObject({ status: 429 })
+  })
+
   it('names the address of the page, whichever others its headers name', async () => {
     const headers = { origin, 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil' }
     const begun: unknown = await post('/begin', {}, headers)
@@ -87,29 +97,6 @@ describe('a request to the sign-in at the issuer', () => {
   it('needs the header Origin, because it says where the issuer sends the window', async () => {
     for (const [path, body] of [['/begin', {}] as const, ['/finish', ANSWER] as const]) {
       expect(await post(path, body, {})).toMatchObject({ status: 400, code: 'invalid_request' })
-    }
-  })
-
-  it('has a body as it is, without an encoding', async () => {
-    for (const path of ['/begin', '/finish']) {
-      expect(await post(path, {}, { origin, 'content-encoding': 'gzip' })).toMatchObject({ status: 415 })
-    }
-  })
-
-  it('is part of a summary, and has no line in the log, once its address has too many failures', async () => {
-    const settings = { ...issuer.settings, RATE_LIMIT_FAILED: '2' }
-    await using other = await startOperatedSystem(database, { clock: { now: () => now }, settings })
-    const headers = { origin: other.gateway.adminUrl }
-    const statuses: number[] = []
-    for (let times = 0; times < 4; times += 1) statuses.push((await post('/finish', ANSWER, headers)).status)
-    expect(statuses).toEqual([401, 401, 429, 429])
-    expect(other.gateway.logs.filter(({ msg }) => msg === 'request.refused')).toHaveLength(2)
-  })
-
-  it('needs its own method', async () => {
-    for (const path of ['/begin', '/finish']) {
-      const { status, headers } = await system.call(`/sign-in/issuer${path}`)
-      expect([status, headers.get('allow')]).toEqual([405, 'POST'])
     }
   })
 
