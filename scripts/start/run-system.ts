@@ -129,7 +129,7 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
   }
   const token = isSet(env, 'OPERATOR_TOKENS') ? undefined : Object.values(secrets.operatorTokens)[0]
   const link = token === undefined ? null : await createSignInLink({ adminUrl: addresses.admin.url, token, fetch })
-  const found = { mongo: database.shown, link, next: next ?? (await describeNextStep(settings)) }
+  const found = { mongo: database.shown, link, next: next ?? describeNextStep(settings) }
   const description = describeSystem(settings, found)
   writePrivateFile(data.running, description.running)
   for (const line of description.lines) say(line)

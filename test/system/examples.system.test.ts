@@ -52,7 +52,7 @@ async function inDatabase(example: RunningExample, text: string) {
 async function expectKeptContract(example: RunningExample, event: string): Promise<void> {
   const printed = await example.verifyContract(event)
   expect(printed).toMatch(/^ok {8}sends a task: expected 2xx, got 2/)
-  expect(printed).toMatch(/\n11 kept, 0 not kept, 7 left out\n$/)
+  expect(printed).toMatch(/\n11 kept, 0 not kept, 0 left out\n$/)
   expect(await example.verifyContract()).toMatch(/, 0 not kept, /)
 }
 

@@ -18,8 +18,6 @@ export interface CliContext {
   /** Milliseconds since 1970, with fractions. */
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
-  /** From 0 to below 1. */
-  readonly random: () => number
   /** A new random id of letters and digits. */
   readonly randomId: () => string
   readonly readStdin: () => Promise<Buffer>
@@ -35,8 +33,8 @@ export interface CliContext {
   readonly operatorToken: string | undefined
   /** Whether standard output is a terminal. */
   readonly writesToTerminal: boolean
-  /** The terminal behind standard error, for progress bars; null without a terminal. */
-  readonly terminal: NodeJS.WritableStream | null
+  /** Whether standard error is a terminal. */
+  readonly hasTerminal: boolean
   /** Asks the user for a line; null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null
   /** Calls the listener on Ctrl-C, instead of exiting, until the returned function is called. */
@@ -45,7 +43,7 @@ export interface CliContext {
 
 const GROUPS = {
   audit: 'Inspect the audit log.',
-  contract: 'Check your handler or your consumer against the published contracts.',
+  contract: 'Check your handler against the published contract.',
   encryption: 'Manage encryption at rest.',
   events: 'Inspect events and replay failed ones.',
   handlers: 'Inspect, pause and resume your own handlers.',

@@ -13,7 +13,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   fetch,
   now: () => performance.timeOrigin + performance.now(),
   sleep: async (ms) => sleep(ms),
-  random: Math.random,
   randomId: () => randomUUID().replaceAll('-', '').slice(0, 20),
   readStdin: async () => {
     if (process.stdin.isTTY) throw new UsageError('Give a file, or pipe the body to standard input')
@@ -25,7 +24,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   dataFolder: resolve(process.env.ONCEHOOK_DATA || '.data'),
   operatorToken: process.env.ONCEHOOK_OPERATOR_TOKEN || undefined,
   writesToTerminal: process.stdout.isTTY,
-  terminal: process.stderr.isTTY ? process.stderr : null,
+  hasTerminal: process.stderr.isTTY,
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
   onInterrupt(listener) {
     process.on('SIGINT', listener)

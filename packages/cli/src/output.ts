@@ -19,12 +19,6 @@ export function toPrintable(text: string): string {
   return safe.length <= 500 ? safe : `${safe.slice(0, 500)}…`
 }
 
-/** `6 ms`, `0.4 ms`, `1.25 s`. */
-export function toDuration(ms: number): string {
-  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`
-  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`
-}
-
 /** `2026-11-21 08:00:05Z` for an ISO 8601 time; a dash for null. */
 export function toTime(iso: string | null): string {
   const at = new Date(iso ?? Number.NaN)

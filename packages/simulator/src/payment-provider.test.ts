@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { standardWebhooks } from '@oncehook/webhooks/signing/generic/standard-webhooks'
-import { gocardless } from '@oncehook/webhooks/signing/payments/gocardless'
 import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { SAMPLE_PAYMENT } from '@oncehook/webhooks/testing/sample-payment'
@@ -96,15 +95,6 @@ describe('createPaymentProvider', () => {
     const provider = createProvider({ ...receiver, signer: standardWebhooks, secret: 'not base64' })
     await expect(provider.deliver(message('evt_1'))).rejects.toThrow(SigningError)
     expect(receiver.received).toHaveLength(0)
-  })
-
-  it('delivers several events at once where the scheme has that', async () => {
-    await using receiver = await startReceiver((response) => response.end())
-    const provider = createProvider({ ...receiver, signer: gocardless })
-    const report = await provider.deliver(provider.writeBatch([SAMPLE_PAYMENT, { ...SAMPLE_PAYMENT, id: 'evt_2' }]))
-    expect(report).toMatchObject({ eventId: 'evt_1', status: 200 })
-    const { events } = JSON.parse(String(receiver.received[0]?.body))
-    expect(events).toMatchObject([{ id: 'evt_1' }, { id: 'evt_2' }])
   })
 
   it('starts this number of deliveries per second, however long the answers take', async () => {

@@ -2,7 +2,6 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import {
   type SignedDelivery,
   type Signer,
-  SigningError,
   type SigningRequest,
   type SigningSettings,
   signDelivery,
@@ -32,7 +31,6 @@ export interface WebhookEndpoint {
 
 /** The bytes of one delivery. */
 export interface Message {
-  /** The id of the event, or of the first of several. */
   readonly eventId: string
   readonly body: Uint8Array
 }
@@ -47,7 +45,7 @@ export interface DeliveryReport {
 }
 
 /** How fast deliveries follow each other. */
-export interface Pace {
+interface Pace {
   /** The maximum number of concurrent deliveries. */
   readonly parallel: number
   /** Deliveries started per second, up to `parallel` at once. Default: as fast as possible. */
@@ -58,11 +56,6 @@ export interface Pace {
 export interface PaymentProvider {
   /** The event in the format of the scheme. */
   write(event: PaymentEvent): Message
-  /**
-   * Several events in one delivery.
-   * @throws SigningError if a delivery of the scheme cannot contain as many
-   */
-  writeBatch(events: readonly PaymentEvent[]): Message
   /**
    * Signs a message as of now and posts it. Does not reject if there is no response. Does not follow redirects.
    * @throws SigningError if signing fails
@@ -80,7 +73,6 @@ export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: Webho
   }
   return {
     write: (event) => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
-    writeBatch: (events) => writeBatch(endpoint.signer, events),
     deliver: async (message, tampered) => deliver(message, tampered),
     deliverAll: (messages, pace, tampered) =>
       runPaced(
@@ -89,14 +81,6 @@ export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: Webho
         messages.map((message) => async () => deliver(message, tampered)),
       ),
   }
-}
-
-function writeBatch({ batch }: Signer, events: readonly PaymentEvent[]): Message {
-  const [first] = events
-  if (first === undefined) throw new SigningError('A delivery has at least one event')
-  if (batch === undefined) throw new SigningError('A delivery of this scheme has one event')
-  if (events.length > batch.most) throw new SigningError(`A delivery of this scheme has at most ${batch.most} events`)
-  return { eventId: first.id, body: batch.writeEvents(events) }
 }
 
 function sign(

@@ -1,65 +1,53 @@
-// `oncehook contract`: checks a handler or the pact file of a consumer, and prints the contracts. The contracts are large, so
-// they are loaded only when they are needed.
+// `oncehook contract`: checks a handler, and prints the contracts. The contracts are large, so they are loaded only when they
+// are needed.
 
 import { readFile } from 'node:fs/promises'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { type AddCommand, addToGroup, type CliContext, CommandFailure, UsageError } from '../command.ts'
-import type { CheckedConsumer } from '../contract/verify-consumer.ts'
-import type { CheckedInteraction, HandlerCheck } from '../contract/verify-handler.ts'
+import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
+import type { CallTarget } from '../contract/call.ts'
+import type { CheckedInteraction } from '../contract/verify-handler.ts'
 import { addSecretOptions, readSecret, readWhole, type SecretOptions } from '../options/option-values.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
 
 interface Options extends SecretOptions {
-  readonly handler?: string
-  readonly consumer?: string
+  readonly handler: string
   readonly by: 'https' | 'trpc'
   readonly name: string
   readonly type: string
   readonly provider: string
   readonly body?: string
   readonly objectId: string
-  readonly states?: string
   readonly timeout: number
   readonly json?: boolean
 }
 
 const HELP = `
-With --handler, the command calls your handler as the gateway does, and compares each answer with the contract: new, repeated,
-large and unusual tasks, and calls that the handler must refuse. It needs no gateway. The handler acts on the events, so use
-one with a database for tests. Each event has a new id, and a new id of its object, also in the body that you give. If the
-handler refuses the body that is made up (422), the calls that it should act on are left out: give --body. Some answers need a state of the handler, such as "the next task is refused": they are left
-out, unless --states is the URL at which your handler creates states as for Pact's verifiers
-(POST { consumer, state, params, action }).
-With --consumer, the command only reads a pact file of yours with the gateway or fulfilment: is it well-formed, and is each
-provider state in the catalogue, with its parameters? It sends nothing. The maintainers of the provider verify it.
-\`oncehook contract show\` prints the contracts and the catalogue.
+The command calls your handler as the gateway does, and compares each answer with the contract: new, repeated, large and
+unusual tasks, and calls that the handler must refuse. It needs no gateway. The handler acts on the events, so use one with a
+database for tests. Each event has a new id, and a new id of its object, also in the body that you give. If the handler
+refuses the body that is made up (422), the calls that it should act on are left out: give --body. Answers that need a state
+of the handler are not checked: give the contract that \`oncehook contract show\` prints to a verifier of Pact.
 Exits with 0 if everything is kept, with 1 if something is not, and with 2 for wrong usage.`
 
 export const addContractVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'contract', 'verify')
-    .description('Check your handler, or the pact file of your consumer.')
-    .option('--handler <url>', 'URL of your handler, as in HANDLERS', readAddress)
-    .option('--consumer <file>', 'pact file of your consumer')
+    .description('Check your handler.')
+    .requiredOption('--handler <url>', 'URL of your handler, as in HANDLERS', readAddress)
     .addOption(new Option('--by <way>', 'how the handler is called').choices(['https', 'trpc']).default('https'))
     .option('--name <name>', 'name of the handler in HANDLERS', 'billing')
     .option('--type <type>', 'type of event that your handler acts on', 'customer.subscription.deleted')
     .option('--provider <name>', 'provider of the events', 'stripe')
     .option('--body <file>', 'JSON body of such an event. Default: one that is made up')
     .option('--object-id <pointer>', 'JSON Pointer: where the body has the id of its object', '/data/object/id')
-    .option('--states <url>', 'URL at which your handler creates states', readAddress)
     .option('--timeout <ms>', 'longest time of a call', readWhole(1, 600_000), 10_000)
   addSecretOptions(command, 'secret', 'the secret of the handler (with trpc: SERVICE_TOKEN_SECRET)')
     .option('--json', 'print one JSON document and nothing else')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
-      const { handler, consumer } = options
-      if ((handler === undefined) === (consumer === undefined)) {
-        throw new UsageError('Give --handler with a URL, or --consumer with a file')
-      }
-      const report = consumer === undefined ? await checkHandler(options, context) : await checkConsumer(consumer)
-      if (options.json) writeJson(context, report.document)
-      else writeLines(context, report.lines)
-      finish(report.isKept ? 0 : 1)
+      const { isKept, lines, document } = await checkHandler(options, context)
+      if (options.json) writeJson(context, document)
+      else writeLines(context, lines)
+      finish(isKept ? 0 : 1)
     })
 }
 
@@ -70,13 +58,7 @@ function readAddress(text: string): string {
   throw new InvalidArgumentError('Must be a URL such as https://billing.example/webhooks.')
 }
 
-interface Report {
-  readonly isKept: boolean
-  readonly lines: readonly string[]
-  readonly document: object
-}
-
-async function checkHandler(options: Options, context: CliContext): Promise<Report> {
+async function checkHandler(options: Options, context: CliContext) {
   const check = await readCheck(options, context)
   const [{ verifyHandler }, { idAt }] = await Promise.all([
     import('../contract/verify-handler.ts'),
@@ -97,9 +79,8 @@ async function checkHandler(options: Options, context: CliContext): Promise<Repo
 }
 
 function describe({ sent, expected, got, result, problems, advice }: CheckedInteraction): string[] {
-  const answered = result === 'left out' && got === null ? '' : `: expected ${expected}, got ${got ?? 'no answer'}`
   return [
-    `${result.padEnd(8)}  ${sent}${answered}`,
+    `${result.padEnd(8)}  ${sent}: expected ${expected}, got ${got ?? 'no answer'}`,
     ...(result === 'ok' ? [] : problems.map((problem) => `          ${toPrintable(problem)}`)),
     ...(result === 'ok' || got === null || advice === null ? [] : [`          ${advice}`]),
   ]
@@ -107,8 +88,8 @@ function describe({ sent, expected, got, result, problems, advice }: CheckedInte
 
 const LEAST_TOKEN_SECRET = 32
 
-async function readCheck(options: Options, context: CliContext): Promise<HandlerCheck> {
-  const { handler: url = '', by, name, type, provider, objectId, states = null, timeout } = options
+async function readCheck(options: Options, context: CliContext): Promise<CallTarget> {
+  const { handler: url, by, name, type, provider, objectId, timeout } = options
   const secret = await readSecret('secret', options, context.readEnv)
   if (secret === undefined) throw new UsageError('--handler needs --secret-file or --secret-env')
   if (by === 'trpc' && secret.length < LEAST_TOKEN_SECRET) {
@@ -119,7 +100,7 @@ async function readCheck(options: Options, context: CliContext): Promise<Handler
     throw new UsageError('--provider must be a name of PROVIDERS: a to z, 0 to 9 and -')
   const body = options.body === undefined ? null : await readObject(options.body)
   return {
-    ...{ by, url, statesUrl: states, timeoutMs: timeout, handler: { name, type, provider, body, objectId, secret } },
+    ...{ by, url, timeoutMs: timeout, handler: { name, type, provider, body, objectId, secret } },
     ...{ now: context.now, randomId: context.randomId, fetch: context.fetch },
   }
 }
@@ -138,23 +119,6 @@ function parse(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
-  }
-}
-
-async function checkConsumer(path: string): Promise<Report> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError('The file given by --consumer cannot be read', { cause: error })
-  })
-  const { verifyConsumer } = await import('../contract/verify-consumer.ts')
-  const checked: CheckedConsumer = verifyConsumer(parse(text))
-  if (checked.consumer === null) throw new CommandFailure(checked.problems.join('\n'))
-  const { consumer, provider, interactions, problems } = checked
-  const isKept = problems.length === 0
-  const summary = `${consumer} → ${provider}: ${interactions} interactions, ${problems.length} problems`
-  return {
-    isKept,
-    lines: [toPrintable(summary), ...problems.map((problem) => `- ${toPrintable(problem)}`)],
-    document: { result: isKept ? 'kept' : 'broken', summary, problems },
   }
 }
 

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { fakeSecret } from '../testing/fake-gateway.ts'
 import { at, body, makeFiles, run, signed } from '../testing/given-delivery.ts'
-import { runCommand } from '../testing/run-command.ts'
 
 describe('oncehook explain', () => {
   const pretty = JSON.stringify(JSON.parse(body), null, 2)
@@ -20,17 +19,6 @@ The delivery is accepted after this correction:
   Verify the received bytes before anything parses or stores them, and check that no proxy rewrites them
 `,
     )
-  })
-
-  it('prints the same as one JSON document', async () => {
-    const overrides = { readEnv, readStdin: async () => Buffer.from(pretty) }
-    const { exitCode, stdout } = await run('explain', ['--json', ...args], overrides)
-    expect(exitCode).toBe(1)
-    expect(JSON.parse(stdout)).toMatchObject({
-      result: 'refused',
-      scheme: 'standard-webhooks',
-      causes: [{ cause: 'body_changed', proved: true }],
-    })
   })
 
   it('has nothing to explain if the delivery is accepted', async () => {
@@ -74,32 +62,6 @@ The delivery is accepted after this correction:
     expect((await explain({ read: { type: '/type' } })).exitCode).toBe(0)
   })
 
-  it('says why a report of Adyen, whose name has colons, has no effect', async () => {
-    const name = 'report_2022-11-01T00:00:00_2022-11-02T23:59:59.csv'
-    const item = { pspReference: name, merchantReference: '', amount: { value: 0, currency: 'EUR' }, success: 'true' }
-    const NotificationRequestItem = { ...item, merchantAccountCode: 'Acme', eventCode: 'REPORT_AVAILABLE' }
-    const secret = ['--scheme', 'adyen', '--secret-env', 'KEY']
-    const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
-    const readEnv = (variable: string) => (variable === 'KEY' ? key : undefined)
-    const text = JSON.stringify({ live: 'true', notificationItems: [{ NotificationRequestItem }] })
-    const overrides = { readEnv, readStdin: async () => Buffer.from(text) }
-    const { stdout: signedBody } = await runCommand(['sign', ...secret], overrides)
-    const { exitCode, stdout } = await run('explain', secret, {
-      readEnv,
-      readStdin: async () => Buffer.from(signedBody, 'latin1'),
-    })
-    expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/No effect on an order: .* a colon, .* \(ambiguous\)\n {2}No setting changes that/)
-  })
-
-  it('says that the gateway must first ask the provider', async () => {
-    const given = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
-    const { exitCode, stdout } = await run('explain', given, {
-      readEnv: (name: string) => (name === 'HASH' ? 'a hash that I chose' : undefined),
-    })
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('Not enough is signed') })
-  })
-
   it('does not call a delivery accepted by settings with which the gateway would not start', async () => {
     const secrets = [{ id: '1', value: fakeSecret }]
     const settings = { scheme: 'standard-webhooks', effects: [], events: { a: 'payment.succeeded' }, secrets }
@@ -137,28 +99,10 @@ The delivery is accepted after this correction:
         ],
       ],
       [
-        'a live event where test events are expected',
-        payment,
-        { testMode: true },
-        ['because of /livemode', '"testMode"'],
-      ],
-      [
         'an event of another account of Connect',
         { ...payment, account: 'acct_2' },
         { expect: { '/account': 'acct_1' } },
         ['here because of /account (not_expected)', 'correct `expect`'],
-      ],
-      [
-        'a payment of somebody else in the same account',
-        payment,
-        { expect: { '/data/object/metadata/shop': 'mine' } },
-        ['here because of /data/object/metadata/shop (not_expected)', 'If it is yours'],
-      ],
-      [
-        'a currency that is not one of those expected',
-        payment,
-        { expect: { '/data/object/amount_received': { gte: 1 }, '/data/object/currency': { in: ['usd', 'gbp'] } } },
-        ['here because of /data/object/currency (not_expected)', 'correct `expect`'],
       ],
       [
         'a type whose mapping has a condition',
@@ -166,35 +110,12 @@ The delivery is accepted after this correction:
         { events: { 'invoice.paid': { is: 'payment.succeeded', where: { '/data/object/status': 'paid' } } } },
         ['conditions of its mapping (`where`) (type_unhandled)', '`events`'],
       ],
-      ['no effect of the provider', payment, { effects: [] }, ['(effect_not_allowed)', 'add its type to `effects`']],
-      [
-        'a session that is not paid',
-        {
-          ...payment,
-          type: 'checkout.session.completed',
-          data: { object: { object: 'checkout.session', id: 'cs_1', payment_status: 'unpaid' } },
-        },
-        { events: { 'checkout.session.completed': 'payment.succeeded' } },
-        ['(not_paid)', 'map its type with `.unpaid`'],
-      ],
-      [
-        'a type that is not mapped',
-        { ...payment, type: 'payment_intent.created' },
-        {},
-        ['(type_unhandled)', '`events`'],
-      ],
       ['a body that is no event', [], {}, ['nobody could read it as an event (unreadable)', 'it is read again']],
       [
         'a payment without an amount',
         { ...payment, data: { object: { id: 'pi_1' } } },
         {},
         ['It will be dead: it has no amount with a currency (amount_missing)', '"requireAmount": false'],
-      ],
-      [
-        'an amount that is none',
-        { ...payment, data: { object: { ...object, amount_received: '1 EUR' } } },
-        {},
-        ['(amount_mismatch)', 'the mapping'],
       ],
     ])('names the reason and the cure: %s', async (_, event, settings, [why, cure]) => {
       const { exitCode, stdout } = await explain(event, settings)
@@ -280,22 +201,6 @@ Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`,
       },
     )
 
-    it('prints the same as one JSON document', async () => {
-      await using files = await makeFiles({ handlers: text })
-      const { stdout } = await run('explain', [...args, '--handlers-file', files.path('handlers'), '--json'], {
-        readEnv,
-      })
-      expect(JSON.parse(stdout).tasks).toEqual([
-        {
-          ...{ eventId: 'evt_0001', type: 'payment.succeeded', handlers: ['fulfilment', 'search', 'mail'] },
-          unwanted: [
-            { handler: 'billing', entries: [{ differs: 'where', pointer: '/data/object/note' }] },
-            { handler: 'crm', entries: [{ differs: 'types' }, { differs: 'provider' }] },
-          ],
-        },
-      ])
-    })
-
     it('says what is wrong with the setting, and nothing of its values', async () => {
       await using files = await makeFiles({ handlers: '{"shop":{"https":"canary"}}' })
       const given = [...args, '--handlers-file', files.path('handlers')]
@@ -310,34 +215,11 @@ Accepted by standard-webhooks (standard-webhooks), secret given\n${tasks}`,
     })
   })
 
-  it('says what may be wrong if no correction helps', async () => {
-    const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from('{}') })
-    expect(exitCode).toBe(1)
-    expect(stdout).toMatch(/None of \d+ corrections helped\. Possible causes:\n- The signature was made with another/)
-  })
-
-  it('finds that the secret of another provider of the settings was meant', async () => {
-    const secrets = (value: string) => [{ id: 's1', value }]
-    const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-    const PROVIDERS = JSON.stringify({
-      live: { scheme: 'standard-webhooks', secrets: secrets(other) },
-      test: { scheme: 'standard-webhooks', secrets: secrets(fakeSecret) },
-    })
-    const overrides = { readEnv: (name: string) => (name === 'PROVIDERS' ? PROVIDERS : undefined) }
-    const { stdout } = await run('explain', ['--provider', 'live', ...at, ...signed], overrides)
-    expect(stdout).toContain('a secret of the provider test, not of live')
-    expect(stdout).not.toContain(fakeSecret.slice(6))
-  })
-
   it('never downloads the certificate of PayPal', async () => {
     const lines = ['-H', 'paypal-transmission-id: 1']
     const { exitCode, stderr } = await run('explain', ['--scheme', 'paypal', '--secret-env', 'ID', ...lines], {
       readEnv: () => '1JE4291016473214C',
     })
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('certificates') })
-  })
-
-  it('is one of the commands of the program', async () => {
-    expect((await runCommand(['--help'])).stdout).toMatch(/verify.*\n(?:.*\n)*? +explain/)
   })
 })

@@ -1,7 +1,6 @@
 // `oncehook events replay` and `oncehook replays`. The gateway replays events by itself. The command only starts that, then
 // watches its progress until every event is settled, nothing moves any more, or the user presses Ctrl-C.
 
-import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { type AddCommand, addToGroup, type CliContext, type ExitCode, UsageError } from '../command.ts'
 import {
@@ -91,7 +90,6 @@ interface ReplayOptions extends EventFilterOptions, OperatorOptions {
   readonly includeDone?: boolean
   readonly wait: boolean
   readonly timeout: number
-  readonly cancelOnInterrupt?: boolean
 }
 
 const MOST_IDS = 1_000
@@ -110,7 +108,6 @@ function addReplayOptions(command: Command): Command {
     .option('--include-done', 'also replay events that are done')
     .option('--no-wait', 'do not wait until the events are settled')
     .option('--timeout <seconds>', 'how long to wait for the last events', readPositive, 60)
-    .option('--cancel-on-interrupt', 'Ctrl-C also cancels the replay (default: it continues in the gateway)')
     .addHelpText('after', exits)
   return addOperatorOptions(command)
 }
@@ -148,28 +145,25 @@ const LOOK_MS = 500
 
 /**
  * Watches a replay until all its events are settled, or none was for as long as the time-out once all are due. Ctrl-C stops
- * watching and, if requested, cancels the replay. A terminal shows a progress bar.
+ * watching, not the replay. A terminal shows the progress.
  */
 async function watchReplay(
   { client, replayId }: { readonly client: OperatorClient; readonly replayId: string },
-  { timeout, cancelOnInterrupt }: ReplayOptions,
+  { timeout }: ReplayOptions,
   context: CliContext,
 ): Promise<WatchedReplay> {
   const look = (): Promise<ReplayProgress> => ask(client.replays.get.query({ replayId }))
-  const giveUp = async (last: ReplayProgress): Promise<ReplayProgress> =>
-    cancelOnInterrupt ? ask(client.replays.cancel.mutate({ replayId })) : last
   let interrupted = false
   const wake = Promise.withResolvers<void>()
   const release = context.onInterrupt(() => {
     interrupted = true
     wake.resolve()
   })
-  const bar = createBar(context)
   try {
     let latest = { progress: await look(), at: context.now() }
     for (;;) {
-      bar.show(latest.progress)
-      if (interrupted) return { progress: await giveUp(latest.progress), ended: 'interrupted' }
+      showProgress(latest.progress, context)
+      if (interrupted) return { progress: latest.progress, ended: 'interrupted' }
       if (isSettled(latest.progress)) return { progress: latest.progress, ended: 'settled' }
       if (context.now() - latest.at > timeout * 1_000) return { progress: latest.progress, ended: 'timed_out' }
       await Promise.race([context.sleep(LOOK_MS), wake.promise])
@@ -177,7 +171,7 @@ async function watchReplay(
       latest = { progress, at: hasMoved(latest.progress, progress) ? context.now() : latest.at }
     }
   } finally {
-    bar.stop()
+    if (context.hasTerminal) context.warn('\n')
     release()
   }
 }
@@ -190,25 +184,9 @@ function hasMoved(before: ReplayProgress, after: ReplayProgress): boolean {
   return after.state === 'running' || after.done + after.failed > before.done + before.failed
 }
 
-/** A progress bar of settled events; nothing without a terminal. */
-function createBar({ terminal }: CliContext): { show(progress: ReplayProgress): void; stop(): void } {
-  if (terminal === null) return { show: () => undefined, stop: () => undefined }
-  const bar = new SingleBar({
-    stream: terminal,
-    format: 'Replaying [{bar}] {value} of {total} settled, {failed} dead again',
-    barsize: 30,
-    hideCursor: true,
-    linewrap: null,
-  })
-  let begun = false
-  return {
-    show({ matched, done, failed }) {
-      if (!begun) bar.start(matched, 0, { failed: 0 })
-      begun = true
-      bar.update(Math.min(done + failed, matched), { failed })
-    },
-    stop: () => bar.stop(),
-  }
+/** Overwrites one line of a terminal. */
+function showProgress({ matched, done, failed }: ReplayProgress, { hasTerminal, warn }: CliContext): void {
+  if (hasTerminal) warn(`\r${Math.min(done + failed, matched)} of ${matched} settled, ${failed} dead again`)
 }
 
 export const addReplaysListCommand: AddCommand = (program, deps) => {

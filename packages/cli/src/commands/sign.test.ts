@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { SCHEMES } from '@oncehook/webhooks/providers'
-import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { fakeSecret } from '../testing/fake-gateway.ts'
 import { makeDataFolder, runCommand } from '../testing/run-command.ts'
@@ -35,27 +33,9 @@ describe('oncehook sign', () => {
     })
   })
 
-  it('prints them as JSON, signed as of now, with the id in the body of a file', async () => {
-    await using source = await makeBodyFile()
-    const { exitCode, stdout } = await sign(['--secret-env', fakeSecret, '--json', source.file])
-    expect(exitCode).toBe(0)
-    const { scheme, headers } = JSON.parse(stdout)
-    expect(scheme).toBe('standard-webhooks')
-    expect(headers['webhook-id']).toBe('evt_0001')
-    expect(() => new Webhook(fakeSecret).verify(body, headers)).not.toThrow()
-  })
-
   it('signs by any scheme and its settings', async () => {
-    const args = [
-      '--scheme',
-      'hmac',
-      '--secret-env',
-      'test_secret',
-      '--set',
-      'header=x-hub-signature-256',
-      '--set',
-      'prefix=sha256=',
-    ]
+    const settings = ['--set', 'header=x-hub-signature-256', '--set', 'prefix=sha256=']
+    const args = ['--scheme', 'hmac', '--secret-env', 'test_secret', ...settings]
     expect((await sign(args)).stdout).toBe(
       'x-hub-signature-256: sha256=954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197\n',
     )
@@ -100,11 +80,6 @@ describe('oncehook sign', () => {
         'The secret is not the PEM of a private key (ed25519): the provider keeps the private key\n',
       ),
     })
-  })
-
-  it('signs bodies that are not JSON, under a new id', async () => {
-    const { stdout } = await sign(['--secret-env', fakeSecret], Buffer.from([0xff, 0x00]))
-    expect(stdout).toMatch(/^webhook-id: evt_\w+$/m)
   })
 
   it('uses the secret and the settings of the system that runs here', async () => {
@@ -190,14 +165,6 @@ describe('oncehook sign', () => {
     expect(stderr).toContain(message)
   })
 
-  it('asks for a file if a body cannot be part of a command line', async () => {
-    const args = ['--secret-env', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
-    expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('The body is not text: with --curl, pass it as a file\n'),
-    })
-  })
-
   it('says that it knows no secret of a gateway elsewhere, and does not use those of the local system', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const { exitCode, stdout, stderr } = await runCommand(['sign', '--url', 'https://pay.example.com'], folder)
@@ -206,86 +173,4 @@ describe('oncehook sign', () => {
       /^No settings are known here for https:\/\/pay\.example\.com: set PROVIDERS_FILE, .*--secret-file\n$/,
     )
   })
-
-  it('says that it has no secret if no system runs here', async () => {
-    const { exitCode, stderr } = await sign([])
-    expect(exitCode).toBe(1)
-    expect(stderr).toMatch(/^Oncehook is not running here: .*--secret-file\n$/)
-  })
 })
-
-async function makeFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'oncehook-secret-'))
-  return { file: join(folder, 'secret'), [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }) }
-}
-
-/** Schemes whose settings lack more than a secret. */
-const MORE: Readonly<Record<string, string>> = { hmac: 'header=x-signature' }
-
-const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
-/** Bodies of the schemes that sign what is in them. */
-const BODIES: Readonly<Record<string, string>> = {
-  adyen: JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] }),
-  'app-store': JSON.stringify({ notificationType: 'TEST', notificationUUID: '1', data: { environment: 'Production' } }),
-  sns: JSON.stringify({ Type: 'Notification', MessageId: '1', Message: 'm', Timestamp: '2025-10-09T08:53:20.000Z' }),
-}
-
-describe('oncehook sign --make-secret', () => {
-  it.each([...SCHEMES].filter(([, { signsNothing }]) => signsNothing !== true).map(([name]) => name))(
-    'makes for %s what signs, and the settings by which the gateway accepts it',
-    async (scheme) => {
-      await using folder = await makeFolder()
-      const made = await runCommand(['sign', '--scheme', scheme, '--make-secret', folder.file])
-      expect(made.exitCode).toBe(0)
-      const text = (await readFile(folder.file, 'utf8')).trim()
-      expect(made.stdout + made.stderr).not.toContain(text)
-      expect((await stat(folder.file)).mode & 0o777).toBe(0o600)
-
-      const more = MORE[scheme] === undefined ? [] : ['--set', MORE[scheme]]
-      const address = ['hubspot', 'square', 'twilio'].includes(scheme)
-        ? ['--set', 'publicUrl=https://pay.example.com/hook']
-        : []
-      const given = made.stderr.trim().split(' ').slice(2)
-      const body = BODIES[scheme] ?? '{"data":{"id":"1"}}'
-      const signArgs = ['sign', ...given, ...more, ...address, '--json']
-      const signed = await runCommand(signArgs, { readStdin: async () => Buffer.from(body) })
-      expect(signed).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Signing as .*\n$/) })
-
-      const document = JSON.parse(signed.stdout)
-      const entry = { ...JSON.parse(made.stdout)[scheme], ...toSettings([...more, ...address]) }
-      if (SCHEMES.get(scheme)?.prepareConfirm !== undefined)
-        entry.fetch = { baseUrl: 'http://127.0.0.1', token: 'client:unused' }
-      const lines = Object.entries(document.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-      const url = document.query === undefined ? [] : ['--url', `https://pay.example.com/hook?${document.query}`]
-      const PROVIDERS = JSON.stringify({ [scheme]: entry })
-      const verified = await runCommand(['verify', ...lines, ...url], {
-        readEnv: (name) => (name === 'PROVIDERS' ? PROVIDERS : undefined),
-        readStdin: async () => Buffer.from(document.body ?? body),
-      })
-      expect(verified).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.stringContaining('development') })
-    },
-  )
-
-  it('overwrites no file', async () => {
-    await using folder = await makeFolder()
-    await runCommand(['sign', '--scheme', 'discord', '--make-secret', folder.file])
-    const before = await readFile(folder.file, 'utf8')
-    const { exitCode, stderr } = await runCommand(['sign', '--scheme', 'stripe', '--make-secret', folder.file])
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('must not exist yet') })
-    expect(await readFile(folder.file, 'utf8')).toBe(before)
-  })
-
-  it.each([
-    ['no scheme', [], 'needs --scheme'],
-    ['a scheme without secrets', ['--scheme', 'mollie-classic'], 'uses no secret'],
-  ])('exits with 2 for %s', async (_, args, message) => {
-    const { exitCode, stderr } = await runCommand(['sign', ...args, '--make-secret', '/nowhere/secret'])
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) })
-  })
-})
-
-function toSettings(args: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    args.filter((text) => text.includes('=')).map((text) => text.split('=') as [string, string]),
-  )
-}

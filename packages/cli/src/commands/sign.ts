@@ -1,11 +1,8 @@
-// `oncehook sign`: signs a body for a gateway, or generates a secret to sign with.
+// `oncehook sign`: signs a body for a gateway.
 
 import { isUtf8 } from 'node:buffer'
-import { readFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
+import { readFile } from 'node:fs/promises'
 import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
-import { signers } from '@oncehook/webhooks/signing/signers'
 import { Option } from 'commander'
 import { type AddCommand, type CliContext, UsageError } from '../command.ts'
 import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../options/gateway-address.ts'
@@ -22,7 +19,6 @@ interface SignOptions extends SigningOptions {
   readonly eventId?: string
   readonly timestamp?: number
   readonly curl?: boolean
-  readonly makeSecret?: string
   readonly json?: boolean
 }
 
@@ -38,10 +34,6 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
       readWhole(0, 9_999_999_999),
     )
     .addOption(new Option('--curl', 'print a curl command instead; it does not contain the secret').conflicts('json'))
-    .option(
-      '--make-secret <file>',
-      'instead of signing, generate a secret or a key pair for --scheme, write it to a new file, and print the gateway settings',
-    )
     .option('--json', 'print one JSON document and nothing else')
     .action(async (file: string | undefined, options: SignOptions) => {
       await sign(file, options, context)
@@ -51,7 +43,6 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
 }
 
 async function sign(file: string | undefined, options: SignOptions, context: CliContext): Promise<void> {
-  if (options.makeSecret !== undefined) return make(options.makeSecret, options, context)
   const local = await findAddressedSystem(context.dataFolder, options.url)
   const { provider, scheme, signer, secret, place, settings } = await findSigningIdentity(options, {
     local,
@@ -72,14 +63,6 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   const source = isSealed || file === undefined || file === '-' ? Buffer.from(signed.body) : file
   const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
   writeLines(context, [toCurlCommand(url, headers, source)])
-}
-
-async function make(file: string, { scheme }: SignOptions, context: CliContext): Promise<void> {
-  if (scheme === undefined) throw new UsageError('--make-secret needs --scheme')
-  const { providers, settings } = await makeSecret(scheme, file, context.now())
-  writeJson(context, providers)
-  const set = Object.entries(settings).map(([name, value]) => ` --set ${name}=${value}`)
-  context.warn(`Sign with --scheme ${scheme} --secret-file ${file}${set.join('')}\n`)
 }
 
 /** Standard output has only what a program reads. */
@@ -126,28 +109,6 @@ function findEventId(body: Buffer): string | undefined {
     return typeof document.id === 'string' ? document.id : undefined
   } catch {
     return undefined
-  }
-}
-
-/**
- * Generates a secret for a scheme and writes the signing half to a new file that only its owner can read.
- * Returns an entry of `PROVIDERS`, in which a symmetric secret appears only as the name of its file, and the `--set` options
- * that signing with it needs.
- * @throws UsageError if the scheme has no secret, or if the file exists or cannot be written
- */
-async function makeSecret(scheme: string, file: string, now: number) {
-  const signer = signers.get(scheme)
-  const { signWith, value, gatewaySettings, signerSettings = {} } = await makeDevelopmentSecret(scheme, now)
-  if (signer === undefined || value === null) throw new UsageError(`The scheme ${scheme} uses no secret`)
-  const path = resolve(file)
-  await writeFile(path, `${signWith.trimEnd()}\n`, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be written: it must not exist yet`, { cause: error })
-  })
-  const shown = value === signWith ? { file: path } : value
-  const secrets = [{ id: 'development', value: shown }]
-  return {
-    providers: { [scheme]: { scheme, ...signer.mapping, ...gatewaySettings, secrets } },
-    settings: signerSettings,
   }
 }
 

@@ -183,7 +183,7 @@ Signed at  2025-10-09 08:53:20Z
     const url = `${String(vector.settings!.publicUrl)}?${query}`
     expect((await run('verify', [...args, '--url', url], overrides)).exitCode).toBe(0)
     const elsewhere = await run('explain', [...args, '--url', url.replace('https:', 'http:')], overrides)
-    expect(elsewhere).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('http or https') })
+    expect(elsewhere).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('signed for https:') })
   })
 
   it.each(readVectorFiles().map(({ scheme, cases }) => [scheme, cases] as const))(

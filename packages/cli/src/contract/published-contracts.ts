@@ -44,8 +44,6 @@ const catalogueSchema = z.object({
       meaning: z.string(),
       parameters: z.record(z.string(), z.string()).default({}),
       advice: z.string().optional(),
-      /** A handler without this state leaves the interactions out. Default: it must have it. */
-      isOptional: z.boolean().default(false),
     }),
   ),
 })

@@ -39,7 +39,5 @@ function prepare({ scheme, settings, secrets }: Attempt): CheckSignature {
 
 /** A possible cause, and the correction of the attempt. */
 export interface Variation extends PossibleCause {
-  /** Variations of the same axis are never combined. */
-  readonly axis: 'body' | 'clock' | 'header' | 'scheme' | 'secret' | 'url'
   readonly apply: (attempt: Attempt) => Attempt
 }

@@ -25,13 +25,6 @@ export function readPositive(text: string): number {
   throw new InvalidArgumentError('Must be a number greater than 0.')
 }
 
-/** Parses `a,b,c`. Whitespace around items is ignored; empty items are errors. */
-export function readList(text: string): string[] {
-  const members = text.split(',').map((member) => member.trim())
-  if (members.every((member) => member !== '')) return members
-  throw new InvalidArgumentError('Must be a list such as `failed,succeeded`.')
-}
-
 /** Parses the base URL of a gateway, with an optional path before `/api`. */
 export function readUrl(text: string): string {
   const url = URL.parse(text)

@@ -38,11 +38,17 @@ export class OrdersApiFailure extends CommandFailure {
   }
 }
 
+/** An order before any delivery, and whether this command created it. */
+export interface PreparedOrder {
+  readonly order: Order
+  readonly created: boolean
+}
+
 /** A client of `/api/orders` for a sender. A call takes at most 10 s, and throws OrdersApiFailure on any error. */
 interface OrdersClient {
   create(draft: OrderDraft): Promise<Order>
   /** Returns the order with this id, and creates it if it does not exist. */
-  ensure(id: string, draft: OrderDraft): Promise<{ order: Order; created: boolean }>
+  ensure(id: string, draft: OrderDraft): Promise<PreparedOrder>
   read(id: string): Promise<Order>
 }
 
@@ -120,10 +126,7 @@ const parallelCalls = 8
  * The orders of the options, before any delivery.
  * @throws CommandFailure if the API refuses a call, or the given order does not exist
  */
-export async function prepareOrders(
-  orders: OrdersClient,
-  options: SendOptions,
-): Promise<{ readonly order: Order; readonly created: boolean }[]> {
+export async function prepareOrders(orders: OrdersClient, options: SendOptions): Promise<PreparedOrder[]> {
   if (options.order !== undefined) return [{ order: await readExisting(orders, options.order), created: false }]
   const draft = writeDraft(options)
   if (options.ensureOrder !== undefined) return [await orders.ensure(options.ensureOrder, draft)]
@@ -142,8 +145,8 @@ async function readExisting(orders: OrdersClient, id: string): Promise<Order> {
   }
 }
 
-function writeDraft({ amount = 1999, currency = 'EUR' }: SendOptions): OrderDraft {
-  return { customerId: 'cus_oncehook', currency, items: [{ sku: 'sample', quantity: 1, unitAmount: amount }] }
+function writeDraft({ amount = 1999 }: SendOptions): OrderDraft {
+  return { customerId: 'cus_oncehook', currency: 'EUR', items: [{ sku: 'sample', quantity: 1, unitAmount: amount }] }
 }
 
 /** Who reads orders, and when. */

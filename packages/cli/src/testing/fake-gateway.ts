@@ -27,10 +27,6 @@ export interface FakeBehaviour {
   answer?: number
   /** Whether events change orders; they do unless this is false. */
   applies?: boolean
-  /** The number of order reads that get 503 first. */
-  readsAway?: number
-  /** Whether forged deliveries are accepted. */
-  trustsAll?: boolean
 }
 
 /** A fake gateway: orders in a Map, and `/api/webhooks/acme` verified by the official library. */
@@ -45,8 +41,7 @@ export async function startFakeGateway(behaviour: FakeBehaviour = {}) {
     if (behaviour.answer) return send(response, behaviour.answer, { error: 'No', code: 'no', requestId: 'req_1' })
     if (request.url !== '/api/webhooks/acme') return send(response, 404, { code: 'provider_unknown' })
     try {
-      if (!behaviour.trustsAll)
-        new Webhook(fakeSecret).verify(body, request.headers as Record<string, string>, { jsonParse: false })
+      new Webhook(fakeSecret).verify(body, request.headers as Record<string, string>, { jsonParse: false })
     } catch {
       return send(response, 401, {
         error: 'The signature does not match',
@@ -87,8 +82,7 @@ export async function startFakeGateway(behaviour: FakeBehaviour = {}) {
 
   function read(id: string, response: ServerResponse): void {
     const order = orders.get(id)
-    if (behaviour.readsAway && behaviour.readsAway-- > 0) send(response, 503, { code: 'unavailable' })
-    else if (order) send(response, 200, order)
+    if (order) send(response, 200, order)
     else send(response, 404, { code: 'not_found' })
   }
 

@@ -13,7 +13,6 @@ export function testContext(overrides: Partial<CliContext> = {}): CliContext {
     now: Date.now,
     // The fake gateway needs less time.
     sleep: async (ms) => sleep(Math.min(ms, 20)),
-    random: Math.random,
     randomId: () => Math.random().toString(36).slice(2),
     readStdin: async () => Buffer.alloc(0),
     readEnv: () => undefined,
@@ -22,7 +21,7 @@ export function testContext(overrides: Partial<CliContext> = {}): CliContext {
     dataFolder: '/nowhere',
     operatorToken: undefined,
     writesToTerminal: false,
-    terminal: null,
+    hasTerminal: false,
     ask: null,
     onInterrupt: () => () => undefined,
     ...overrides,

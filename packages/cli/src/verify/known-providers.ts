@@ -131,7 +131,7 @@ function listNames(entries: Entries): string {
  * A provider with its texts.
  * @throws UsageError if its settings or its secrets cannot be read
  */
-export function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
+function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
     throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)

@@ -1,5 +1,5 @@
 import { wrongProvider } from '@oncehook/gateway/webhooks/providers/explain-refusal'
-import { findSignedTime, headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/webhooks/providers/observe'
+import { findSignedTime, schemesWithHeaders } from '@oncehook/gateway/webhooks/providers/observe'
 import { providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
 import type { Attempt, Variation } from '../attempt.ts'
@@ -12,13 +12,8 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
     const scheme = SCHEMES.get(other.settings.scheme)
     if (scheme === undefined || scheme.signsNothing === true) return []
     const secrets = toLiveSecrets(readTriedSecrets(other, scheme)).map((secret) => ({ ...secret, notAfter: null }))
-    return [
-      {
-        axis: 'secret',
-        ...wrongProvider(asked.name, other.name),
-        apply: (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets }),
-      },
-    ]
+    const apply: Variation['apply'] = (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets })
+    return [{ ...wrongProvider(asked.name, other.name), apply }]
   })
 }
 
@@ -36,7 +31,6 @@ export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attemp
       const signedAt = findSignedTime(settings, delivery)?.ms
       return [
         {
-          axis: 'scheme',
           cause: 'wrong_scheme',
           message: `It is signed with the scheme ${name}, but the settings have ${asked.settings.scheme}`,
           fix: `Set "scheme": "${name}"`,
@@ -56,11 +50,4 @@ function settingsFor(scheme: string, { settings }: KnownProvider): KnownProvider
     ...unusedFetch(scheme),
   }
   return providersSchema.safeParse({ other: entry }).data?.other
-}
-
-/** Whether all headers of the scheme are present. */
-export function hasOwnHeaders({ settings, delivery }: Attempt): boolean {
-  const present = new Set(toLines(delivery.rawHeaders).map(([name]) => name))
-  const families = headerFamiliesOf(settings)
-  return families.length === 0 || families.some((family) => family.every((name) => present.has(name)))
 }

@@ -1,6 +1,6 @@
-import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { endedSecret } from '@oncehook/gateway/webhooks/providers/explain-refusal'
-import type { Cause, CauseName, LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
+import type { Cause, LiveSecret, PossibleCause, ReadKey, Scheme } from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../../verify/known-providers.ts'
 import type { Variation } from '../attempt.ts'
 
@@ -57,7 +57,6 @@ export function secretVariations(provider: KnownProvider, scheme: Scheme): Varia
       if (secrets[0] === undefined || isSameKey(secrets[0], secret.read)) return []
       return [
         {
-          axis: 'secret',
           cause: other.cause,
           message: `The secret ${secret.id} ${other.message}`,
           fix: other.fix,
@@ -71,20 +70,10 @@ export function secretVariations(provider: KnownProvider, scheme: Scheme): Varia
 function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
   const secrets = toLiveSecret({ id, notAfter: null }, read)
   if (notAfter === null || secrets.length === 0) return []
-  return [
-    {
-      axis: 'secret',
-      ...endedSecret(id),
-      apply: (attempt) => ({ ...attempt, secrets }),
-    },
-  ]
+  return [{ ...endedSecret(id), apply: (attempt) => ({ ...attempt, secrets }) }]
 }
 
-interface OtherSecret {
-  readonly cause: CauseName
-  readonly message: string
-  readonly fix: string
-}
+type OtherSecret = PossibleCause
 
 const asShown = 'Copy exactly the text that the provider shows'
 
@@ -99,25 +88,12 @@ function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
     { ...blank, message: 'has quotes around it', text: bare },
     { ...blank, message: 'ends in a literal \\n', text: last },
     { ...blank, message: 'starts with a variable name', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
-    { ...blank, message: 'contains whitespace', text: last.replaceAll(/\s/g, '') },
     { ...encoding, message: 'lacks its prefix whsec_', text: `whsec_${last}` },
     { ...encoding, message: 'has an extra prefix', text: last.replace(/^[a-z]{2,8}_/, '') },
-    { ...encoding, message: 'was percent-encoded', text: decodePercent(last) },
-    { ...encoding, message: 'was changed to upper case', text: last.toLowerCase() },
-    { ...encoding, message: 'was changed to lower case', text: last.toUpperCase() },
-    { ...encoding, message: 'was encoded as base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
     { ...encoding, message: 'is in base64, but the scheme expects hexadecimal', text: recode(last, 'base64', 'hex') },
     { ...encoding, message: 'is in hexadecimal, but the scheme expects base64', text: recode(last, 'hex', 'base64') },
   ]
   return others.filter((other) => other.text !== text && other.text !== '')
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): string {
@@ -126,7 +102,6 @@ function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): str
 
 /** The same text, decoded differently. */
 function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & { readonly key: KeyObject })[] {
-  if (text.includes('-----BEGIN')) return publicKeyOf(text)
   // A key pair, or a text that is not a key, cannot be replaced with bytes.
   if (scheme.fetchesKeys !== undefined || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret'))
     return []
@@ -134,22 +109,12 @@ function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & 
   const fix = 'Set the encoding that the provider uses: the scheme decodes the secret differently'
   const readings = [
     { message: 'is plain text', bytes: Buffer.from(text.trim()) },
-    { message: 'is plain text after its prefix', bytes: Buffer.from(bare) },
     { message: 'is base64', bytes: Buffer.from(bare, 'base64') },
     { message: 'is hexadecimal', bytes: Buffer.from(bare, 'hex') },
   ]
   return readings
     .filter(({ bytes }) => bytes.length > 0)
     .map(({ message, bytes }) => ({ cause: 'secret_encoding', message, fix, key: createSecretKey(bytes) }))
-}
-
-function publicKeyOf(pem: string): (OtherSecret & { readonly key: KeyObject })[] {
-  try {
-    const key = createPublicKey(pem)
-    return [{ cause: 'secret_encoding', message: 'is in PEM, which the scheme does not accept', fix: asShown, key }]
-  } catch {
-    return []
-  }
 }
 
 /** Some schemes have several kinds of secrets. A guess keeps the configured kind. */

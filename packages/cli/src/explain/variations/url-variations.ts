@@ -4,7 +4,7 @@ import type { Variation } from '../attempt.ts'
 import { toLines } from './header-variations.ts'
 
 /** Known details of the URL to which a provider delivers. */
-export interface AddressHints {
+interface AddressHints {
   readonly url: string | undefined
   readonly target: string | null
   readonly rawHeaders: readonly string[]
@@ -12,111 +12,59 @@ export interface AddressHints {
   readonly query: string
 }
 
-/** Other URLs that a provider may have signed, for schemes that sign the URL. */
-export function urlVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
-  return [...addressVariations(settings, hints), ...queryVariations(settings, hints)]
-}
-
-function addressVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
-  const configured = publicUrlOf(settings)
-  if (configured === undefined) return []
+/** Other URLs that a provider may have signed, for schemes that sign the URL: from the option, from proxy headers, or misspelled. */
+export function urlVariations(settings: ProviderSettings & { publicUrl?: unknown }, hints: AddressHints): Variation[] {
+  const withoutQuery = SCHEMES.get(settings.scheme)?.usesQuery?.(settings) === true && hints.query !== ''
+  const configured = settings.publicUrl
+  if (typeof configured !== 'string') return withoutQuery ? [WITHOUT_QUERY] : []
   const bases = [configured, ...basesOf(configured, hints)]
   const urls = new Set(
     bases.flatMap((base) => spellingsOf(base, hints)).map((url) => toPublicUrl(settings.scheme, url)),
   )
   urls.delete(configured)
-  return [...urls].map((url) => toVariation(configured, url))
+  return [...Array.from(urls, (url) => toVariation(configured, url)), ...(withoutQuery ? [WITHOUT_QUERY] : [])]
 }
 
-function publicUrlOf(settings: ProviderSettings & { readonly publicUrl?: unknown }): string | undefined {
-  return typeof settings.publicUrl === 'string' ? settings.publicUrl : undefined
+const WITHOUT_QUERY: Variation = {
+  cause: 'url',
+  message: 'It was signed without the query',
+  fix: 'Pass the query unchanged, or remove it from the URL configured at the provider',
+  apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, query: '' } }),
 }
 
 function toVariation(configured: string, url: string): Variation {
   return {
-    axis: 'url',
     cause: 'url',
-    message: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}), but the settings have ${withoutQuery(configured)}`,
+    message: `It was signed for ${shown(url)}, but the settings have ${shown(configured)}`,
     fix: 'Set publicUrl to the exact URL configured at the provider, whatever a proxy changes',
     apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, publicUrl: url } as ProviderSettings }),
   }
 }
 
 /** Hides the query and the user information, because both may contain secrets. */
-function withoutQuery(url: string): string {
+function shown(url: string): string {
   return url.replace(/\?.*$/s, '?…').replace(/^(https?:\/\/)[^/@]*@/, '$1…@')
 }
 
-function differenceOf(one: string, other: string): string {
-  const [a, b] = [new URL(one), new URL(other)]
-  const names = [
-    a.protocol === b.protocol ? '' : 'http or https',
-    a.hostname === b.hostname ? '' : 'different host',
-    portOf(one) === portOf(other) ? '' : 'different or omitted port',
-    a.pathname === b.pathname ? '' : slashOnly(a, b) ? 'trailing slash' : 'different path',
-    a.search === b.search ? '' : 'different query',
-  ]
-  return names.filter((name) => name !== '').join(', ') || 'different spelling'
-}
-
-function slashOnly(a: URL, b: URL): boolean {
-  return a.pathname.replace(/\/$/, '') === b.pathname.replace(/\/$/, '')
-}
-
-function portOf(url: string): string {
-  return /^https?:\/\/[^/?]*?:(\d+)(?:[/?]|$)/.exec(url)?.[1] ?? ''
-}
-
-/** Other URLs, from the option and from proxy headers. */
 function basesOf(configured: string, { url, target, rawHeaders }: AddressHints): string[] {
-  const lines = toLines(rawHeaders)
-  const valuesOf = (name: string): string[] => lines.filter(([one]) => one === name).map(([, value]) => value.trim())
-  const hosts = [...valuesOf('x-forwarded-host'), ...valuesOf('x-original-host'), ...valuesOf('host')]
-  const { pathname, search } = new URL(configured)
-  const paths = [pathname + search, ...(target?.startsWith('/') ? [target] : [])]
-  const named = hosts.flatMap((host) => paths.map((path) => `https://${host}${path}`))
-  const origin = new URL(configured).origin
-  return [...(url === undefined ? [] : [url]), ...named, ...paths.map((path) => origin + path)].filter((one) =>
-    URL.canParse(one),
+  const hosts = toLines(rawHeaders).flatMap(([name, value]) =>
+    ['x-forwarded-host', 'x-original-host', 'host'].includes(name) ? [`https://${value.trim()}`] : [],
   )
+  const { origin, pathname, search } = new URL(configured)
+  const paths = [pathname + search, ...(target?.startsWith('/') ? [target] : [])]
+  const named = [...hosts, origin].flatMap((host) => paths.map((path) => host + path))
+  return [...(url === undefined ? [] : [url]), ...named].filter((one) => URL.canParse(one))
 }
 
 /** Variants of a URL that proxies and people produce. */
 function spellingsOf(base: string, { query }: AddressHints): string[] {
-  const [, scheme = '', host = '', port = '', path = '', search = ''] =
-    /^(https?):\/\/([^/:?]+)(:\d+)?([^?]*)(\?.*)?$/s.exec(base) ?? []
-  if (scheme === '') return [base]
-  const schemes = ['https', 'http']
-  const hosts = [host, host.startsWith('www.') ? host.slice(4) : `www.${host}`]
-  const paths = [path, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, path.replaceAll(/\/{2,}/g, '/')]
+  const [, host = '', port = '', path = '', search = ''] =
+    /^https?:\/\/([^/:?]+)(:\d+)?([^?]*)(\?.*)?$/s.exec(base) ?? []
+  const paths = [path, path.endsWith('/') ? path.slice(0, -1) : `${path}/`]
   const queries = [search, '', ...(query === '' ? [] : [`?${query}`])]
-  return hosts.flatMap((oneHost) =>
-    schemes.flatMap((oneScheme) =>
-      [port, '', oneScheme === 'https' ? ':443' : ':80'].flatMap((onePort) =>
-        paths.flatMap((onePath) => queries.map((one) => `${oneScheme}://${oneHost}${onePort}${onePath}${one}`)),
-      ),
+  return ['https', 'http'].flatMap((scheme) =>
+    [port, '', scheme === 'https' ? ':443' : ':80'].flatMap((onePort) =>
+      paths.flatMap((onePath) => queries.map((one) => `${scheme}://${host}${onePort}${onePath}${one}`)),
     ),
   )
-}
-
-function queryVariations(settings: ProviderSettings, { target, query }: AddressHints): Variation[] {
-  if (SCHEMES.get(settings.scheme)?.usesQuery?.(settings) !== true) return []
-  const mark = target?.indexOf('?') ?? -1
-  const queries = new Set([mark === -1 ? '' : (target?.slice(mark + 1) ?? ''), '', decodePercent(query)])
-  queries.delete(query)
-  return [...queries].map((other) => ({
-    axis: 'url',
-    cause: 'url',
-    message: `It was signed ${other === '' ? 'without the query' : 'with a different query than the received one'}`,
-    fix: 'Pass the query unchanged, or remove it from the URL configured at the provider',
-    apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, query: other } }),
-  }))
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
