@@ -1,6 +1,5 @@
 // How commands write: one JSON document with `--json`, else lines and tables of printable text.
 
-import Table from 'cli-table3'
 import type { CliContext } from './command.ts'
 
 /** Writes one indented JSON document. */
@@ -33,11 +32,6 @@ export function toAge(seconds: number | null): string {
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
 }
 
-const NOTHING = [
-  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-]
-
 /**
  * The lines of a table with column names and no frame, for people and for programs such as cut. Cells are made printable,
  * because most contain external text.
@@ -46,14 +40,12 @@ export function toTableLines(
   head: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
 ): string[] {
-  const table = new Table({
-    head: [...head],
-    chars: Object.fromEntries(NOTHING.map((name) => [name, ''])),
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 2 },
-  })
-  table.push(...rows.map((row) => row.map((cell) => (cell === null ? '-' : toPrintable(String(cell))))))
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
+  const lines = [head, ...rows].map((row) => row.map((cell) => (cell === null ? '-' : toPrintable(String(cell)))))
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd((widths[column] ?? 0) + 2))
+      .join('')
+      .trimEnd(),
+  )
 }

@@ -1,12 +1,11 @@
 // `oncehook contract`: checks a handler, and prints the contracts. The contracts are large, so they are loaded only when they
 // are needed.
 
-import { readFile } from 'node:fs/promises'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
 import type { CallTarget } from '../contract/call.ts'
 import type { CheckedInteraction } from '../contract/verify-handler.ts'
-import { addSecretOptions, readSecret, readWhole, type SecretOptions } from '../options/option-values.ts'
+import { addSecretOptions, readGivenFile, readSecret, readWhole, type SecretOptions } from '../options/option-values.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
 
 interface Options extends SecretOptions {
@@ -106,10 +105,7 @@ async function readCheck(options: Options, context: CliContext): Promise<CallTar
 }
 
 async function readObject(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError('The file given by --body cannot be read', { cause: error })
-  })
-  const value = parse(text)
+  const value = parse((await readGivenFile(path)).toString())
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new UsageError('The file given by --body must contain a JSON object')
 }

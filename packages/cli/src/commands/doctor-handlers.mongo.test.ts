@@ -34,7 +34,7 @@ async function examine() {
   const { exitCode, stdout } = await runCommand(['doctor', '--json'], folder)
   const { findings } = JSON.parse(stdout) as { findings: Finding[] }
   const of = (check: string) => findings.filter((finding) => finding.check === check)
-  return { exitCode, handlers: of('handlers'), pauses: of('pauses'), stdout }
+  return { exitCode, handlers: of('handlers'), stdout }
 }
 
 const handlersFound = async () => (await examine()).handlers
@@ -48,9 +48,8 @@ afterEach(async () => {
 
 describe('doctor, about handlers', () => {
   it('names them if all is well', async () => {
-    const { exitCode, handlers, pauses } = await examine()
+    const { exitCode, handlers } = await examine()
     expect(handlers).toEqual([{ check: 'handlers', level: 'ok', message: 'No problem of billing (0 pending)' }])
-    expect(pauses).toMatchObject([{ level: 'ok', message: 'No provider and no handler is paused' }])
     expect(exitCode).toBe(0)
   })
 
@@ -74,20 +73,6 @@ describe('doctor, about handlers', () => {
     ])
     expect(exitCode).toBe(0)
     await system.events.deleteMany({ _id: { $in: Object.values(insertedIds) } })
-  })
-
-  it('shows a paused handler, which is no problem', async () => {
-    const { pause, resume } = system.operator().handlers
-    await pause.mutate({ handler: 'billing', reason: 'its database moves' })
-    const { handlers, pauses } = await examine()
-    expect(handlers).toMatchObject([{ level: 'ok' }])
-    expect(pauses).toMatchObject([
-      {
-        message: expect.stringMatching(/^handler billing paused since .+ by alice \(its database moves\), 0 waiting$/),
-      },
-    ])
-    expect((await runCommand(['overview'], folder)).stdout).toMatch(/^Paused {6}handler billing$/m)
-    await resume.mutate({ handler: 'billing', reason: 'it has moved' })
   })
 
   it('fails if a handler does not answer', async () => {

@@ -1,5 +1,5 @@
 import type { AddCommand, CliContext, ExitCode } from '../command.ts'
-import { checkEvents, checkPauses, checkReceipts, checkWithheld } from '../doctor/check-events.ts'
+import { checkEvents, checkReceipts, checkWithheld } from '../doctor/check-events.ts'
 import { checkHandlers } from '../doctor/check-handlers.ts'
 import { checkAdmin, checkApiToken, checkGateway, checkOperatorToken } from '../doctor/check-listeners.ts'
 import { checkEncryption, checkSecrets } from '../doctor/check-secrets.ts'
@@ -79,7 +79,6 @@ async function* checkInside(
   const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
     ['dead events', () => checkEvents(client)],
     ['withheld events', () => checkWithheld(client)],
-    ['pauses', () => checkPauses(client)],
     ['handlers', () => checkHandlers(client, context.now())],
     ['receipts', () => checkReceipts(client)],
     ['secrets', () => checkSecrets(client, context.now())],
@@ -95,15 +94,7 @@ async function* checkInside(
   }
 }
 
-interface FoundSettings {
-  readonly found: Finding
-  readonly url?: string | undefined
-  readonly adminUrl?: string | undefined
-  readonly apiToken?: string | undefined
-  readonly operatorToken?: string | undefined
-}
-
-async function findSettings(options: Options, context: CliContext): Promise<FoundSettings> {
+async function findSettings(options: Options, context: CliContext) {
   const running = await findLocalSystem(context.dataFolder)
   const isMeant =
     (options.url ?? running?.gatewayUrl) === running?.gatewayUrl &&

@@ -66,9 +66,6 @@ describe('events close and events release', () => {
     const { stdout } = await run(['events', 'show', id])
     expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
     expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)
-    const again = await run(['events', 'close', id, '--reason', 'refunded by hand'])
-    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(event_not_dead)') })
-    expect(await run(['events', 'close', id, '--reason', 'no'])).toMatchObject({ exitCode: 2 })
   })
 
   it('releases an event that a process holds', async () => {
@@ -80,22 +77,11 @@ describe('events close and events release', () => {
   })
 })
 
-describe('events show', () => {
-  it.each([
-    ['not_expected', /`livemode` and `account`/, /"testMode": true/],
-    ['effect_not_allowed', /`effects`/, /add its type/],
-    ['not_paid', /not paid/, /`\.unpaid`/],
-    ['ambiguous', /a colon/, /No setting changes that/],
-    ['unreadable', /nobody could read it/, /it is read again/],
-    ['type_unhandled', /not mapped/, /correct `events`/],
-  ])('says why an event has no effect, and what to do: %s', async (reason, why, cure) => {
-    const record = sampleRecord({ state: 'unhandled', reason })
-    await system.events.insertOne(record)
-    const { stdout } = await run(['events', 'show', String(record._id)])
-    expect(stdout).toMatch(
-      new RegExp(`^State +unhandled: ${reason}\\nBecause +.*${why.source}.*\\nWhat to do +.*${cure.source}`, 'm'),
-    )
-  })
+it('events show says why an event has no effect, and what to do', async () => {
+  const record = sampleRecord({ state: 'unhandled', reason: 'not_expected' })
+  await system.events.insertOne(record)
+  const { stdout } = await run(['events', 'show', String(record._id)])
+  expect(stdout).toMatch(/^State +unhandled: not_expected\nBecause +.*`livemode`.*\nWhat to do +.*"testMode": true/m)
 })
 
 describe('events test', () => {

@@ -39,7 +39,7 @@ export const addEventsListCommand: AddCommand = (program, deps) => {
   addOperatorAction(addPageOptions(command), deps, {
     call(client, { options }: Typed<EventFilterOptions & PageOptions & SearchOptions>) {
       const { about, text } = options
-      const filter = toEventFilter(options, deps.context.now())
+      const filter = toEventFilter(options)
       const search = { ...(about === undefined ? {} : { about }), ...(text === undefined ? {} : { text }) }
       return client.events.list.query({ ...filter, ...search, ...toPage(options) })
     },

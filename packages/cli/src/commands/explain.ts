@@ -37,7 +37,7 @@ interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string
   /** Where the settings and secrets come from. */
-  readonly place: string
+  readonly settings: string
   /** Why the accepted delivery would have no effect. */
   readonly withheld: readonly Withheld[]
   /** Who gets a task of each of its events. Null if the settings name no handlers. */
@@ -72,11 +72,12 @@ async function explainGiven(
     explanation.acceptedBy === null
       ? NO_EFFECTS
       : await findEffects(given, await readWishes(options.handlersFile, context))
-  const found = { ...explanation, ...effects, provider, scheme: settings.scheme, place: given.place }
+  const found = { ...explanation, ...effects, provider, scheme: settings.scheme, settings: given.place }
+  const isAccepted = found.acceptedBy !== null && found.invalid === null
   return {
-    isAccepted: found.acceptedBy !== null && found.invalid === null,
+    isAccepted,
     lines: [describeSettings(given.place), ...describe(found)],
-    document: toDocument(found),
+    document: { result: isAccepted ? 'accepted' : 'refused', ...found },
   }
 }
 
@@ -128,28 +129,4 @@ function describeAccepted(explanation: GivenExplanation, secretId: string): stri
     ...describeTasks(tasks ?? []),
   ]
   return effects.length === 0 ? [`${who}: nothing to explain`] : [who, ...effects]
-}
-
-function toDocument(explanation: GivenExplanation): object {
-  const {
-    provider,
-    scheme,
-    place: settings,
-    acceptedBy: secretId,
-    causes,
-    tried,
-    withheld,
-    tasks,
-    found,
-    invalid,
-  } = explanation
-  if (secretId === null || invalid !== null) {
-    return { result: 'refused', provider, scheme, settings, ...(invalid === null ? { causes, tried } : { invalid }) }
-  }
-  const effects = {
-    ...(withheld.length > 0 && { withheld }),
-    ...(tasks !== null && { tasks }),
-    ...(found.length > 0 && { found }),
-  }
-  return { result: 'accepted', provider, scheme, settings, secretId, ...effects }
 }

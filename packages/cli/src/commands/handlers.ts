@@ -77,7 +77,7 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
     async call(client, { argument: handler, options }: Typed<EventFilterOptions & BackfillOptions>) {
       const { dryRun = false, rate, reason } = options
       return client.handlers.backfill.mutate({
-        ...{ handler, dryRun, filter: toEventFilter(options, deps.context.now()) },
+        ...{ handler, dryRun, filter: toEventFilter(options) },
         reason: await readReason(dryRun ? (reason ?? 'dry run') : reason, deps.context),
         ...(rate === undefined ? {} : { ratePerSecond: rate }),
       })

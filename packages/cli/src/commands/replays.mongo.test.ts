@@ -164,15 +164,4 @@ describe('events replay', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
     expect(stderr).toContain(message)
   })
-
-  it('exits with 1 when the gateway refuses, and changes nothing', async () => {
-    const { id, eventId } = await deadEvent()
-    const before = await system.record(eventId)
-    const { exitCode, stderr } = await run(['events', 'replay', id, '0'.repeat(24), ...why])
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
-      stderr: 'Unknown event id (not_found)\n',
-    })
-    expect(await system.record(eventId)).toEqual(before)
-  })
 })

@@ -37,7 +37,7 @@ export const addEventsReplayCommand: AddCommand = (program, { context, finish })
 }
 
 async function replayEvents(ids: readonly string[], options: ReplayOptions, context: CliContext): Promise<ExitCode> {
-  const target = toReplayTarget(ids, options, context.now())
+  const target = toReplayTarget(ids, options)
   const client = await connectOperator(options, context)
   const asked = await ask(
     client.events.replay.mutate({
@@ -119,8 +119,8 @@ type ReplayTarget = { readonly ids: string[] } | { readonly filter: EventFilter 
  * Converts ids and options to a target.
  * @throws UsageError if they select nothing, or conflict
  */
-function toReplayTarget(ids: readonly string[], options: ReplayOptions, now: number): ReplayTarget {
-  const filter = toEventFilter(options, now)
+function toReplayTarget(ids: readonly string[], options: ReplayOptions): ReplayTarget {
+  const filter = toEventFilter(options)
   const filtered = Object.keys(filter).length > 0
   if (ids.length > MOST_IDS) throw new UsageError(`Give at most ${MOST_IDS} ids, or a filter`)
   if (ids.length > 0 && (filtered || options.all)) throw new UsageError('Give ids or a filter, not both')

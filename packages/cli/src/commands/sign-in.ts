@@ -8,14 +8,11 @@ import {
 } from '../operator/operator-client.ts'
 import { toTime, writeJson, writeLines } from '../output.ts'
 
-export const addSignInCommand: AddCommand = (program, { context, finish }) => {
+export const addSignInCommand: AddCommand = (program, { context }) => {
   const command = program
     .command('sign-in')
     .description("Print a link that opens the operator's page, signed in as you. It works once.")
-    .action(async (options: OperatorOptions) => {
-      await printLink(options, context)
-      finish(0)
-    })
+    .action((options: OperatorOptions) => printLink(options, context))
   addOperatorOptions(command)
 }
 

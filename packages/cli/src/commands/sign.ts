@@ -1,12 +1,11 @@
 // `oncehook sign`: signs a body for a gateway.
 
 import { isUtf8 } from 'node:buffer'
-import { readFile } from 'node:fs/promises'
 import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { Option } from 'commander'
 import { type AddCommand, type CliContext, UsageError } from '../command.ts'
 import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../options/gateway-address.ts'
-import { readWhole } from '../options/option-values.ts'
+import { readGivenFile, readWhole } from '../options/option-values.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
 import {
   addSigningOptions,
@@ -22,7 +21,7 @@ interface SignOptions extends SigningOptions {
   readonly json?: boolean
 }
 
-export const addSignCommand: AddCommand = (program, { context, finish }) => {
+export const addSignCommand: AddCommand = (program, { context }) => {
   const command = program
     .command('sign')
     .description('Print the headers that sign a body, for exactly these bytes; for Adyen, print the signed body.')
@@ -35,10 +34,7 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
     )
     .addOption(new Option('--curl', 'print a curl command instead; it does not contain the secret').conflicts('json'))
     .option('--json', 'print one JSON document and nothing else')
-    .action(async (file: string | undefined, options: SignOptions) => {
-      await sign(file, options, context)
-      finish(0)
-    })
+    .action((file: string | undefined, options: SignOptions) => sign(file, options, context))
   addUrlOption(addSigningOptions(command))
 }
 
@@ -50,7 +46,7 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
     readEnv: context.readEnv,
   })
   context.warn(`${describeSigning({ provider, scheme, place })}\n`)
-  const body = file === undefined || file === '-' ? await context.readStdin() : await readBody(file)
+  const body = file === undefined || file === '-' ? await context.readStdin() : await readGivenFile(file)
   const now = options.timestamp === undefined ? context.now() : options.timestamp * 1000
   const eventId = options.eventId ?? findEventId(body) ?? `evt_${context.randomId()}`
   const signed = signDelivery(signer, { body, secret, now, eventId, settings })
@@ -93,12 +89,6 @@ function withQuery(url: string, { query }: SignedDelivery): string {
 
 function toHeaderText([name, value]: HeaderLine): string {
   return `${name}: ${value}`
-}
-
-async function readBody(file: string): Promise<Buffer> {
-  return readFile(file).catch((error: unknown) => {
-    throw new UsageError(`The file ${file} cannot be read`, { cause: error })
-  })
 }
 
 /** The `id` in a JSON body. A body of another format has none. */

@@ -1,6 +1,4 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SNS_CONFIRMATION } from '@oncehook/webhooks/testing/sns-confirmation'
 import { deliveryOf, readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 import { fakeSecret } from '../testing/fake-gateway.ts'
@@ -35,7 +33,7 @@ Signed at  2025-10-09 08:53:20Z
       secretId: 'given',
       signedId: 'msg_0001',
       signedAt: '2025-10-09T08:53:20.000Z',
-      mustBeConfirmed: false,
+      counts: true,
     })
   })
 
@@ -48,20 +46,6 @@ Signed at  2025-10-09 08:53:20Z
     )
   })
 
-  it('accepts a captured confirmation of a subscription to SNS, and does not confirm it', async () => {
-    const pem = readVectorFiles().find(({ scheme }) => scheme === 'sns')?.cases[0]?.settings?.certificates as string[]
-    const asked: string[] = []
-    const fetch = async (url: unknown): Promise<Response> => {
-      asked.push(String(url))
-      return new Response(pem[0])
-    }
-    await using files = await makeFiles({ topic: SNS_CONFIRMATION.TopicArn, body: JSON.stringify(SNS_CONFIRMATION) })
-    const args = ['--scheme', 'sns', '--secret-file', files.path('topic'), ...at, files.path('body')]
-    const { stdout } = await run('verify', args, { fetch })
-    expect(stdout).toContain('Accepted   by sns (sns)')
-    expect(asked).toEqual([SNS_CONFIRMATION.SigningCertURL])
-  })
-
   it('uses the secret and the settings of the provider from the local system', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const { exitCode, stdout } = await run('verify', ['--provider', 'acme', ...at, ...signed], folder)
@@ -71,17 +55,6 @@ Signed at  2025-10-09 08:53:20Z
     expect(stdout.split('\n')[0]).toBe(
       `Settings   the local system, ${path('providers.json')}, ${path('secrets.json')}`,
     )
-  })
-
-  it('uses the file of providers that the local system was started with, also after a change of it', async () => {
-    await using folder = await makeDataFolder('http://127.0.0.1:9')
-    await using files = await makeFiles({ secret: fakeSecret })
-    const path = join(folder.dataFolder, 'providers.json')
-    const secrets = [{ id: 'of a file', value: { file: files.path('secret') } }]
-    await writeFile(path, JSON.stringify({ psp: { scheme: 'standard-webhooks', secrets } }))
-    const { exitCode, stdout } = await run('verify', [...at, ...signed], folder)
-    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Accepted   by psp') })
-    expect(stdout.split('\n')[0]).toBe(`Settings   the local system, ${path}, ${files.path('secret')}`)
   })
 
   it.each(['verify', 'explain'] as const)(
@@ -104,12 +77,6 @@ Signed at  2025-10-09 08:53:20Z
     const overrides = { ...folder, readEnv: (name: string) => env[name] }
     const { stdout } = await run('verify', [...at, ...signed], overrides)
     expect(stdout).toMatch(/^Settings {3}PROVIDERS of this shell, the variable SECRET\nAccepted .*, secret mine\n/)
-    const other = { ...env, SECRET: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=' }
-    const refused = await run('verify', [...at, ...signed], {
-      ...overrides,
-      readEnv: (name: string) => other[name as 'SECRET'],
-    })
-    expect(refused.stdout).toMatch(/^Settings {3}PROVIDERS of this shell, the variable SECRET\nRefused /)
     const json = await run('explain', ['--json', ...at, ...signed], overrides)
     expect(JSON.parse(json.stdout)).toMatchObject({ settings: 'PROVIDERS of this shell, the variable SECRET' })
   })
@@ -131,33 +98,6 @@ Signed at  2025-10-09 08:53:20Z
       PROVIDERS: 'PROVIDERS of this shell',
     }
     expect(stdout.split('\n')[0]).toBe(`Settings   ${place[where]}, the variable SECRET_OF_SHOP`)
-  })
-
-  it('reads a pinned certificate from its file, and says if one is missing', async () => {
-    const vector = readVectorFiles()
-      .find(({ scheme }) => scheme === 'paypal')!
-      .cases.find(({ verdict }) => verdict === 'accepted')!
-    const [certificate] = vector.settings!.certificates as string[]
-    const providers = (path: string) =>
-      JSON.stringify({
-        paypal: {
-          ...{ scheme: 'paypal', acceptShortSecret: true, certificates: [{ file: path }] },
-          secrets: [{ id: 'one', value: vector.secret }],
-        },
-      })
-    await using files = await makeFiles({ certificate: certificate! })
-    const { rawBody, rawHeaders } = deliveryOf(vector)
-    const lines = rawHeaders.flatMap((name, index) =>
-      index % 2 === 0 ? ['-H', `${name}: ${rawHeaders[index + 1]}`] : [],
-    )
-    const verify = (path: string) =>
-      run('verify', [...lines, '--now', String(vector.now)], {
-        readStdin: async () => rawBody,
-        readEnv: (name: string) => (name === 'PROVIDERS' ? providers(path) : undefined),
-      })
-    expect(await verify(files.path('certificate'))).toMatchObject({ exitCode: 0 })
-    const { exitCode, stderr } = await verify(files.path('absent'))
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('certificates.0') })
   })
 
   it.each(['\r\n', '\n'])('reads a whole request from a file, its lines ended by %j', async (end) => {
@@ -186,34 +126,6 @@ Signed at  2025-10-09 08:53:20Z
     expect(elsewhere).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('signed for https:') })
   })
 
-  it.each(readVectorFiles().map(({ scheme, cases }) => [scheme, cases] as const))(
-    'gives the same result as the gateway for the vectors of %s',
-    async (scheme, cases) => {
-      const refused = cases.findIndex(({ verdict }) => verdict === 'refused')
-      for (const vector of [...cases.filter(({ verdict }) => verdict === 'accepted'), cases[refused]!]) {
-        const { rawBody, rawHeaders, query } = deliveryOf(vector)
-        const secrets = vector.secret === '' ? [] : [{ id: 's1', value: vector.secret, notAfter: vector.notAfter }]
-        const entry = { acceptShortSecret: true, ...vector.settings, scheme, secrets }
-        const lines = rawHeaders.flatMap((name, index) =>
-          index % 2 === 0 ? ['-H', `${name}: ${Buffer.from(rawHeaders[index + 1]!, 'latin1').toString()}`] : [],
-        )
-        const readEnv = (name: string) => (name === 'PROVIDERS' ? JSON.stringify({ p: entry }) : undefined)
-        const address = query === '' ? [] : ['--url', `https://example.com/?${query}`]
-        const now = new Date(vector.now * 1000).toISOString()
-        const { exitCode, stderr } = await run('verify', [...lines, ...address, '--now', now], {
-          readEnv,
-          readStdin: async () => rawBody,
-        })
-        // The certificate of PayPal would have to be fetched.
-        if (scheme === 'paypal' && !('certificates' in entry)) continue
-        expect({ exitCode, stderr }, vector.why).toEqual({
-          exitCode: vector.verdict === 'accepted' ? 0 : 1,
-          stderr: '',
-        })
-      }
-    },
-  )
-
   it('says that too little is signed if the provider has to be called', async () => {
     const args = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
     const { exitCode, stdout } = await run('verify', args, { readEnv: () => 'a hash that I chose' })
@@ -229,20 +141,13 @@ Signed at  2025-10-09 08:53:20Z
       'Do not pass a secret as an argument',
     ],
     ['no secret', ['--scheme', 'stripe'], '--scheme needs --secret-file or --secret-env'],
-    ['an unknown scheme', ['--scheme', 'nope', '--secret-env', 'S'], 'Unknown scheme nope; known schemes: adyen,'],
     ['nothing to find a provider by', [], 'Give --providers-file, or --scheme'],
-    ['a line that is no header', ['--scheme', 'stripe', '--secret-env', 'S', '-H', 'nothing'], 'must be `name: value`'],
-    ['a time that is none', ['--now', 'yesterday'], 'is invalid'],
-    ['an address that is none', ['--url', 'example.com'], 'is invalid'],
-    ['a file that is not there', ['--scheme', 'stripe', '--secret-env', 'S', '/nowhere'], '/nowhere cannot be read'],
     [
       'a setting that the scheme does not have',
       ['--scheme', 'stripe', '--secret-env', 'S', '--set', 'a=b'],
       'settings are invalid',
     ],
     ['a secret that the scheme cannot read', ['--scheme', 'adyen', '--secret-env', 'S'], 'is not hexadecimal'],
-    ['two secrets', ['--scheme', 'stripe', '--secret-env', 'S', '--secret-file', '/x'], 'not both'],
-    ['a variable that is not set', ['--scheme', 'stripe', '--secret-env', 'T'], 'is not set'],
   ])('exits with 2 for %s', async (_, args, message) => {
     const readEnv = (name: string) => (name === 'S' ? 'a secret of sixteen' : undefined)
     const { exitCode, stdout, stderr } = await run('verify', args, { readEnv })

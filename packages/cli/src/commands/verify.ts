@@ -59,16 +59,9 @@ function describe({ asked, place, result, signedTime }: GivenVerification): stri
   ]
 }
 
-function toDocument({ asked, place, result, signedTime }: GivenVerification): object {
-  const { name: provider, settings } = asked
-  const about = { provider, scheme: settings.scheme, settings: place }
-  return result.accepted
-    ? { result: 'accepted', ...about, ...pick(result), signedAt: toIso(signedTime) }
-    : { result: 'refused', ...about, refusal: result.refusal, ...(result.items && { items: result.items }) }
-}
-
-function pick({ secretId, signedId, counts }: VerificationResult & { accepted: true }): object {
-  return { secretId, signedId, mustBeConfirmed: !counts }
+function toDocument({ asked, place, result: { accepted, ...more }, signedTime }: GivenVerification): object {
+  const about = { provider: asked.name, scheme: asked.settings.scheme, settings: place, signedAt: toIso(signedTime) }
+  return { result: accepted ? 'accepted' : 'refused', ...about, ...more }
 }
 
 function toIso(time: SignedTime | null): string | null {

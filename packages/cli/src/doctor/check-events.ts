@@ -3,7 +3,7 @@
 import type { UnhandledReason } from '@oncehook/webhooks/providers'
 import { EVENT_REASONS } from '../event-reasons.ts'
 import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { toAge, toPrintable, toTime } from '../output.ts'
+import { toAge, toPrintable } from '../output.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 const OLD_SECONDS = 300
@@ -11,7 +11,8 @@ const OLD_SECONDS = 300
 export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
   const overview = await ask(client.overview.query())
   const { states, oldestUnsettledSeconds: oldest } = overview
-  return [checkDead(overview), checkBacklog((states.pending ?? 0) + (states.processing ?? 0), oldest)]
+  const backlog = checkBacklog((states.pending ?? 0) + (states.processing ?? 0), oldest)
+  return [checkDead(overview), backlog, checkPauses(overview)]
 }
 
 type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
@@ -26,6 +27,13 @@ function checkDead({ states: { dead }, deadByReason, deadOfOtherReasons }: Overv
     message,
     'Run oncehook events list --state dead; docs/operations.md describes what to do for each reason',
   )
+}
+
+/** An operator or a setting wanted this, so it is not a problem. */
+function checkPauses({ pausedProviders, pausedHandlers }: Overview): Finding {
+  const paused = [...pausedProviders, ...pausedHandlers.map((name) => `handler ${name}`)].map(toPrintable)
+  if (paused.length === 0) return ok('pauses', 'No provider and no handler is paused')
+  return ok('pauses', `Paused: ${paused.join(', ')} (providers list and handlers list show why)`)
 }
 
 function checkBacklog(unsettled: number, oldest: number | null): Finding {
@@ -75,36 +83,4 @@ export async function checkReason(client: OperatorClient, reason: (typeof COUNTE
     message,
     `Run oncehook events list --state unhandled --failed-with ${reason}. ${cure}`,
   )
-}
-
-/** Shows which providers and handlers are paused. An operator wanted this, so it is not a problem. */
-export async function checkPauses(client: OperatorClient): Promise<Finding> {
-  const [providers, handlers] = await Promise.all([
-    ask(client.providers.list.query()),
-    ask(client.handlers.list.query()),
-  ])
-  const pauses = [
-    ...providers.map(({ name, paused }) => describe(name, paused, paused?.waiting ?? null)),
-    ...handlers.map(({ name, paused, pending, pausedBySetting }) =>
-      paused === null && pausedBySetting
-        ? `handler ${name} paused by its setting, ${pending ?? UNKNOWN} waiting`
-        : describe(`handler ${toPrintable(name)}`, paused, pending),
-    ),
-  ].filter((pause) => pause !== null)
-  if (pauses.length > 0) return ok('pauses', pauses.join('; '))
-  return ok('pauses', handlers.length === 0 ? 'No provider is paused' : 'No provider and no handler is paused')
-}
-
-interface Pause {
-  readonly since: string
-  readonly by: string
-  readonly reason: string
-}
-
-const UNKNOWN = 'an unknown number of'
-
-function describe(name: string, paused: Pause | null, waiting: number | null): string | null {
-  if (paused === null) return null
-  const { since, by, reason } = paused
-  return `${name} paused since ${toTime(since)} by ${toPrintable(by)} (${toPrintable(reason)}), ${waiting ?? UNKNOWN} waiting`
 }

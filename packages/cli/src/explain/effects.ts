@@ -1,7 +1,6 @@
 // What an accepted delivery leads to: its events, why one has no effect, who gets a task of it, and what the pointers of the
 // settings find.
 
-import { readFile } from 'node:fs/promises'
 import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/handler-settings'
 import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/webhooks/find-wanting'
@@ -20,6 +19,7 @@ import {
 } from '@oncehook/webhooks/providers'
 import { type CliContext, UsageError } from '../command.ts'
 import { EVENT_REASONS, type EventReason } from '../event-reasons.ts'
+import { readGivenFile } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
 import { type GivenCase, prepareVerifier } from '../verify/known-providers.ts'
 
@@ -128,7 +128,7 @@ export async function readWishes(
 ): Promise<HandlerWishes | null> {
   const setting = file === undefined ? readEnv('HANDLERS_FILE') || undefined : undefined
   const path = file ?? setting
-  const json = path === undefined ? readEnv('HANDLERS') : await readText(path)
+  const json = path === undefined ? readEnv('HANDLERS') : (await readGivenFile(path)).toString()
   if (!json) return null
   try {
     return parseHandlers(json)
@@ -137,12 +137,6 @@ export async function readWishes(
     const named = setting === undefined ? why : why.replaceAll(/\bHANDLERS\b/g, 'HANDLERS_FILE')
     throw new UsageError(`The gateway would not start: ${named}`, { cause: error })
   }
-}
-
-async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
-  })
 }
 
 /** A delivery that was accepted, with its events. */

@@ -22,22 +22,16 @@ export interface EventFilterOptions {
   readonly duplicates?: DuplicateKind
   readonly secretId?: string
   readonly test?: boolean
-  readonly from?: Age | Date
-  readonly to?: Age | Date
-}
-
-/** The options as the operator API names them. Times are ISO 8601. */
-export interface EventFilter extends Omit<EventFilterOptions, 'failedWith' | 'order' | 'payment' | 'from' | 'to'> {
-  readonly reason?: string
-  readonly orderId?: string
-  readonly paymentId?: string
+  /** ISO 8601. */
   readonly from?: string
   readonly to?: string
 }
 
-/** A time relative to now. */
-interface Age {
-  readonly agoMs: number
+/** The options as the operator API names them. */
+export interface EventFilter extends Omit<EventFilterOptions, 'failedWith' | 'order' | 'payment'> {
+  readonly reason?: string
+  readonly orderId?: string
+  readonly paymentId?: string
 }
 
 export function addEventFilterOptions(command: Command): Command {
@@ -63,14 +57,24 @@ export function addEventFilterOptions(command: Command): Command {
     .option('--to <time>', 'received before this time', readTime)
 }
 
-/** Converts the options to a filter. `now` is in milliseconds since 1970. */
-export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
+/** Converts the options to a filter. */
+export function toEventFilter(options: EventFilterOptions): EventFilter {
   const { provider, eventId, type, state, failedWith: reason, handler, order: orderId, payment: paymentId } = options
   const { duplicates, secretId, test, from, to } = options
   const filter = {
-    ...{ provider, eventId, type, state, reason, handler, orderId, paymentId, duplicates, secretId, test },
-    from: from === undefined ? undefined : toInstant(from, now),
-    to: to === undefined ? undefined : toInstant(to, now),
+    provider,
+    eventId,
+    type,
+    state,
+    reason,
+    handler,
+    orderId,
+    paymentId,
+    duplicates,
+    secretId,
+    test,
+    from,
+    to,
   }
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }
@@ -78,16 +82,12 @@ export function toEventFilter(options: EventFilterOptions, now: number): EventFi
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
 
-function readTime(text: string): Age | Date {
+function readTime(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) }
+  if (count !== undefined) return new Date(Date.now() - Number(count) * (UNITS_MS[unit] ?? 0)).toISOString()
   const instant = new Date(INSTANT.test(text) ? text : Number.NaN)
-  if (!Number.isNaN(instant.getTime())) return instant
+  if (!Number.isNaN(instant.getTime())) return instant.toISOString()
   throw new InvalidArgumentError(
     'Must be a time such as 2026-11-21T08:00:00Z or 2026-11-21, or an age such as 90m, 2h, 3d.',
   )
-}
-
-function toInstant(time: Age | Date, now: number): string {
-  return (time instanceof Date ? time : new Date(now - time.agoMs)).toISOString()
 }

@@ -39,6 +39,13 @@ export function collectSetting(text: string, before: Readonly<Record<string, str
   return { ...before, [name]: value }
 }
 
+/** @throws UsageError if the file cannot be read */
+export async function readGivenFile(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => {
+    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
+  })
+}
+
 /** The options for a secret or a token. */
 export type SecretOptions = Readonly<
   Partial<Record<'secret' | 'secretFile' | 'secretEnv' | 'token' | 'tokenFile' | 'tokenEnv', string | undefined>>

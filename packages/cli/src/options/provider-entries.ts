@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/settings/text-source'
 import { z } from 'zod'
 import { UsageError } from '../command.ts'
 import type { LocalSystem } from './gateway-address.ts'
+import { readGivenFile } from './option-values.ts'
 
 /** The entries of a `PROVIDERS` setting, and where they and their texts come from. */
 export interface ProviderEntries {
@@ -103,10 +103,7 @@ export function textSources(readEnv: ReadEnv): TextSources {
 }
 
 async function readEntries(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
-  })
-  return parseEntries(text, path)
+  return parseEntries((await readGivenFile(path)).toString(), path)
 }
 
 function parseEntries(text: string, where: string): Readonly<Record<string, unknown>> {

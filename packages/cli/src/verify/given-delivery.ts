@@ -1,10 +1,9 @@
 // A delivery as `verify` and `explain` get it: a body with headers, or a whole request in a file.
 
-import { readFile } from 'node:fs/promises'
 import type { Delivery } from '@oncehook/webhooks/providers'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { type CliContext, type CommandDeps, UsageError } from '../command.ts'
-import { collectSetting } from '../options/option-values.ts'
+import { addSecretOptions, collectSetting, readGivenFile } from '../options/option-values.ts'
 import { writeJson, writeLines } from '../output.ts'
 
 /** What a command found out about a delivery. */
@@ -67,7 +66,7 @@ asks no gateway. It sends nothing; it only fetches the PayPal certificate if the
 Exits with 0 if the delivery is accepted, with 1 if it is refused, and with 2 for wrong usage.`
 
 function addDeliveryOptions(command: Command): Command {
-  return (
+  return addSecretOptions(
     command
       .argument('[file]', 'file with the exact body as received (default, or -: standard input)')
       .option('-H, --header <line>', 'header line as received, `name: value`; repeatable', collectLine)
@@ -76,17 +75,12 @@ function addDeliveryOptions(command: Command): Command {
       .option('--now <time>', 'verify as of this time: seconds since 1970, or ISO 8601 (default: now)', readTime)
       .option('--provider <name>', 'provider name in the settings')
       .option('--providers-file <path>', 'file with the provider settings, as in PROVIDERS_FILE')
-      .option(
-        '--scheme <name>',
-        'signature scheme, for a provider without settings; also give one of the next two options',
-      )
-      .option('--secret-file <path>', 'file with the secret')
-      .option('--secret-env <name>', 'environment variable with the secret')
-      // Defined only to be refused: commander prints unknown options with their values.
-      .addOption(new Option('--secret <value>').hideHelp())
+      .option('--scheme <name>', 'signature scheme, for a provider without settings; also give its secret')
       .option('--set <name=value>', 'scheme setting, such as header=x-signature; repeatable', collectSetting)
       .option('--json', 'print one JSON document and nothing else')
-      .addHelpText('after', exits)
+      .addHelpText('after', exits),
+    'secret',
+    'the secret',
   )
 }
 
@@ -107,12 +101,6 @@ function readTime(text: string): number {
   throw new InvalidArgumentError('Must be a 10-digit number of seconds, or a time such as 2026-11-21T08:00:00Z.')
 }
 
-/** @throws UsageError if a secret is given as an argument */
-export function refuseSecretArgument({ secret }: DeliveryOptions): void {
-  if (secret !== undefined)
-    throw new UsageError('Do not pass a secret as an argument: use --secret-file or --secret-env')
-}
-
 /** A received delivery, from the options. */
 export interface GivenDelivery {
   readonly delivery: Delivery
@@ -130,10 +118,10 @@ export async function readDelivery(
   { readStdin }: Pick<CliContext, 'readStdin'>,
 ): Promise<GivenDelivery> {
   const given = (options.header ?? []).flatMap((line) => readHeaderLine(Buffer.from(line, 'utf8').toString('latin1')))
-  const request = options.request === undefined ? null : readRawHttpRequest(await readBytes(options.request))
+  const request = options.request === undefined ? null : readRawHttpRequest(await readGivenFile(options.request))
   if (request !== null && file !== undefined) throw new UsageError('Give --request or a file with the body, not both')
   const target = request?.target ?? null
-  const rawBody = request?.body ?? (file === undefined || file === '-' ? await readStdin() : await readBytes(file))
+  const rawBody = request?.body ?? (file === undefined || file === '-' ? await readStdin() : await readGivenFile(file))
   const query = queryOf(options.url) ?? queryOf(target) ?? ''
   const rawHeaders = [...(request?.rawHeaders ?? []), ...given]
   return { delivery: { rawBody, rawHeaders, query, isInspected: true }, target }
@@ -142,12 +130,6 @@ export async function readDelivery(
 function queryOf(address: string | null | undefined): string | undefined {
   const mark = address?.indexOf('?') ?? -1
   return mark === -1 ? undefined : address?.slice(mark + 1)
-}
-
-async function readBytes(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
-  })
 }
 
 /** The parts of a request in a file, not decoded. */

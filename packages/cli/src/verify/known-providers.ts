@@ -19,7 +19,7 @@ import { findLocalSystem } from '../options/gateway-address.ts'
 import { placeOfSecret, readSecret } from '../options/option-values.ts'
 import { findProviderEntries, readSecretText, textSources } from '../options/provider-entries.ts'
 import { toPrintable } from '../output.ts'
-import { type DeliveryOptions, type GivenDelivery, readDelivery, refuseSecretArgument } from './given-delivery.ts'
+import { type DeliveryOptions, type GivenDelivery, readDelivery } from './given-delivery.ts'
 
 /** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
@@ -223,7 +223,6 @@ export async function readGiven(
   options: DeliveryOptions,
   context: CliContext,
 ): Promise<GivenCase> {
-  refuseSecretArgument(options)
   const providers = await findKnownProviders(options, context)
   const given = await readDelivery(file, options, context)
   const signedTime = findSignedTime(providers.asked.settings, given.delivery)
