@@ -9,7 +9,7 @@ export function processorMs(pid: number): number {
 }
 
 /** Reads the processor time (milliseconds) from `/proc/<pid>/stat`. */
-export function parseProcessStat(stat: string): number {
+function parseProcessStat(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name before may contain spaces and parentheses
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK // utime and stime, fields 14 and 15 of the whole line
 }
@@ -35,7 +35,7 @@ export function machineBusyMs(): number {
 }
 
 /** Reads all time except idle time from `/proc/stat`. It includes interrupts, because the time of processes does. */
-export function parseMachineStat(stat: string): number {
+function parseMachineStat(stat: string): number {
   const [, user, nice, system, , , irq, softirq, steal] = (stat.split('\n', 1)[0] ?? '').split(/\s+/).map(Number)
   return [user, nice, system, irq, softirq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? 0), 0) * MS_PER_TICK
 }

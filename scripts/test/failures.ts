@@ -55,7 +55,7 @@ export function describeFailure({ entity, errors }: Failure, { root, format, pri
 }
 
 /** The command that runs a file, or one test or suite of it. */
-export function commandFor(file: string, name?: string): string {
+function commandFor(file: string, name?: string): string {
   if (name === undefined) return `npm test -- ${file}`
   // The name is a pattern inside quotes of the shell.
   const pattern = name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll("'", "'\\''")

@@ -1,8 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, matchesGlob, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { missingTool } from '../tools/find-tool.ts'
-import { LONG, NEEDS, toolsOf, withoutLong, withTools } from './needs.ts'
+import { LONG, NEEDS, toolsOf } from './needs.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
 const tests = globSync(['test/**/*.test.ts', 'packages/*/src/**/*.test.ts', '{bench,contracts,scripts}/**/*.test.ts'], {
@@ -10,8 +9,6 @@ const tests = globSync(['test/**/*.test.ts', 'packages/*/src/**/*.test.ts', '{be
   exclude: ['**/node_modules/**'],
 })
 
-// A variable: this test does not use it.
-const BROWSER = 'chromium'
 const FINDER = 'scripts/tools/find-tool.ts'
 
 /** The files that a file imports, from the root of the repository, and the tools that it asks for. */
@@ -56,30 +53,6 @@ describe('what test files need', () => {
       return tools.flatMap((tool) => (used.has(tool) ? [] : [`${tool} by ${files}`]))
     })
     expect(unused).toEqual([])
-  })
-})
-
-describe('a run', () => {
-  const [a, b, c] = ['test/console/a.console.test.ts', 'test/system/b.test.ts', 'test/fault/c.fault.test.ts']
-
-  it('leaves out what takes minutes, and says how it is run', () => {
-    const { run, skipped } = withoutLong([a, b, c])
-    expect(run).toEqual([a, b])
-    expect([...skipped]).toEqual([['faults take minutes: npm run test:fault', [c]]])
-  })
-
-  it('leaves out what can do nothing without a tool, and says what to install', () => {
-    expect(withTools([a, b], new Map([[BROWSER, null]]))).toEqual({
-      run: [b],
-      skipped: new Map([[missingTool(BROWSER), [a]]]),
-    })
-    expect(withTools([a, b], new Map([[BROWSER, '/usr/bin/chromium']]))).toEqual({ run: [a, b], skipped: new Map() })
-    expect(missingTool(BROWSER)).toContain('apt-get install chromium')
-  })
-
-  it('keeps a file of which only some tests need the tool', () => {
-    const file = 'packages/handler/src/contention.mongo.test.ts'
-    expect(withTools([file], new Map([['postgresql', null]])).run).toEqual([file])
   })
 })
 

@@ -160,21 +160,13 @@ export class Progress implements Reporter {
 }
 
 /** The line about a group that has ended. */
-export function describeGroup({
-  name,
-  files,
-  passed,
-  failed,
-  skipped,
-  startedAt = 0,
-  endedAt = 0,
-}: GroupState): string {
+function describeGroup({ name, files, passed, failed, skipped, startedAt = 0, endedAt = 0 }: GroupState): string {
   const counts = [`${passed} passed`, ...count(failed, 'failed'), ...count(skipped, 'skipped')].join(', ')
   return `${failed > 0 ? '✗' : '✓'} ${name}: ${counts}, ${plural(files, 'file')}, ${seconds(endedAt - startedAt)}`
 }
 
 /** The line about what runs now, and what is left. Files that still run have this number of passed tests. */
-export function describeProgress(groups: readonly GroupState[], now: number, passedSince: number): string {
+function describeProgress(groups: readonly GroupState[], now: number, passedSince: number): string {
   const left = groups.filter(({ endedAt }) => endedAt === undefined)
   const [first, ...later] = left.toSorted((one, other) => Number(other.startedAt ?? 0) - Number(one.startedAt ?? 0))
   if (first === undefined) return 'Ending …'

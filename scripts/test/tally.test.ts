@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { TestModule } from 'vitest/node'
 import { NOT_TO_BE_HAD } from '../tools/find-tool.ts'
-import { addTallies, countFiles, countTests, describeTally, refuseSkipped } from './tally.ts'
+import { addTallies, countFiles, describeTally, refuseSkipped } from './tally.ts'
 
 const NO_ENGINE = 'a Docker engine is missing'
 const tests = { passed: 7, failed: 0, skipped: new Map([[NO_ENGINE, { tests: 2, files: 0 }]]) }
@@ -25,30 +24,5 @@ describe('the closing lines of npm test', () => {
       'Skipped 1 test: not to be had here: Maven cannot fetch it',
       '10 passed, 3 failed, 1 skipped',
     ])
-  })
-})
-
-describe('the tests of a run', () => {
-  const test = (fullName: string, state: string, note?: string) => ({
-    fullName,
-    options: { mode: 'run' },
-    result: () => ({ state, note }),
-  })
-  const moduleOf = (all: readonly object[], errors: readonly object[] = []) =>
-    ({ errors: () => errors, children: { allSuites: () => [], allTests: () => all } }) as unknown as TestModule
-
-  it('are counted, and so are files that failed, errors outside of tests, and tests that did not end', () => {
-    const all = [test('one', 'passed'), test('two', 'failed'), test('three', 'pending')]
-    const modules = [moduleOf(all), moduleOf([test('four', 'skipped')], [{}])]
-    expect(countTests(modules, 1)).toEqual({
-      passed: 1,
-      failed: 4,
-      skipped: new Map([['what prepares it failed', { tests: 1, files: 0 }]]),
-    })
-  })
-
-  it('are not counted if a pattern leaves them out', () => {
-    const all = [test('one', 'skipped', NO_ENGINE), test('two', 'skipped')]
-    expect(countTests([moduleOf(all)], 0, /one/).skipped).toEqual(new Map([[NO_ENGINE, { tests: 1, files: 0 }]]))
   })
 })

@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type RawAnswer, type RawRequest, sendRaw } from '../support/http/raw-request.ts'
@@ -47,17 +47,6 @@ function signedEvent(members: EventMembers): RawRequest {
   return signed({ body: bytes(anEvent(members)) })
 }
 
-/** A request that is signed by hand, for a timestamp that no signer would use. */
-function signedWithTimestamp(timestamp: string): RawRequest {
-  const request = signed()
-  const key = Buffer.from(current.slice('whsec_'.length), 'base64')
-  const mac = createHmac('sha256', key)
-    .update(`msg_1.${timestamp}.`)
-    .update(request.body ?? '')
-  const retimed = withHeader(request, 'webhook-timestamp', timestamp)
-  return withHeader(retimed, 'webhook-signature', `v1,${mac.digest('base64')}`)
-}
-
 function withSignature(bend: (signature: string) => string): RawRequest {
   const request = signed()
   return withHeader(request, 'webhook-signature', bend(headerOf(request, 'webhook-signature')))
@@ -77,10 +66,6 @@ const NOT_AUTHENTIC: readonly Row[] = [
     'BP-03 a signature by another secret',
     () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}` }),
   ],
-  [
-    'BP-03 a signature by another secret over a body of many pieces',
-    () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}`, body: padded(MAX_BYTES) }),
-  ],
   ['BP-13 a signature by a secret that has expired', () => signed({ secret: expired })],
   [
     'BP-04 one bit of the body changed',
@@ -98,42 +83,17 @@ const NOT_AUTHENTIC: readonly Row[] = [
     },
   ],
   ['BP-15 the first half of its signature', () => withSignature((whole) => whole.slice(0, whole.length / 2))],
-  ['BP-16 a version with no signature behind it', () => withSignature(() => 'v1,')],
-  ['a signature of another version only', () => withSignature((whole) => whole.replace('v1,', 'v1a,'))],
-  [
-    'a signature in hexadecimal',
-    () => withSignature((whole) => `v1,${Buffer.from(whole.slice(3), 'base64').toString('hex')}`),
-  ],
-  [
-    'the signature on two lines',
-    () => {
-      const request = signed()
-      return { ...request, headers: [...request.headers, ['Webhook-Signature', 'v1,x']] }
-    },
-  ],
   ['BP-07 a timestamp ten minutes old', () => signed({ signedAt: Date.now() - 10 * MINUTE_MS })],
   ['BP-08 a timestamp ten minutes ahead', () => signed({ signedAt: Date.now() + 10 * MINUTE_MS })],
   ['BP-10 no timestamp', () => withHeader(signed(), 'webhook-timestamp', null)],
-  ['BP-11 a timestamp that is no number', () => signedWithTimestamp('abc')],
-  ['BP-46 a timestamp in milliseconds', () => signedWithTimestamp(String(Date.now()))],
-  ['no id', () => withHeader(signed(), 'webhook-id', null)],
-  ['an id that was not signed', () => withHeader(signed(), 'webhook-id', 'msg_2')],
   ['BP-48 the signature of another provider', () => ({ ...signed(), path: '/api/webhooks/stripe' })],
-  ['a body that is no event either', () => ({ ...signed({ signedBody: Buffer.from('{}') }), body: Buffer.from('[') })],
 ]
 
 const NO_JSON: readonly Row[] = [
   ['BP-18 nothing', () => signedText('')],
   ['BP-19 no JSON', () => signedText('id=evt_1&type=payment.succeeded')],
-  ['JSON that breaks off', () => signedText('{"id":"evt_1","type":')],
   ['BP-20 an array', () => signedText('[]')],
-  ['BP-20 a text', () => signedText('"evt_1"')],
-  ['BP-20 a number', () => signedText('1')],
-  ['BP-20 null', () => signedText('null')],
-  ['BP-20 true', () => signedText('true')],
   ['BP-49 a byte-order mark', () => signedText(`\ufeff${JSON.stringify(anEvent())}`)],
-  ['BP-49 UTF-16', () => signed({ body: Buffer.from(JSON.stringify(anEvent()), 'utf16le') })],
-  ['broken UTF-8', () => signed({ body: Buffer.from(JSON.stringify(anEvent({ id: 'evt_\xff' })), 'latin1') })],
   ['a member twice', () => signedText(JSON.stringify(anEvent()).replace('{', '{"id":"evt_first",'))],
   ['JSON nested without end', () => signedText(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
 ]
@@ -141,37 +101,24 @@ const NO_JSON: readonly Row[] = [
 const OBJECT = { id: 'obj_1' }
 
 const WRONG_TEXTS = [
-  ...[7.5, true, null, []].map((wrong) => ['BP-22', wrong] as const),
+  ['BP-22', 7.5],
   ['BP-23', { $gt: '' }],
-  ...['', ' \t '].map((blank) => ['BP-24', blank] as const),
-  ...['\u0000', 'a\nb', '\ud800'].map((strange) => ['no control characters, well-formed:', strange] as const),
-  ...['x'.repeat(256), '€'.repeat(86)].map((long) => ['BP-25', long] as const),
+  ['BP-24', ' \t '],
+  ['BP-25', 'x'.repeat(256)],
+  ['no control characters:', 'a\nb'],
 ] as const
 
 const NO_EVENT: readonly Row[] = [
   ['BP-21 without id', () => signedEvent({ id: undefined })],
-  ['BP-21 without type', () => signedEvent({ type: undefined })],
-  ['BP-21 without data', () => signedEvent({ data: undefined })],
-  ['BP-21 without data.object', () => signedEvent({ data: {} })],
   ['BP-21 without data.object.id', () => signedEvent({ data: { object: {} } })],
-  ['BP-26 whose data is an array', () => signedEvent({ data: [{ object: OBJECT }] })],
-  ['BP-26 whose data.object is an array', () => signedEvent({ data: { object: [OBJECT] } })],
   ['BP-26 whose data.object is a text', () => signedEvent({ data: { object: 'obj_1' } })],
   ...WRONG_TEXTS.flatMap(([row, wrong]): Row[] => [
     [`${row} whose id is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ id: wrong })],
-    [`${row} whose type is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ type: wrong })],
-    [
-      `${row} whose object id is ${JSON.stringify(wrong).slice(0, 20)}`,
-      () => signedEvent({ data: { object: { id: wrong } } }),
-    ],
   ]),
 ]
 
 const NOT_FOUND: readonly Row[] = [
   ['BP-36 an unknown provider', () => ({ ...signed(), path: '/api/webhooks/nobody' })],
-  ['no provider', () => ({ ...signed(), path: '/api/webhooks/' })],
-  ['a path below a provider', () => ({ ...signed(), path: '/api/webhooks/acme/more' })],
-  ['a provider in capitals', () => ({ ...signed(), path: '/api/webhooks/ACME' })],
   ['BP-36 an unknown path', () => ({ ...signed(), path: '/nothing/here' })],
   ['BP-44 the metrics', () => ({ method: 'GET', path: '/metrics' })],
   ['BP-44 the readiness', () => ({ method: 'GET', path: '/readyz' })],
@@ -187,8 +134,6 @@ const TOO_LARGE: readonly Row[] = [
 const NOT_JSON_TYPE: readonly Row[] = [
   ['BP-33 compressed', () => withHeader(signed({ body: gzipSync(bytes(anEvent())) }), 'content-encoding', 'gzip')],
   ['BP-37 as plain text', () => signed({ contentType: 'text/plain' })],
-  ['as a form', () => signed({ contentType: 'application/x-www-form-urlencoded' })],
-  ['BP-39 in another charset', () => signed({ contentType: 'application/json; charset=utf-16' })],
 ]
 
 const GOOD: readonly Row[] = [
@@ -212,25 +157,12 @@ const GOOD: readonly Row[] = [
       return { ...request, headers: request.headers.map(([name, value]) => [name.toUpperCase(), value] as const) }
     },
   ],
-  [
-    'with the svix header names',
-    () => {
-      const request = signed()
-      return {
-        ...request,
-        headers: request.headers.map(([name, value]) => [name.replace('webhook', 'svix'), value] as const),
-      }
-    },
-  ],
   ['BP-25 whose id has 255 bytes', () => signedEvent({ id: randomUUID().padEnd(255, '.') })],
   [
     'BP-28 with members that nobody knows',
     () => signedEvent({ data: { object: { ...OBJECT, more: [1, { $where: '1' }] }, more: 1 } }),
   ],
   ['BP-27 of a type that nobody handles', () => signedEvent({ type: 'moon.full' })],
-  ['BP-38 as JSON in UTF-8', () => signed({ contentType: 'application/json; charset=UTF-8' })],
-  ['BP-38 as a +json type', () => signed({ contentType: 'application/vnd.acme.event+json' })],
-  ['without a type', () => withHeader(signed(), 'content-type', null)],
   ['BP-32 exactly as large as allowed', () => signed({ body: padded(MAX_BYTES) })],
   ['in chunks', () => ({ ...signed({ body: padded(MAX_BYTES) }), chunked: true })],
 ]
