@@ -10,10 +10,7 @@ import { type Closing, close, discard, type EndFields, release } from './transit
  * handler that was removed.
  */
 
-/**
- * Closes a dead task. Only a replay that names it makes it due again. Resolves to whether the task was dead; if not, nothing is
- * changed. `fields`: when its owner removes it.
- */
+/** Resolves to whether the task was dead; if not, nothing is changed. `fields`: when its owner removes it. */
 export async function closeTask(db: Db, _id: ObjectId, closing: Closing, fields: Document): Promise<boolean> {
   const updates = [{ q: { _id, state: 'dead' }, u: close(closing, fields) }]
   return (await bulkUpdate(db, { update: EVENTS, updates })) === 1
@@ -21,10 +18,7 @@ export async function closeTask(db: Db, _id: ObjectId, closing: Closing, fields:
 
 const ADVANCE_MS = 1_000
 
-/**
- * Makes the first task of a line due if it waits, after an operator has closed an earlier one. Another dead task may still
- * block the line.
- */
+/** After an operator has closed a task. Another dead one may still block the line. */
 export async function advanceLine(
   db: Db,
   { handler, line }: { readonly handler: string; readonly line: string },
@@ -32,10 +26,7 @@ export async function advanceLine(
   await advanceFree({ db, handler, ordering: { blockOnDead: true } }, [line], ADVANCE_MS)
 }
 
-/**
- * Releases a task from the process that holds it. The task is due at once, and later writes of that process change nothing.
- * Resolves to whether it was being processed; if not, nothing is changed.
- */
+/** Later writes of the process that holds it change nothing. Resolves to whether it was being processed. */
 export async function releaseTask(db: Db, _id: ObjectId): Promise<boolean> {
   const updates = [{ q: { _id, state: 'processing' }, u: release() }]
   return (await bulkUpdate(db, { update: EVENTS, updates })) === 1

@@ -23,10 +23,7 @@ export interface DueRecord {
   readonly lost: number
 }
 
-/**
- * Matches processing records whose claims have ended. An end later than any that is ever set comes from a clock that was ahead.
- * It counts as past.
- */
+/** Matches processing records whose claims have ended, or have an end that is later than any that is ever set. */
 export function isOver({ handler, maxDelayMs, lastsMs }: DueSearch): Document {
   const latest = latestFromNow(Math.max(maxDelayMs, lastsMs))
   const $or = [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }]
@@ -42,16 +39,12 @@ export function isDue({ handler, maxDelayMs }: Omit<DueSearch, 'lastsMs'>): Docu
   return filter
 }
 
-/** Where due records are searched, and which providers are paused, each with the due time of its records. */
 export interface FindDue extends Omit<DueSearch, 'lastsMs'> {
   readonly db: Db
   readonly paused: () => ReadonlyMap<string, Date>
 }
 
-/**
- * Finds up to `limit` due records, the longest due first. The expression narrows the range of the index, so that a long
- * list of records due later costs nothing.
- */
+/** The longest due first. The expression narrows the range of the index: what is due later costs nothing. */
 export function findDue(search: FindDue, limit: number): Promise<DueRecord[]> {
   // Without the index, the server refuses the search instead of reading every record.
   return search.db

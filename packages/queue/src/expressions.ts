@@ -15,13 +15,11 @@ export function raised(property: string): Document {
   return { $add: [counterOf(property), 1] }
 }
 
-/** A list of the record: empty if there is none. */
 export function listOf(property: string): Document {
   const path = `$${property}`
   return { $cond: [{ $isArray: path }, path, []] }
 }
 
-/** A time of the record: null if there is none. */
 export function timeOf(property: string): Document {
   const path = `$${property}`
   return { $cond: [{ $eq: [{ $type: path }, 'date'] }, path, null] }

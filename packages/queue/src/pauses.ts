@@ -51,7 +51,6 @@ export class Pauses {
     this.#current = new Map(found.map(({ name }) => [name, pausedDueAt(name)]))
   }
 
-  /** All pauses, in the order of the names. */
   async list(): Promise<Pause[]> {
     const found = await this.#collection.find({}, { maxTimeMS: SEARCH_MS }).sort({ _id: 1 }).toArray()
     return found.map(({ _id: name, since, by, reason }) => ({ name, since, by, reason }))

@@ -8,10 +8,6 @@ import type { Document, ObjectId, Timestamp } from 'mongodb'
 
 export const EVENTS = 'events'
 
-/**
- * All states: due or waiting, held by a process, or settled. A dead task has failed. A closed task is dead
- * permanently.
- */
 export const TASK_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
 
 /** The states in which nothing more happens automatically. */
@@ -32,11 +28,9 @@ export interface Attempt {
   readonly outcome: string
   readonly code: string | null
   readonly message: string | null
-  /** What the handler said about its effect, if it did. */
   readonly version?: number
 }
 
-/** The part of a document that is work. */
 export interface TaskDocument extends TaskKey {
   readonly _id: ObjectId
   /** The line of its handler in which the task is, see `lineOf`. Absent: it waits for no other. */
@@ -62,10 +56,7 @@ export interface TaskDocument extends TaskKey {
    * was. The year 6999: it waits for an earlier task of its line. The year 6998: it is dead, and blocks its line.
    */
   readonly dueAt?: Date
-  /**
-   * When a replay or a redelivery last made it due again: it has waited since then, and not since it was stored. And how often a
-   * redelivery did.
-   */
+  /** When a replay or a redelivery last made it due again, and how often a redelivery did. */
   readonly again?: { readonly at: Date; readonly revivals?: number }
   /** The newest 50. The last one with a code has the last error, the last one without the outcome. */
   readonly attempts: readonly Attempt[]
@@ -95,7 +86,6 @@ interface Failing {
   readonly codeMs: number
 }
 
-/** The replay that makes a task due again. */
 export interface ReplayEntry {
   readonly id: ObjectId
   readonly by: string
@@ -146,7 +136,6 @@ export const STATE_INDEX = 'state'
 /** The states that it has. A task that is claimed when it is stored, and then done, never touches it. */
 export const LISTED_STATES = ['pending', 'dead', 'closed', 'unhandled'] as const satisfies readonly TaskState[]
 
-/** The order in which `DUE_INDEX` has the tasks of a handler. */
 export const BY_DUE = { state: 1, handler: 1, dueAt: 1, _id: 1 } as const
 
 export const LINE_INDEX = 'line'
@@ -156,7 +145,6 @@ export const LINE_HELD_INDEX = 'line_held'
 /** Matches the tasks that are open: they are pending or processed, or dead and block their line. A search must name it as it is. */
 export const IS_OPEN: Document = { dueAt: { $gte: new Date(0) } }
 
-/** The order in which `LINE_INDEX` has the tasks of a line. */
 export const IN_LINE_ORDER = { handler: 1, line: 1, lineAt: 1, _id: 1 } as const
 
 const LINE_INDEXES: readonly NeededIndex[] = [

@@ -32,7 +32,6 @@ import { BLOCKS_LINE_DUE_AT, type ReplayEntry, type TaskDocument } from './task.
 const NEWEST_ATTEMPTS = 50
 const NEWEST_REPLAYS = 50
 
-/** The fields of a new task that depend on its state. */
 export type NewState = Pick<TaskDocument, 'state' | 'reason' | 'starts'> &
   Partial<Pick<TaskDocument, 'claim' | 'dueAt' | 'settledAt'>>
 
@@ -66,7 +65,6 @@ export interface EndFields {
   readonly dead: Document
 }
 
-/** Inserts a task without an effect. It is settled at once. */
 export function insertUnhandled(reason: string, settledAt: Date): NewState {
   return { state: 'unhandled', reason, starts: 0, settledAt }
 }
@@ -123,10 +121,7 @@ function isLoss(verdictAt: Date | null): Document {
 
 const BROKE = { $eq: [{ $type: '$brokeAt' }, 'date'] }
 
-/**
- * Leaves a due record out of all searches while its provider is paused, or while it waits in line. `dueAt` is the due time of
- * that pause, or of all who wait in line.
- */
+/** `dueAt` is the due time of a pause, or of all who wait in line: searches skip it. */
 export function postpone(dueAt: Date): Document[] {
   return [{ $set: { dueAt } }]
 }
@@ -194,7 +189,6 @@ function suspicionAfter(broke: Date | false | undefined): Document {
   return { state: { $cond: [{ $or: [{ $gt: [counterOf('lost'), 0] }, BROKE] }, 'processing', 'pending'] } }
 }
 
-/** The newest 50 attempts stay. */
 function attempted(attempt: AttemptResult & { readonly version?: number }): Document {
   // Texts from outside are passed as literals. Otherwise a text that begins with $ would be read as a field path.
   return withAttempt({ $literal: attempt })
@@ -211,10 +205,7 @@ function failed({ code, outcome, ...rest }: AttemptResult): Document {
 
 const LOSSES = 'Its claims ended without a result too many times in a row: it may be the cause'
 
-/**
- * Marks a record as dead that was lost too many times in a row, with the cause of its last loss. `callBroke`: the reason if that was
- * a broken call.
- */
+/** `callBroke`: the reason if its last loss was a broken call. */
 export function bury(callBroke: string, end: EndFields): Document[] {
   const reason = { $cond: [{ $eq: [{ $type: '$claim' }, 'string'] }, 'worker_died', { $literal: callBroke }] }
   const attempt = { ms: 0, outcome: 'dead', code: '$reason', message: LOSSES }
@@ -280,10 +271,7 @@ function withReplay(entry: ReplayEntry): Document {
   return { $slice: [{ $concatArrays: [{ $ifNull: ['$replays', []] }, [added]] }, -NEWEST_REPLAYS] }
 }
 
-/**
- * Inserts a task beside others of its event, due at once. `task` has everything but its state. A task that
- * there is stays as it is.
- */
+/** `task` has everything but its state. A task that is there stays as it is. */
 export function insertBackfilled(task: object, entry: ReplayEntry): Document[] {
   const replays = [{ $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }]
   const due = { dueAt: '$$NOW', again: { at: '$$NOW' }, replays }
@@ -296,7 +284,6 @@ export function literals(values: object): Document {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { $literal: value }]))
 }
 
-/** Settles a task whose handler was removed. */
 export function discard({ ended }: EndFields): Document[] {
   const settled = { state: 'unhandled', reason: 'handler_removed', settledAt: '$$NOW' }
   return [{ $set: { ...settled, ...ended } }, { $unset: ['dueAt', 'claim', 'brokeAt'] }]
@@ -313,10 +300,7 @@ export function close({ by, reason }: Closing, fields: Document): Document[] {
   return [{ $set: { state: 'closed', closed, ...fields } }, { $unset: 'dueAt' }]
 }
 
-/**
- * What is left of a record that has expired or was erased, but whose key must stay: the key, and what its owner keeps. As `done`
- * it is in no index of a state.
- */
+/** The key, and what its owner keeps. As `done` it is in no index of a state. */
 export function keyOnly(reason: 'expired' | 'erased', kept: Document): Document {
   const key = { _id: '$_id', provider: '$provider', eventId: '$eventId', handler: '$handler' }
   return { ...key, ...kept, state: 'done', reason }

@@ -1,22 +1,11 @@
 import type { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
+import type { SuspectTaker } from '@oncehook/queue/dispatch/suspects-lane'
 import { FULFILMENT } from '../inbox/event-document.ts'
+import type { TaskTaker } from '../inbox/inbox.ts'
 import type { SentHandlers } from '../inbox/statistics/inbox-depth.ts'
 import type { HandlerSettings, Handlers } from './handler-settings.ts'
 
-export type HandlerDispatcher = Pick<
-  Dispatcher,
-  | 'handler'
-  | 'admits'
-  | 'lastsMs'
-  | 'take'
-  | 'miss'
-  | 'expect'
-  | 'isUp'
-  | 'mayTrySuspects'
-  | 'trySuspects'
-  | 'start'
-  | 'stop'
->
+export type HandlerDispatcher = TaskTaker & SuspectTaker & Pick<Dispatcher, 'isUp' | 'start' | 'stop'>
 
 interface Running {
   readonly settings: HandlerSettings

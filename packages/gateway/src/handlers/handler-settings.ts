@@ -41,9 +41,7 @@ export interface HandlerSettings {
   readonly name: string
   readonly place: HandlerPlace
   readonly events: readonly WantedEvents[]
-  /** Calls of one process at a time. */
   readonly concurrency: number
-  /** The most events in a call. */
   readonly batch: number
   /** Events of one process in a second. Null: no limit. */
   readonly ratePerSecond: number | null
@@ -59,10 +57,7 @@ export interface HandlerSettings {
   readonly fingerprint: string
 }
 
-/**
- * Reads the `HANDLERS` setting.
- * @throws SettingsError with every problem of every handler, quoting no value
- */
+/** @throws SettingsError with every problem of every handler, quoting no value */
 export function readHandlers(json: string, sources: TextSources): Handlers {
   const problems: string[] = []
   const handlers = new Map<string, HandlerSettings>()
@@ -75,10 +70,7 @@ export function readHandlers(json: string, sources: TextSources): Handlers {
   return handlers
 }
 
-/**
- * Parses the `HANDLERS` setting, without reading the secrets that are elsewhere.
- * @throws SettingsError with every problem, quoting no value
- */
+/** Does not read the secrets that are elsewhere. @throws SettingsError with every problem, quoting no value */
 export function parseHandlers(json: string): ReadonlyMap<string, HandlerEntry> {
   const entries = parseSettingsJson('HANDLERS', json)
   if (isObject(entries) && Object.hasOwn(entries, FULFILMENT)) {
@@ -118,7 +110,6 @@ function toHandler(name: string, entry: HandlerEntry, { keys, texts }: ReadKeys)
 
 type SecretEntry = NonNullable<HandlerEntry['secrets']>[number]
 
-/** The secrets that can be used, and the problems of the others. */
 function readKeys(given: readonly SecretEntry[], sources: TextSources): ReadKeys & { readonly problems: string[] } {
   const ids = given.map(({ id }) => id)
   const problems = ids.filter((id, at) => ids.indexOf(id) < at).map((id) => `secret ${id} is named twice`)
@@ -272,10 +263,7 @@ export function createHandlersSource(env: NodeJS.ProcessEnv): HandlersSource {
   return { ...source, isSet }
 }
 
-/**
- * Reads the handlers and follows their files. Calls `onChanged` after a change, before the next event is stored.
- * @throws SettingsError when the first content is wrong
- */
+/** Calls `onChanged` before the next event is stored. @throws SettingsError when the first content is wrong */
 export function watchHandlers(
   source: FileSource<Handlers>,
   logger: Logger,

@@ -19,7 +19,6 @@ export interface SendTasksDeps extends Retries {
   readonly call: CallHandler
   readonly callMs: number
   readonly databaseNow: () => number
-  /** Whether a call may have several tasks. */
   readonly isBatched: boolean
   readonly sendsTests: boolean
 }

@@ -5,7 +5,6 @@ import { type EventDocument, eventOf } from '../inbox/event-document.ts'
 
 export interface TaskEvent {
   readonly key: string
-  /** How many times it has been claimed, this time included. */
   readonly attempt: number
   /** Everything else, as the text of a JSON object. It is the same at every attempt. */
   readonly json: string
@@ -83,8 +82,5 @@ export interface TaskRefusal extends Refusal {
   readonly broke?: boolean | undefined
 }
 
-/**
- * Sends tasks to a handler and resolves to its answers, in their order.
- * @throws AppError if the handler could not be called. Then nothing is known about any of the tasks
- */
+/** Resolves to the answers in their order. @throws AppError if the call failed: nothing is known about any of the tasks */
 export type CallHandler = (tasks: readonly TaskEvent[]) => Promise<readonly TaskAnswer[]>

@@ -47,10 +47,7 @@ export interface BodiesDeps extends Retention {
 }
 
 export interface Bodies {
-  /**
-   * Stores a body, or keeps an existing one for longer. Does not start after `endsAt`, an instant of
-   * `performance.now()`.
-   */
+  /** Stores a body, or keeps it for longer. Does not start after `endsAt`, an instant of `performance.now()`. */
   keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<KeptBody>
 }
 

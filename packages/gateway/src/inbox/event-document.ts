@@ -34,10 +34,7 @@ export interface EventDocument extends TaskDocument {
   readonly requestId: string
   readonly deliveries: number
   readonly mismatches: number
-  /**
-   * Set if the scheme signs no time. The key must outlive the body, or an old captured delivery would be accepted as
-   * new.
-   */
+  /** Set if the scheme signs no time: without its key, an old captured delivery would be accepted as new. */
   readonly keepKey?: boolean
   /** A test event that an operator sent. Set when it is stored, never changed: it keeps the event from having an effect. */
   readonly test?: true
@@ -49,7 +46,6 @@ export interface EventDocument extends TaskDocument {
   readonly expireAt?: Date
 }
 
-/** The fields that claims leave out: they hold the evidence. */
 export const EVIDENCE_FIELDS = ['raw', 'headers', 'sealed'] as const
 
 /** A record without them: what is claimed on insert waits in memory. */
@@ -70,7 +66,6 @@ export const BODY_INDEX = 'body'
 export const REPLAYS_INDEX = 'replays'
 export const ORDER_INDEX = 'order'
 
-/** The indexes of the queue, and those for evidence. */
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [

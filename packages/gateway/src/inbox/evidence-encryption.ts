@@ -29,10 +29,7 @@ export function storeEvidence(
   return sealed === null ? { raw, headers, ...asked } : { raw: NO_BODY, headers: {}, sealed }
 }
 
-/**
- * Returns the record with its evidence in plaintext. An unencrypted record is returned as it is.
- * @throws keyUnknown, recordAltered
- */
+/** An unencrypted record is returned as it is. @throws keyUnknown, recordAltered */
 export function openEvidence(record: EventDocument, encryption: Encryption): EventDocument {
   const { sealed, ...rest } = record
   if (sealed === undefined) return record

@@ -19,7 +19,6 @@ import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
 import { createRecord, splitArrival } from './tasks.ts'
 
-/** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
   readonly provider: string
   readonly rawBody: Buffer
@@ -68,7 +67,6 @@ export interface InboxDeps extends Retention {
   readonly tests?: { readonly mark: Pick<EventDocument, 'test'>; readonly reason: 'test' | null }
 }
 
-/** The durable entrance of the gateway. */
 export interface Inbox {
   /** Stores an arrival unless it is stored. Resolves when a majority holds the record, or when that is unknown. */
   record(arrival: Arrival): Promise<Recorded>

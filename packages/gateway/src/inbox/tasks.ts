@@ -85,7 +85,6 @@ interface CopyOptions {
   readonly handler: string
   /** The line in which it is, if any. Its place is that of the receipt of the event. */
   readonly line?: string | undefined
-  /** The fields that the current settings read from the body. */
   readonly members: Partial<Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>>
   readonly encryption: Encryption
 }

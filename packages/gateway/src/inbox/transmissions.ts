@@ -7,7 +7,6 @@ import { monotonicMs } from '@oncehook/kernel/time/clock'
 import { GroupCommit } from '@oncehook/queue/insert/group-commit'
 import type { Db } from 'mongodb'
 
-/** A signed id and checksum of a delivery, and the first body that came with them. */
 interface TransmissionDocument {
   /** Provider, id and checksum. The unique `_id` binds them to one body, whichever gateway they reach. */
   readonly _id: string
@@ -29,10 +28,7 @@ interface Transmission {
 /** `reused`: this transmission came with another body before. `unknown`: this cannot be determined now. */
 type TransmissionResult = 'first' | 'repeated' | 'reused' | 'unknown'
 
-/**
- * Binds each transmission and checksum to the first body that came with them. If the checksum differs, the sender has
- * signed the transmission again, so it gets a separate binding.
- */
+/** If the checksum differs, the sender has signed the transmission again: it gets a separate binding. */
 export interface Transmissions {
   /** What `bind` would resolve to, without binding anything. A `first` may change a moment later. */
   find(transmission: Transmission): Promise<TransmissionResult>

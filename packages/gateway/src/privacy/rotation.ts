@@ -60,16 +60,12 @@ interface RotationProgress extends Omit<RotationCounts, 'altered'> {
   readonly position: string
   readonly by: string
   readonly startedAt: Date
-  /** Null until it is finished. */
   readonly finishedAt: Date | null
 }
 
 const FIRST = 'events:'
 
-/**
- * Counts a part of the records that a rotation would change.
- * @throws encryptionOff, encryptionKeyDiffers
- */
+/** @throws encryptionOff, encryptionKeyDiffers */
 async function dryRunPart(context: OperatorContext, position = FIRST): Promise<RotationAnswer> {
   const ctx = pin(context)
   return { ...(await runPart(ctx, position, true)), key: ctx.key }
@@ -184,10 +180,6 @@ async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): P
   return { ...part, next: following === undefined ? null : `${following}:` }
 }
 
-/**
- * `encryption.status`: the keys of both services, and the keys that are missing although something is encrypted with
- * them.
- */
 export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {
   const context = { requestId: ctx.requestId }
   const [gateway, fulfilment] = await Promise.all([

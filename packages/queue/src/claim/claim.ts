@@ -5,7 +5,6 @@ import type { TaskKey } from '../task.ts'
 import type { AttemptResult, EndFields, Settlement } from '../transitions.ts'
 import type { Steadiness } from './steadiness.ts'
 
-/** The right to settle a task, until another process claims it. */
 export interface Claim extends TaskKey {
   readonly _id: ObjectId
   readonly line?: string | undefined
@@ -13,7 +12,6 @@ export interface Claim extends TaskKey {
   readonly claim: string
   /** When it ends, by the clock of the database, in milliseconds. */
   readonly endsAt: number
-  /** How often the record was claimed, this time included. */
   readonly starts: number
   /** Consecutive losses, see `lossesThen`. A suspect has at least one, or its last call broke. */
   readonly lost: number
@@ -38,7 +36,6 @@ export interface ClaimOptions extends LineOptions, DueSearch {
   /** How many consecutive losses make a task dead, and the reason if the last of them was a broken call. */
   readonly maxCrashes: number
   readonly callBroke: string
-  /** What its owner adds to a task that ends. */
   readonly end: EndFields
   /** The fields of records that claims leave out, because they are large. */
   readonly unread: readonly string[]
@@ -66,7 +63,6 @@ function numberOf(stored: unknown): number {
   return typeof stored === 'number' && Number.isFinite(stored) ? stored : 0
 }
 
-/** The text of a field. Empty if it has none. */
 export function textOf(stored: unknown): string {
   return typeof stored === 'string' ? stored : ''
 }

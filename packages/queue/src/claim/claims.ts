@@ -47,10 +47,7 @@ export interface Claims {
    * often. `verdictAt`: when the handler last gave a verdict to this process.
    */
   claimSuspects(verdictAt: Date | null, limit: number): Promise<Suspects>
-  /**
-   * Writes outcomes in bulk. It is safe to repeat after a failure. Resolves to those whose claim was lost in the meantime: their
-   * outcomes are dropped.
-   */
+  /** Safe to repeat after a failure. Resolves to those whose claim was lost: their outcomes are dropped. */
   settle(settled: readonly SettledClaim[]): Promise<readonly SettledClaim[]>
   /** Releases claims without an attempt. They are due at once, and nothing counts for or against them. */
   release(claims: readonly Claim[]): Promise<void>
@@ -250,7 +247,6 @@ async function takeSuspects(options: ClaimOptions, verdictAt: Date | null, limit
   return { claims: await readClaims(options, chosen, claim), buried }
 }
 
-/** Filters of these claims, one for each name. */
 function statements(claims: readonly Claim[]): Document[] {
   return [...Map.groupBy(claims, ({ claim }) => claim)].map(([claim, group]) => {
     const filter = { state: 'processing', claim }

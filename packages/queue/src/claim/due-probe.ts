@@ -7,7 +7,6 @@ import { BY_DUE, DUE_INDEX, EVENTS } from '../task.ts'
 import type { Claims } from './claims.ts'
 import type { Steadiness } from './steadiness.ts'
 
-/** What may be due, by one look at the database that all handlers of a process share. */
 export interface DueProbe {
   mayHaveDue(handler: string): Promise<boolean>
   suspected(): Promise<string[]>

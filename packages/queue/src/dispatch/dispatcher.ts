@@ -209,7 +209,6 @@ export class Dispatcher {
     }
   }
 
-  /** Sends all at once, in the calls that are kept free for them. */
   async #sendSuspects(claims: readonly Claim[]): Promise<void> {
     const { batchSize, pauses } = this.#deps
     await pauses.use()
@@ -261,7 +260,6 @@ export class Dispatcher {
     }
   }
 
-  /** How many tasks the next batch may have. */
   get #room(): number {
     const { allowance, batchSize, concurrency } = this.#deps
     if (!this.isUp) {
@@ -386,7 +384,6 @@ export class Dispatcher {
     if (!this.#moreDue) this.#growth.ended()
   }
 
-  /** Whether more tasks may be claimed: there is room for a batch at least. */
   get #mayClaim(): boolean {
     const { allowance, batchSize } = this.#deps
     if (this.#isStopping || allowance.isPaused || !this.#breaker.allowsCall) return false

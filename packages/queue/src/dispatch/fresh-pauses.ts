@@ -1,15 +1,11 @@
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Paused, Pauses } from '../pauses.ts'
 
-/** Pauses that are read as often as their use requires: those of providers, or others. */
 export interface UsedPauses {
   readonly current: Paused
   /** Reads the pauses unless nobody uses them. Call it every second. */
   refresh(): Promise<void>
-  /**
-   * Prepares a use. Resolves once the pauses are fresh, or after a second without an answer. Null if they are fresh
-   * already.
-   */
+  /** Resolves once the pauses are fresh, or after a second without an answer. Null if they are fresh already. */
   use(): Promise<void> | null
 }
 

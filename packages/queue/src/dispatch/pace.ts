@@ -13,10 +13,7 @@ export interface AllowanceDeps {
   readonly now: () => number
 }
 
-/**
- * Creates the allowance of a handler in one process: a bucket that holds what the rate allows in a second. So after a rest,
- * at most one second's worth of events is sent at once.
- */
+/** A bucket that holds what the rate allows in a second: after a rest, no more is sent at once. */
 export function createAllowance({ ratePerSecond, isPaused, now }: AllowanceDeps): Allowance {
   const capacity = ratePerSecond ?? Number.POSITIVE_INFINITY
   let filled = capacity

@@ -5,7 +5,6 @@ import type { Settlement } from '../transitions.ts'
 
 /** Limits of retries, in milliseconds. */
 export interface RetryLimits extends Backoff {
-  /** After waits of this sum, a failing task is dead. */
   readonly maxAgeMs: number
   /**
    * Codes that are the reason themselves when retries end. After waits of this sum for the code alone, they do. Every other code
@@ -43,13 +42,11 @@ export function decideRetry(
   return { state: 'pending', delayMs, waited: waited + delayMs, waitedFor: { code, ms: waitedForThis + delayMs } }
 }
 
-/** Why a task is not done, and when it is tried again. */
 export interface Refusal {
   readonly refused: string
   readonly retry: RetryClass
   /** A sentence without values of the sender. A handler may have added one. */
   readonly message: string
-  /** How long the handler asks to wait, in milliseconds. */
   readonly afterMs?: number
 }
 

@@ -1,7 +1,6 @@
 import type { AppError } from '@oncehook/kernel/http/errors'
 import type { Claim, SettledClaim } from '../claim/claim.ts'
 
-/** Sends claimed tasks to their handler. Never throws. */
 export type Send = (claims: readonly Claim[]) => Promise<Sent>
 
 export interface Sent {

@@ -2,7 +2,7 @@ import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Dispatcher } from './dispatcher.ts'
 
-type SuspectTaker = Pick<Dispatcher, 'handler' | 'mayTrySuspects' | 'trySuspects'>
+export type SuspectTaker = Pick<Dispatcher, 'handler' | 'mayTrySuspects' | 'trySuspects'>
 
 export interface SuspectsLaneDeps {
   readonly dispatchers: () => Iterable<SuspectTaker>

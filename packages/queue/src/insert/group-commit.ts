@@ -14,7 +14,6 @@ export const OVERHEAD_BYTES = 1_024
 export const GROUP_LIMITS = {
   maxMembers: 500,
   maxBytes: 4 * 1024 * 1024,
-  /** A larger member is written alone. */
   aloneBytes: 256 * 1024,
   /** The maximum that may wait or be in progress. Beyond it, a member is refused at once. */
   maxWaitingBytes: 16 * 1024 * 1024,
@@ -46,7 +45,6 @@ interface Waiter<Member> {
 /** A batch with members that have not entered the queue yet. */
 interface Batch<Member> extends BatchTerms {
   readonly left: { readonly make: () => Member; readonly resolve: Waiter<Member>['resolve'] }[]
-  /** How many of its members are in the queue or in progress. */
   entered: number
 }
 

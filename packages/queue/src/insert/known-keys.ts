@@ -1,4 +1,3 @@
-/** How many keys a process remembers. */
 export const MOST_KNOWN_KEYS = 50_000
 
 /**
@@ -19,10 +18,7 @@ export class KnownKeys {
     return this.#young.has(key) || this.#old.has(key)
   }
 
-  /**
-   * Call this only for keys whose record is majority-durable: inserted, or refused as a duplicate, under majority write
-   * concern.
-   */
+  /** Only for keys whose record a majority holds: inserted, or refused as a duplicate. */
   add(key: string): void {
     if (this.#young.size >= this.#capacity) {
       this.#old = this.#young

@@ -21,7 +21,6 @@ interface FoundFront extends Omit<Front<ObjectId>, '_id'> {
   readonly first: ObjectId
 }
 
-/** Finds the first open task of each of these lines. */
 export async function findFronts(
   { db, handler }: LinesOf,
   lines: readonly string[],
@@ -65,7 +64,6 @@ export async function findLines({ db, handler }: LinesOf, after: string, blockOn
   return { lines, last: lines.length < MOST_LINES ? null : (lines.at(-1) ?? null) }
 }
 
-/** Finds those of these lines of which a task is processed. */
 export async function findHeldLines({ db, handler }: LinesOf, lines: readonly string[]): Promise<ReadonlySet<string>> {
   if (lines.length === 0) return new Set()
   const filter = { handler, line: { $in: [...new Set(lines)] }, state: 'processing' }

@@ -8,7 +8,6 @@ export interface Front<Id> {
   readonly dueAt?: Date | undefined
 }
 
-/** A first task that still waits. */
 export interface WaitingFront<Id> {
   readonly _id: Id
   readonly line: string
@@ -17,16 +16,12 @@ export interface WaitingFront<Id> {
 interface Turns<Id, Task> {
   /** They are the first of their lines. */
   readonly claimable: readonly Task[]
-  /** They wait for an earlier task. */
   readonly waiting: readonly Task[]
   /** The first tasks of lines, which still wait although nothing is before them. */
   readonly woken: readonly WaitingFront<Id>[]
 }
 
-/**
- * Decides about due tasks that are in lines. Only the first open task of a line can be claimed. If that one is dead and
- * still open, it blocks its line.
- */
+/** Only the first open task of a line can be claimed. If that one is dead and still open, it blocks its line. */
 export function decideTurns<Id, Task extends { readonly _id: Id; readonly line: string }>(
   due: readonly Task[],
   fronts: ReadonlyMap<string, Front<Id>>,

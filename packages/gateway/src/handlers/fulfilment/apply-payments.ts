@@ -108,10 +108,7 @@ const NONE_KNOWN: ReadonlyMap<string, number | null> = new Map()
 // The input is invalid, or too large.
 const UNREADABLE = new Set([400, 413])
 
-/**
- * Any version will do if none is known. If fulfilment was asked, the order does not exist or is deleted, and fulfilment
- * reports which.
- */
+/** Any version will do if none is known: fulfilment reports an order that does not exist or is deleted. */
 function expectedVersion(version: number | null | undefined): string {
   return version === null || version === undefined ? '*' : formatEntityTag(version)
 }

@@ -39,7 +39,6 @@ export function toPaymentCommand(
   }
 }
 
-/** None if the record was imported and its id is text. */
 function timeOfReceipt(id: unknown): string | undefined {
   return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
 }

@@ -17,9 +17,7 @@ import type { DispatchMetrics } from '../../metrics.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { isHandled, type PaymentCommand, toPaymentCommand } from './payment-command.ts'
 
-/** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
 const ORDER_UNKNOWN = 'order_unknown'
-/** Fulfilment's refusal of an event because of an internal error with it. */
 const INTERNAL = 'internal'
 
 const HOUR_MS = 3_600_000
@@ -64,7 +62,6 @@ export async function sendPayments(deps: SendPaymentsDeps, claims: readonly Clai
 }
 
 interface SortedClaims {
-  /** Without an effect: a replay may find a type without a handler, or one that its provider may not cause. */
   readonly unhandled: [Claim, NoEffectReason][]
   readonly refused: [Claim, ApplyResult][]
   readonly asked: [Claim, PaymentCommand][]

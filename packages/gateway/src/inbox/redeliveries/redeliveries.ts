@@ -16,7 +16,6 @@ import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
  * are counted twice.
  */
 
-/** A dead event that a redelivery revives. */
 export interface Requeued {
   readonly auditId: ObjectId
   readonly id: string
@@ -171,7 +170,6 @@ interface RepeatedDelivery {
   readonly provider: string
   readonly bodyHash: string
   readonly event: WebhookEvent
-  /** The handler of the task that is meant. */
   readonly handler: string
   /** Whether the same delivery is counted on another task, which reports another body. */
   readonly isFurther?: boolean | undefined
@@ -189,7 +187,6 @@ interface UnwrittenCounts {
   readonly isBlocked: boolean
   /** Adds a redelivery. It is dropped if there is no room. */
   add(delivery: RepeatedDelivery): void
-  /** How many were dropped since the last call. */
   takeDropped(): number
   /** Writes all that was added before, in batches. Resolves to the number of those that stay, and why. Never throws. */
   writeAll(write: (batch: readonly Counted[]) => Promise<void>): Promise<{ waiting: number; error?: unknown }>
@@ -253,7 +250,6 @@ function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
   }
 }
 
-/** The record that a redelivery is of. */
 function toKey({ provider, event, handler }: RepeatedDelivery): TaskKey {
   return { provider, eventId: event.id, handler }
 }

@@ -68,10 +68,7 @@ export function isSettled({ state }: Pick<EventDocument, 'state'>): boolean {
   return SETTLED_STATES.some((settled) => settled === state)
 }
 
-/**
- * Whether a record that is not settled shares a body with these events. It can be one of another event of the same
- * delivery: without the body, its handler would never get it.
- */
+/** Whether a record that is not settled shares a body with these events: its handler would never get it. */
 export async function isBodyAwaited(db: Db, events: readonly ErasableEvent[]): Promise<boolean> {
   const bodyIds = bodyIdsOf(events)
   if (bodyIds.length === 0) return false

@@ -6,10 +6,7 @@ const DAY_MS = 86_400_000
 
 /** How long settled events are kept, in milliseconds. */
 export interface Retention {
-  /**
-   * The retention of the record. If its key must stay, everything except the key is removed. A dead event is not
-   * removed.
-   */
+  /** After it, only the key is left if that must stay. A dead event is not removed. */
   readonly retentionMs: number
   /** The retention of the body, its headers and its query, in every settled state. */
   readonly bodyRetentionMs: number
@@ -24,7 +21,6 @@ export function readRetention(settings: {
   return { retentionMs: days * DAY_MS, bodyRetentionMs: bodyDays * DAY_MS }
 }
 
-/** How long the body of a record that ends is kept, in milliseconds. */
 export function bodyMsOf({ retentionMs, bodyRetentionMs }: Retention): number {
   return Math.min(retentionMs, bodyRetentionMs)
 }

@@ -8,7 +8,6 @@ import { BODIES, type BodyDocument, type BodySource, sealBody } from '../bodies.
 import type { EventDocument } from '../event-document.ts'
 import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 
-/** Where a part of a rotation begins, and whether it changes anything. */
 export interface RotationRequest {
   /** The id of the last record examined. Null means from the beginning. */
   readonly after: string | null
@@ -66,7 +65,6 @@ interface Rotated<Id> {
   readonly after: Id | null
   readonly dryRun: boolean
   readonly isClear: Document
-  /** The update that encrypts such a record. */
   readonly encrypt: (_id: Id) => Promise<readonly Document[]>
 }
 

@@ -4,7 +4,6 @@ import type { EventDocument } from '../event-document.ts'
 
 /** Pending tasks of a handler that have failed at least three times in a row. */
 export interface FailingTasks {
-  /** How many there are among the 20 that wait longest for their next attempt. */
   readonly tasks: number
   /** The newest error among them: its code, what the handler answered, and when. */
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date }

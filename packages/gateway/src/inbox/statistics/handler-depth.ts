@@ -5,7 +5,6 @@ import { type Db, ObjectId } from 'mongodb'
 export interface HandlerDepth {
   readonly pending: number | null
   readonly dead: number | null
-  /** When its oldest pending task was stored. Null if none is pending. */
   readonly oldestStoredAt: Date | null
 }
 
@@ -17,9 +16,7 @@ export interface HandlerDepths {
 
 const COUNT_MS = 3_000
 
-/**
- * Counts the pending and the dead tasks of all handlers, with one search of an index for each state. Never throws.
- */
+/** With one search of an index for each state. Never throws. */
 export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
   const [pending, dead] = await Promise.all([count(db, 'pending'), count(db, 'dead')])
   const of = (counts: Counts | null, handler: string) => (counts === null ? null : (counts.get(handler)?.tasks ?? 0))
@@ -35,7 +32,6 @@ export async function readHandlerDepths(db: Db): Promise<HandlerDepths> {
 interface Counted {
   readonly _id: string
   readonly tasks: number
-  /** The least id of the pending ones. */
   readonly oldest?: unknown
 }
 

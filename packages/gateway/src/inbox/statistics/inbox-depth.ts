@@ -39,10 +39,7 @@ export async function readInboxDepth(
   return { pending, processing, dead, closed, oldest }
 }
 
-/**
- * The age of the oldest unsettled event in seconds: 0 if there is none, null if it is unknown. Events of paused
- * providers wait on purpose, so they do not count.
- */
+/** In seconds: 0 if there is none, null if it is unknown. Events of paused providers wait on purpose. */
 export function oldestUnsettledSeconds(
   { oldest }: Pick<InboxDepth, 'oldest'>,
   paused: { has(provider: string): boolean },

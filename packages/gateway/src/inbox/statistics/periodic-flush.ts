@@ -2,7 +2,6 @@ import { setInterval } from 'node:timers'
 
 export interface PeriodicFlush {
   flush(): Promise<void>
-  /** Ends the periodic writes and writes once more. */
   stop(): Promise<void>
 }
 

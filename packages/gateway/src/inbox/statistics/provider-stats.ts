@@ -7,7 +7,6 @@ import { createPeriodicFlush } from './periodic-flush.ts'
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
 type CounterKind = 'delivery' | 'secret'
 
-/** A stored count. All processes add to it. */
 export interface ProviderCounter {
   readonly _id: { readonly provider: string; readonly kind: CounterKind; readonly name: string }
   readonly count: number
