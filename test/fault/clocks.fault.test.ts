@@ -146,27 +146,6 @@ describe('a clock that is an hour ahead, and one that is an hour behind', () => 
     expect(await closingCheck(stack, log, { struck, volume: 2 * (ORDERS + LATE_ORDERS) })).toEqual([])
   })
 
-  it('FP-40: of fulfilment delays events until it is right; every delivery is answered 200 at once', async (context) => {
-    await using clock = await createFakeClock(context)
-    await using stack = await startStack({ fulfilment: clock.env })
-    await using source = new WebhookSource(stack.provider('acme'), PACE)
-    const read = clockAt(stack.place.fulfilmentPort)
-    const struck: Record<string, number> = {}
-    await jump({ stack, source, clock, read }, async (orders, seconds) => {
-      const before = await failedCalls(stack)
-      for (const order of orders) source.add(paymentOf(order))
-      await source.run()
-      const failed = await until(
-        () => failedCalls(stack),
-        (count) => count > before,
-      )
-      struck[`a call that failed at ${seconds} s`] = failed - before
-      return () => Promise.resolve()
-    })
-    expect(new Set(source.log.flatMap(({ answers }) => answers))).toEqual(new Set([200]))
-    expect(await closingCheck(stack, source.log, { struck, volume: 2 * (ORDERS + LATE_ORDERS) })).toEqual([])
-  })
-
   it('FP-40: of the database delays events at most while it is wrong', async (context) => {
     await using clock = await createFakeClock(context)
     await using resources = new AsyncDisposableStack()

@@ -28,12 +28,6 @@ describe('readHandlers', () => {
     expect(handler?.place.url.href).toBe('https://shop.example/webhooks')
   })
 
-  it('reads a handler that is called by trpc', () => {
-    const trpc = { trpc: 'http://billing:8091/trpc', events, batch: 100, maxAgeMs: 60_000, paused: true }
-    const handler = read({ billing: trpc }).get('billing')
-    expect(handler).toMatchObject({ place: { by: 'trpc' }, batch: 100, maxAgeMs: 60_000, paused: true })
-  })
-
   it('reads where the value is whose tasks are sent in order', () => {
     const ordered = { ...valid, orderBy: '/data/object/id', blockOnDead: true }
     expect(read({ shop: ordered }).get('shop')).toMatchObject({ orderBy: '/data/object/id', blockOnDead: true })
@@ -55,12 +49,6 @@ describe('readHandlers', () => {
     const place = read({ shop: handler }).get('shop')?.place
     return place?.by === 'https' ? place.keys : []
   }
-
-  it('reads at most 32 handlers', () => {
-    const some = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`h${at}`, valid]))
-    expect(read(some(32)).size).toBe(32)
-    expect(problems(some(33))).toEqual(['HANDLERS must have at most 32 handlers'])
-  })
 
   it('changes the fingerprint with any setting and with the text of a secret only', () => {
     const fingerprint = (handler: unknown) => read({ shop: handler }).get('shop')?.fingerprint

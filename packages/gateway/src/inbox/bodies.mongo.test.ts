@@ -81,24 +81,6 @@ describe('recordBatch', () => {
     expect((await own.db.collection<BodyDocument>(BODIES).findOne({ _id: bodyId }))?.raw.length()).toBe(0)
   })
 
-  it('stores the missing events of a delivery, whatever another process has stored', async () => {
-    await using other = await openInbox(database)
-    const { arrival, ids } = batch(uniqueIds(4))
-    const half = { ...arrival, events: arrival.events.slice(0, 2) }
-    expect(await other.inbox.recordBatch(half)).toEqual(['recorded', 'recorded'])
-    expect(await open.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate', 'recorded', 'recorded'])
-    expect(await open.events.countDocuments({ eventId: { $in: [...ids] } })).toBe(4)
-  })
-
-  it('stores one body and one record of each event when processes store the same delivery at once', async () => {
-    await using other = await openInbox(database)
-    const { arrival, ids, bodyId } = batch(uniqueIds(20))
-    const [one, two] = await Promise.all([open.inbox.recordBatch(arrival), other.inbox.recordBatch(arrival)])
-    expect([...one, ...two].toSorted()).toEqual([...Array(20).fill('duplicate'), ...Array(20).fill('recorded')])
-    expect(await open.events.countDocuments({ eventId: { $in: [...ids] }, bodyId })).toBe(20)
-    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
-  })
-
   it('stores no event if no majority has confirmed the body, and all at the next delivery', async () => {
     const { arrival, ids } = batch(uniqueIds(2))
     {

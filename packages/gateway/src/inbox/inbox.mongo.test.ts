@@ -67,32 +67,23 @@ describe('record', () => {
     expect(await suspects()).toContain(id)
   })
 
-  it.each([
-    '$where',
-    '$$NOW',
-    'a.b.$[].c',
-    '.',
-    '__proto__',
-    'constructor',
-    'идентификатор',
-    '🆔 with blanks ',
-    'x'.repeat(255),
-    '\u00e9',
-    'e\u0301',
-  ])('keeps the id %j as it is', async (id) => {
-    await using open = await openInbox(database)
-    const provider = randomUUID()
-    const event = {
-      id,
-      type: 'payment.$set',
-      objectId: `$${id}`.slice(0, 255),
-      facts: { orderId: `$${id}`.slice(0, 255) },
-    }
-    expect(await open.inbox.record(sampleArrival(id, { provider, event }))).toBe('recorded')
-    expect(await open.events.findOne({ provider })).toMatchObject({
-      ...{ eventId: id, type: event.type, objectId: event.objectId, orderId: event.facts.orderId },
-    })
-  })
+  it.each(['$$NOW', 'a.b.$[].c', '__proto__', '🆔 with blanks ', 'x'.repeat(255), 'e\u0301'])(
+    'keeps the id %j as it is',
+    async (id) => {
+      await using open = await openInbox(database)
+      const provider = randomUUID()
+      const event = {
+        id,
+        type: 'payment.$set',
+        objectId: `$${id}`.slice(0, 255),
+        facts: { orderId: `$${id}`.slice(0, 255) },
+      }
+      expect(await open.inbox.record(sampleArrival(id, { provider, event }))).toBe('recorded')
+      expect(await open.events.findOne({ provider })).toMatchObject({
+        ...{ eventId: id, type: event.type, objectId: event.objectId, orderId: event.facts.orderId },
+      })
+    },
+  )
 
   it.each([
     ['with a full stop', 'x.signature'],
@@ -131,7 +122,7 @@ describe('record', () => {
 })
 
 describe('record of many at once', () => {
-  it('makes one record of fifty copies, and answers all of them', async () => {
+  it('FP-03: makes one record of fifty copies, and answers all of them', async () => {
     await using open = await openInbox(database)
     await using other = await openInbox(database)
     const id = uniqueId()
@@ -148,15 +139,6 @@ describe('record of many at once', () => {
 })
 
 describe('record of a duplicate', () => {
-  it('asks the database once, then answers from memory', async () => {
-    await using open = await openInbox(database)
-    const id = uniqueId()
-    await open.inbox.record(sampleArrival(id))
-    const before = open.commands.length
-    for (let times = 0; times < 5; times += 1) expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
-    expect(open.commands).toHaveLength(before)
-  })
-
   it('keeps the first body and counts the others, each time', async () => {
     await using open = await openInbox(database)
     const id = uniqueId()

@@ -304,16 +304,6 @@ describe('erase', () => {
     expect(await erase()).toMatchObject({ matched: 0, erased: 0 })
   })
 
-  it('is refused while another event is pending, although the erased one no longer refers to their body', async () => {
-    await using open = await openInbox(database)
-    const mark = randomUUID()
-    await deliverTwo(open, mark)
-    const other = { eventId: `${mark}-b` }
-    await open.events.updateOne(other, { $set: { state: 'pending', handler: 'billing' } })
-    await expire(open, `${mark}-a`)
-    await expectRefusedUntilDone(open, mark)
-  })
-
   it('empties a body to which no record refers: a process died before it revived the event', async () => {
     await using open = await openInbox(database)
     const mark = randomUUID()

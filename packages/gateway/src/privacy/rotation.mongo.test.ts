@@ -73,19 +73,6 @@ it('is refused, and no key is retired, while fulfilment encrypts with another ke
   expect(await rotatedEntries()).toEqual(entries)
 })
 
-it('is refused if fulfilment gets another first key during the rotation', async () => {
-  const former = keys[0] ?? ''
-  const key = addKey()
-  await settle()
-  expect(await encryption.rotate.mutate({ reason })).toMatchObject({ key, next: 'bodies:' })
-  await there.write([former, ...keys.filter((id) => id !== former)])
-  await untilFirst([key, former])
-  expect(await encryption.rotate.mutate({ reason })).toMatchObject({ next: 'orders:' })
-  expect(await refusalOf(encryption.rotate.mutate({ reason }))).toMatchObject({ reason: 'encryption_key_differs' })
-  await settle()
-  await rotateAll()
-})
-
 it('begins half a minute after the last process has replaced the former key, and examines nothing before', async () => {
   const former = await settle()
   const key = addKey()

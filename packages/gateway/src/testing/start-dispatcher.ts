@@ -11,7 +11,7 @@ import { NO_PAUSES } from '@oncehook/queue/testing/no-pauses'
 import { expect, vi } from 'vitest'
 import { FULFILMENT_CODES, sendPayments } from '../handlers/fulfilment/send-payments.ts'
 import { type EventDocument, FULFILMENT } from '../inbox/event-document.ts'
-import { createFakeFulfilment, type FakeFulfilment, failWith } from './fake-fulfilment.ts'
+import { createFakeFulfilment, type FakeFulfilment } from './fake-fulfilment.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
 const HOUR_MS = 3_600_000
@@ -26,13 +26,6 @@ const limits = {
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
 export function until(look: () => Promise<void> | void): Promise<void> {
   return vi.waitFor(look, { timeout: 120_000, interval: 20 })
-}
-
-/** Makes fulfilment unavailable, and waits until the dispatcher has noticed it by these events. */
-export async function beginOutage({ fake, dispatcher, record }: RunningDispatcher, ...ids: string[]): Promise<void> {
-  failWith(fake, unavailable())
-  await record(...ids)
-  await until(() => expect(dispatcher.admits()).toBe(false))
 }
 
 /** One gateway's inbox and dispatcher in front of a fake fulfilment. */

@@ -1,18 +1,15 @@
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { startProfile } from '@oncehook/kernel/testing/profile'
 import { describe, expect, it } from 'vitest'
-import type { TaskDocument } from '../task.ts'
 import { EVENTS } from '../task.ts'
 import {
   again,
-  applied,
   changeRecord,
   claimOne,
-  done,
   endClaims,
   failed,
   fromNow,
   idsOf,
-  type OpenQueue,
   openFreshQueue,
   serverNow,
   storePending,
@@ -60,7 +57,7 @@ describe('claimDue', () => {
     expect(claim.endsAt).toBeLessThanOrEqual(after + 30_000)
   })
 
-  it('takes a deferred record when its time has come', async () => {
+  it('FP-21: takes a deferred record when its time has come', async () => {
     await using open = await openFreshQueue(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ lastsMs: LASTS_MS })
@@ -71,7 +68,7 @@ describe('claimDue', () => {
     expect(dueAt?.getTime()).toBeGreaterThanOrEqual((attempts[0]?.at.getTime() ?? 0) + 150 + LASTS_MS)
   })
 
-  it('gives each record to one of many that claim at the same time', async () => {
+  it('FP-12: gives each record to one of many that claim at the same time', async () => {
     await using open = await openFreshQueue(process.env)
     const ids = Array.from({ length: 200 }, (_, index) => `e${index}`)
     await storePending(open, ids)
@@ -91,40 +88,6 @@ describe('claimDue', () => {
     for (const { claim, eventId } of taken) expect(named.get(eventId)).toBe(claim)
     expect(await open.events.countDocuments({ starts: { $ne: 1 } })).toBe(0)
   })
-
-  describe('while another process claims the first of the records that it finds', () => {
-    /** Claims up to `limit` records. Before its update is written, another process claims `e0`, and then `meanwhile` runs. */
-    async function claimDueAndLoseOne(
-      open: OpenQueue,
-      limit: number,
-      meanwhile: () => Promise<unknown> = async () => {},
-    ): Promise<string[]> {
-      await using session = open.database.client.startSession()
-      session.startTransaction()
-      const events = open.database.client.db(open.database.name).collection(EVENTS)
-      await events.updateOne(
-        { eventId: 'e0' },
-        { $set: { state: 'processing', claim: 'of another process' } },
-        { session },
-      )
-      open.commands.length = 0
-      const claimed = open.claims().claimDue(limit)
-      await expect.poll(() => open.commands.filter(({ commandName }) => commandName === 'update')).toHaveLength(1)
-      await meanwhile()
-      await session.commitTransaction()
-      return idsOf(await claimed)
-    }
-
-    it('keeps what it has claimed if the second search fails', async () => {
-      await using open = await openFreshQueue(process.env)
-      await storePending(open, ['e0', 'e1', 'e2', 'e3', 'e4'])
-      await using armed = new AsyncDisposableStack()
-      // The first one reads what was claimed.
-      const spec = { commands: ['find'], appName: open.appName, how: { errorCode: 50 }, after: 1 }
-      const failing = async () => armed.use(await armFailPoint(open.database.uri, spec))
-      expect(await claimDueAndLoseOne(open, 4, failing)).toHaveLength(3)
-    })
-  })
 })
 
 it('holds what it has claimed without knowing it only until the claim ends', async () => {
@@ -142,55 +105,17 @@ it('holds what it has claimed without knowing it only until the claim ends', asy
   expect(idsOf((await claims.claimSuspects(null, 10)).claims)).toEqual(['a'])
 })
 
-describe('with a long list', () => {
-  /** The keys and documents that the server examined for each command of the claims, by its own profiler. */
-  async function examined(open: OpenQueue, act: () => Promise<unknown>) {
-    const { db } = open.database
-    await db.command({ profile: 2 })
-    await act()
-    await db.command({ profile: 0 })
-    const entries = await db
-      .collection('system.profile')
-      .find({ ns: `${db.databaseName}.events`, 'command.listIndexes': { $exists: false } })
-      .sort({ ts: 1 })
-      .toArray()
-    return entries.map(({ op, planSummary, docsExamined, keysExamined }) => ({
-      op,
-      planSummary,
-      docsExamined,
-      keysExamined,
-    }))
+it('examines only what it takes of a long list, and nothing that is due later', async () => {
+  await using open = await openFreshQueue(process.env)
+  const many = (dueInMs: number) =>
+    Array.from({ length: 2_000 }, () => sampleTask({ state: 'pending', dueAt: new Date(Date.now() + dueInMs) }))
+  await open.events.insertMany([...many(-HOUR_MS), ...many(HOUR_MS)])
+  await using profile = await startProfile(open.database.db)
+  expect(await open.claims({ maxDelayMs: HOUR_MS }).claimDue(50)).toHaveLength(50)
+  const looks = await profile.examined(EVENTS)
+  expect(looks.length).toBeGreaterThanOrEqual(3)
+  for (const { plan, keys, documents } of looks) {
+    expect(plan).toMatch(/IXSCAN/)
+    expect(Math.max(keys, documents), plan).toBeLessThanOrEqual(101)
   }
-
-  async function storeMany(open: OpenQueue, count: number, members: Partial<TaskDocument>): Promise<void> {
-    await open.events.insertMany(Array.from({ length: count }, () => sampleTask(members)))
-  }
-
-  it('examines none of two thousand records that are due later', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeMany(open, 2_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
-    const claims = open.claims({ maxDelayMs: HOUR_MS })
-    const byDueTime = 'IXSCAN { state: 1, handler: 1, dueAt: 1, _id: 1 }'
-    expect(await examined(open, () => claims.claimDue(500))).toEqual([
-      { op: 'query', planSummary: `${byDueTime}, ${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
-    ])
-  })
-
-  it('examines only as many of two thousand due records as it takes', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeMany(open, 2_000, { state: 'pending', dueAt: new Date(Date.now() - HOUR_MS) })
-    const claims = open.claims()
-    const taken: Claim[] = []
-    const looks = await examined(open, async () => {
-      taken.push(...(await claims.claimDue(50)))
-      await claims.settle(taken.map((claim) => ({ claim, settlement: done, attempt: applied })))
-    })
-    expect(taken).toHaveLength(50)
-    expect(looks.length).toBeGreaterThanOrEqual(4)
-    for (const { planSummary, docsExamined, keysExamined } of looks) {
-      expect(planSummary).toMatch(/^IXSCAN/)
-      expect(docsExamined).toBeLessThanOrEqual(50)
-      expect(keysExamined).toBeLessThanOrEqual(101)
-    }
-  })
 })

@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { pausedDueAt } from '../pauses.ts'
 import {
   again,
-  applied,
   changeRecord,
   claimOne,
-  done,
   endClaims,
   failed,
   fromNow,
@@ -129,25 +127,6 @@ describe('a task whose call broke', () => {
     expect(record.brokeAt).toEqual(lost === 0 ? brokeAt : undefined)
   })
 
-  it('counts after the next verdict, although its handler was not reached in between, and not after an answer', async () => {
-    await using open = await openFreshQueue(process.env)
-    const claims = open.claims()
-    await storeBroken(open, claims, 'a')
-    const settleNext = async (settlement: ReturnType<typeof again>, verdictAt: Date | null) => {
-      const { claims: taken } = await claims.claimSuspects(verdictAt, 10)
-      expect(await claims.settle(taken.map((claim) => ({ claim, settlement, attempt: failed })))).toEqual([])
-      return taken
-    }
-    expect(await settleNext({ ...again(), broke: false }, null)).toMatchObject([{ lost: 0 }])
-    expect(await settleNext({ ...again(), broke: new Date() }, new Date(Date.now() + MINUTE_MS))).toMatchObject([
-      { lost: 1 },
-    ])
-    expect(await settleNext(again(), null)).toMatchObject([{ lost: 1 }])
-    const record = await open.record('a')
-    expect(record).toMatchObject({ state: 'pending', lost: 0 })
-    expect(record).not.toHaveProperty('brokeAt')
-  })
-
   it('stays a suspect while its handler is not reached, and is none after an answer', async () => {
     await using open = await openFreshQueue(process.env)
     await storeClaimed(open, 'suspect')
@@ -181,30 +160,6 @@ describe('suspects', () => {
     await open.events.insertMany(losses.map(lost))
   }
 
-  it('are tried in groups after their first loss, the longest due first', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeLost(
-      open,
-      Array.from({ length: 30 }, () => 0),
-    )
-    const claims = open.claims()
-    const groups = [await claims.claimSuspects(null, 100), await claims.claimSuspects(null, 3)]
-    expect(groups.map((group) => idsOf(group.claims))).toEqual([
-      Array.from({ length: 25 }, (_, index) => `e${index}`),
-      ['e25', 'e26', 'e27'],
-    ])
-  })
-
-  it('are tried alone from the second loss on, after those that were lost less often', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeLost(open, [2, 1, 0, 1, 0])
-    const claims = open.claims()
-    const groups: string[][] = []
-    for (let group = 0; group < 4; group += 1) groups.push(idsOf((await claims.claimSuspects(null, 100)).claims))
-    expect(groups).toEqual([['e2', 'e4'], ['e1'], ['e3'], ['e0']])
-    expect(await claims.claimSuspects(null, 100)).toEqual(NOTHING)
-  })
-
   it('are dead after too many losses in a row, with the cause of the last', async () => {
     await using open = await openFreshQueue(process.env)
     const ended = { state: 'processing', lost: 2, dueAt: new Date(0) } as const
@@ -222,21 +177,6 @@ describe('suspects', () => {
       expect(record).toMatchObject({ state: 'dead', reason, attempts: [{ code: reason, at: record.settledAt }] })
       for (const member of ['claim', 'dueAt', 'brokeAt', 'expireAt']) expect(record).not.toHaveProperty(member)
     }
-  })
-
-  it('are not dead for losses before the verdict that cleared them', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storeClaimed(open, 'a')
-    const claims = open.claims({ maxCrashes: 3 })
-    for (let round = 0; round < 3; round += 1) {
-      await takeOverOne(open, claims, 'a')
-      const claim = await takeOverOne(open, claims, 'a')
-      await claims.settle([{ claim, settlement: again(), attempt: failed }])
-      await claimOne(claims)
-    }
-    const claim = await takeOverOne(open, claims, 'a')
-    await claims.settle([{ claim, settlement: done, attempt: applied }])
-    expect(await open.record('a')).toMatchObject({ state: 'done', lost: 0 })
   })
 
   it('of a paused provider wait for it as pending, with their losses', async () => {

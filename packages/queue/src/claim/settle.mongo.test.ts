@@ -139,18 +139,6 @@ describe('settle after its answer was lost', () => {
     expect(await open.record('a')).toEqual(record)
     expect(record.attempts).toHaveLength(1)
   })
-
-  it('is lost if the record was claimed again in the meantime, and leaves that claim alone', async () => {
-    await using open = await openFreshQueue(process.env)
-    await storePending(open, ['a'])
-    const claims = open.claims()
-    const settled = [{ claim: await claimOne(claims), settlement: again(), attempt: failed }]
-    expect(await claims.settle(settled)).toEqual([])
-    await claimOne(claims)
-    const held = await open.record('a')
-    expect(await claims.settle(settled)).toEqual(settled)
-    expect(await open.record('a')).toEqual(held)
-  })
 })
 
 describe('release', () => {

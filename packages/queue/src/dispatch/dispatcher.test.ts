@@ -430,18 +430,5 @@ describe('Dispatcher', () => {
       await stopped
       expect([gateway.released, gateway.sent()]).toEqual([['b', 'a'], [['a']]])
     })
-
-    it('is short after a second call, too', async () => {
-      await using gateway = setUp()
-      using _timers = holdTimers()
-      await gateway.start()
-      gateway.take(...claimsAt(0, 'a'))
-      await quiet()
-      void gateway.dispatcher.stop(HOUR_MS)
-      const stopped = gateway.dispatcher.stop()
-      await vi.advanceTimersByTimeAsync(2_500)
-      await stopped
-      expect(gateway.released).toEqual(['a'])
-    })
   })
 })

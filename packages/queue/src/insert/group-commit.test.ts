@@ -3,8 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { GROUP_LIMITS, GroupCommit } from './group-commit.ts'
 
-const KIB = 1024
-
 /** A command that the test answers when it chooses. */
 interface Command {
   readonly members: readonly string[]
@@ -88,31 +86,6 @@ describe('GroupCommit', () => {
     await settle()
     commands[1]?.answer()
     expect(await second).toBe('stored')
-  })
-
-  it('puts at most 500 members into a command', async () => {
-    const { group, commands } = openGroupCommit()
-    const verdicts = Promise.all(Array.from({ length: 1_201 }, (_, index) => group.write(String(index), 1)))
-    await answerAll(commands)
-    await verdicts
-    expect(commands.map(({ members }) => members.length)).toEqual([500, 500, 201])
-  })
-
-  it('puts at most 4 MiB into a command', async () => {
-    const { group, commands } = openGroupCommit()
-    const verdicts = Promise.all(Array.from({ length: 40 }, (_, index) => group.write(String(index), 200 * KIB)))
-    await answerAll(commands)
-    await verdicts
-    expect(commands.map(({ members }) => members.length)).toEqual([20, 20])
-  })
-
-  it('sends a member over 256 KiB alone, in its turn', async () => {
-    const { group, commands } = openGroupCommit()
-    const sizes = { a: 1, b: 1, large: 256 * KIB + 1, c: 256 * KIB, larger: 10_000 * KIB, d: 1 }
-    const verdicts = Promise.all(Object.entries(sizes).map(([member, bytes]) => group.write(member, bytes)))
-    await answerAll(commands)
-    await verdicts
-    expect(commands.map(({ members }) => members)).toEqual([['a', 'b'], ['large'], ['c'], ['larger'], ['d']])
   })
 
   it('refuses records at once that do not fit into its memory, and accepts more when there is room again', async () => {

@@ -2,15 +2,7 @@ import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { failWith } from '../../testing/fake-fulfilment.ts'
-import {
-  beginOutage,
-  connectionReset,
-  many,
-  overload,
-  startDispatcher,
-  until,
-  untilState,
-} from '../../testing/start-dispatcher.ts'
+import { connectionReset, many, overload, startDispatcher, until, untilState } from '../../testing/start-dispatcher.ts'
 
 describe.concurrent('Dispatcher', () => {
   describe.concurrent('with an event that makes fulfilment fail', () => {
@@ -59,22 +51,6 @@ describe.concurrent('Dispatcher', () => {
       const done = { eventId: { $in: many(30) }, state: 'done' } as const
       await until(async () => expect(await open.events.countDocuments(done)).toBe(30))
       expect(deaths).toBeLessThanOrEqual(6)
-    })
-
-    it('counts no outage against it, however often fulfilment is unavailable', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await startDispatcher(database, { maxCrashes: 2 })
-      const { fake, open } = running
-      failWith(fake, unavailable())
-      await running.record('a')
-      await until(async () => expect((await open.record('a')).failing?.times).toBeGreaterThan(4))
-      expect(await open.record('a')).toMatchObject({ lost: 0 })
-      for (let outages = 0; outages < 5; outages += 1) {
-        await beginOutage(running, ...many(20).map((id) => `${id} of ${outages}`))
-        failWith(fake, null)
-        await untilState(running, 'done', 1 + 20 * (outages + 1))
-      }
-      expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
     })
 
     it.each([

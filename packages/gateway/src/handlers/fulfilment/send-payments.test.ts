@@ -128,7 +128,7 @@ describe('sendPayments', () => {
     },
   )
 
-  it('defers everything and reports the failure when fulfilment does not answer', async () => {
+  it('FP-07: defers everything and reports the failure when fulfilment does not answer', async () => {
     const deps = open(['a', 'b'])
     failWith(deps.fake, unavailable())
     const { settled, failure } = await sendPayments(deps, [claim('a'), claim('b', {}, { failures: 2 })])

@@ -101,25 +101,6 @@ describe('add', () => {
     await counts.stop()
     expect(open.commands).toEqual([])
   })
-
-  it('keeps at most ten thousand different events in memory', async () => {
-    const { logger } = memoryLogger()
-    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
-    for (let index = 0; index < 10_100; index += 1) {
-      counts.add({
-        provider: 'nobody',
-        handler: 'fulfilment',
-        event: sampleArrival(`absent_${index}`).event,
-        bodyHash: 'x',
-      })
-    }
-    open.commands.length = 0
-    await counts.stop()
-    const updates = open.commands.filter(({ commandName }) => commandName === 'update')
-    const sizes = updates.map(({ command }) => (command.updates as unknown[]).length)
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(500)
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10_000)
-  })
 })
 
 describe('a delivery of a dead event', () => {
@@ -203,17 +184,6 @@ describe('a delivery of a dead event', () => {
     const [requeued, not] = ['event.revived', 'event.not-revived']
     expect(lines.map(({ msg }) => msg)).toEqual([requeued, requeued, requeued, not, not])
     expect(outcomes).toEqual(['revived', 'revived', 'revived', 'too_often', 'too_often'])
-  })
-
-  it('gives it exactly the fields that the current settings read', async () => {
-    const id = await storeDead()
-    const event = { id, type: 'payment.$type', objectId: '$$NOW', facts: { orderId: '$orderId', currency: 'EUR' } }
-    await open.inbox.record(sampleArrival(id, { event }))
-    await open.counts.flush()
-    const { type, objectId, orderId, facts } = await open.record(id)
-    expect({ type, objectId, orderId, facts }).toEqual({
-      ...{ type: 'payment.$type', objectId: '$$NOW', orderId: '$orderId', facts: { currency: 'EUR' } },
-    })
   })
 
   it('leaves it dead when the body is another', async () => {

@@ -34,23 +34,6 @@ describe('a delivery of an event that is dead', () => {
     await expect.poll(() => system.gateway.logs).toContainEqual(requeued)
   })
 
-  it('is in the audit log, by the name of the provider', async () => {
-    const { eventId, body } = await deadEvent()
-    await system.deliver(body)
-    await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
-    const { items } = await system.operator().audit.list.query({ limit: 1 })
-    const { _id } = await system.record(eventId)
-    const details = { id: String(_id), eventId, reason: 'amount_mismatch' }
-    expect(items).toMatchObject([{ by: 'provider:acme', action: 'events.revive', details }])
-  })
-
-  it('leaves it dead, with its reason, when nothing was fixed', async () => {
-    const { eventId, body } = await deadEvent()
-    await system.deliver(body)
-    const again = await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
-    expect(again).toMatchObject({ reason: 'amount_mismatch', deliveries: 2 })
-  })
-
   it('reads it by a mapping that was corrected meanwhile', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
