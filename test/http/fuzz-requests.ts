@@ -31,7 +31,6 @@ const NAMES = [
   'If-Range',
   'Origin',
   'Access-Control-Request-Method',
-  'Prefer',
   'Range',
   'TE',
   'Trailer',

@@ -138,25 +138,6 @@ describe('Idempotency-Key', () => {
     expect(again).toMatchObject({ status: 201, text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
-  it.each(['return=minimal', 'return=representation', undefined])(
-    'E15 each request has its own Prefer, here first %s: a repetition is the same order, whole or left out',
-    async (prefer) => {
-      const key = newKey()
-      const headersOf = (wanted: string | undefined) => (wanted === undefined ? {} : { prefer: wanted })
-      const first = await post(key, { headers: headersOf(prefer) })
-      const { text: whole } = await call({ target: first.headers.location ?? '' })
-      for (const wanted of ['return=minimal', 'return=representation', undefined]) {
-        const isEmpty = wanted === 'return=minimal'
-        const again = await post(key, { headers: headersOf(wanted) })
-        expect(again).toMatchObject({ status: 201, text: isEmpty ? '' : whole })
-        expect(again.headers).toMatchObject({ 'idempotent-replayed': 'true', etag: first.headers.etag })
-        expect(again.headers.location).toBe(first.headers.location)
-        expect(again.headers['preference-applied']).toBe(wanted)
-        expect(again.headers['content-location']).toBe(isEmpty ? undefined : first.headers.location)
-      }
-    },
-  )
-
   it('E16 a replay returns the old answer and changes nothing', async () => {
     const key = newKey()
     const first = await post(key)

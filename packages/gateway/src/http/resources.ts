@@ -89,9 +89,9 @@ function isImplemented(method: string): method is Method {
   return (METHODS as readonly string[]).includes(method)
 }
 
-const ALLOW_HEADERS = 'Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, Authorization, X-Request-Id'
+const ALLOW_HEADERS = 'Content-Type, Idempotency-Key, If-Match, If-None-Match, Authorization, X-Request-Id'
 const EXPOSE_HEADERS =
-  'ETag, Location, Content-Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Preference-Applied, Link, Allow, X-Request-Id'
+  'ETag, Location, Content-Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Link, Allow, X-Request-Id'
 const MAX_AGE_SECONDS = '600'
 const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
 

@@ -66,28 +66,16 @@ export const ORDERS_PATH = '/api/orders'
 export const CACHE_CONTROL = 'no-store, no-transform'
 
 /**
- * Answers with an order and its tag. `Prefer: return=minimal` omits the representation (RFC 7240 section 4.2). The answer to
- * a write is the order as it is now, not as it was sent. Content-Location indicates this (RFC 9110 section 8.7).
+ * Answers with an order and its tag. The answer to a write is the order as it is now, not as it was sent. Content-Location
+ * indicates this (RFC 9110 section 8.7).
  */
 export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): void {
   ctx.state.orderId = order.id
   ctx.set({ ETag: `"${order.version}"`, 'Cache-Control': CACHE_CONTROL })
   const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-  const preference = isRead ? null : returnPreference(ctx.req.headers.prefer)
-  if (preference !== null) ctx.set('Preference-Applied', `return=${preference}`)
-  const isEmpty = status === 201 && preference === 'minimal'
-  if (!isRead && !isEmpty) ctx.set('Content-Location', `${ORDERS_PATH}/${order.id}`)
-  if (preference !== 'minimal') {
-    ctx.status = status
-    ctx.body = order
-  } else if (status === 200) {
-    ctx.status = 204
-  } else {
-    ctx.status = 201
-    ctx.set('Content-Length', '0')
-    ctx.body = ''
-    ctx.remove('Content-Type')
-  }
+  if (!isRead) ctx.set('Content-Location', `${ORDERS_PATH}/${order.id}`)
+  ctx.status = status
+  ctx.body = order
 }
 
 interface Changing {
@@ -209,22 +197,6 @@ export function listInputOf(ctx: Context): { limit: number; after?: string; stat
   const after = searchParams.get('after')
   const status = searchParams.get('status')
   return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }
-}
-
-const PREFERENCE = /^[ \t]*return[ \t]*=[ \t]*(?:"(minimal|representation)"|(minimal|representation))[ \t]*(?:;|$)/i
-// Commas inside a quoted string do not end a preference.
-const PARTS = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g
-
-/**
- * The `return` preference of a `Prefer` header (RFC 7240); null if there is none. If there are several, the first one
- * counts. Other preferences are ignored.
- */
-export function returnPreference(header: string | string[] | undefined): 'minimal' | 'representation' | null {
-  const parts = String(header ?? '').match(PARTS) ?? []
-  const first = parts.find((part) => /^[ \t]*return[ \t]*(?:[=;]|$)/i.test(part)) ?? ''
-  const [, quoted, bare] = PREFERENCE.exec(first) ?? []
-  const wanted = quoted ?? bare
-  return wanted === 'minimal' || wanted === 'representation' ? wanted : null
 }
 
 /** The bodies that a route accepts. */

@@ -3,9 +3,8 @@ import type { Middleware } from 'koa'
 import packageFile from '../../../package.json' with { type: 'json' }
 import type { RequestState } from '../../http/request-context.ts'
 import { type Method, RESOURCES, type Resource } from '../../http/resources.ts'
-import { headerComponents, PARAMETERS, type ParameterName, SCHEMAS } from './components.ts'
+import { PARAMETERS, type ParameterName, SCHEMAS } from './components.ts'
 import {
-  CHECK_ENDPOINT,
   COLLECTION_OPERATIONS,
   GET_HEALTH,
   GET_OPENAPI,
@@ -17,7 +16,7 @@ import {
 import { type PlacedOperation, responsesOf } from './responses.ts'
 
 const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Operation>>>> = {
-  webhook: { GET: CHECK_ENDPOINT, POST: RECEIVE_WEBHOOK },
+  webhook: { POST: RECEIVE_WEBHOOK },
   orders: COLLECTION_OPERATIONS,
   order: ITEM_OPERATIONS,
   openapi: { GET: GET_OPENAPI },
@@ -39,8 +38,7 @@ const DESCRIPTION = `The orders API, and the receiver of the webhooks that repor
  * by 20 lines; the statuses, headers and error codes come from the resource table and the error catalogue either way.
  */
 export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes: number }) {
-  const shared = createSharedResponses()
-  const paths = RESOURCES.map((resource) => [resource.template, toPathItem(resource, shared)])
+  const paths = RESOURCES.map((resource) => [resource.template, toPathItem(resource)])
   return {
     openapi: '3.1.0',
     info: {
@@ -54,8 +52,6 @@ export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes:
     components: {
       schemas: SCHEMAS,
       parameters: PARAMETERS,
-      headers: headerComponents(),
-      responses: shared.components(),
       securitySchemes: SECURITY_SCHEMES,
     },
   }
@@ -73,15 +69,14 @@ const SECURITY_SCHEMES = {
   },
 }
 
-/** The operations of a resource: one per method, including methods that only some of these resources support. */
+/** The operations of a resource: one per method, without the checks of an endpoint by some providers. */
 export function operationsOf(resource: Resource): PlacedOperation[] {
-  const { methods, takenBySome = [] } = resource
-  return [...methods, ...takenBySome].map((method) => ({ operation: operationOf(resource, method), method, resource }))
+  return resource.methods.map((method) => ({ operation: operationOf(resource, method), method, resource }))
 }
 
-function toPathItem(resource: Resource, shared: SharedResponses): JsonObject {
+function toPathItem(resource: Resource): JsonObject {
   return Object.fromEntries(
-    operationsOf(resource).map((placed) => [placed.method.toLowerCase(), toOperationObject(placed, shared)]),
+    operationsOf(resource).map((placed) => [placed.method.toLowerCase(), toOperationObject(placed)]),
   )
 }
 
@@ -97,6 +92,7 @@ function toHead(get: Operation): Operation {
   return { ...get, operationId: `${get.operationId}Head`, summary: `${get.summary}: only the headers of the answer` }
 }
 
+const PREFLIGHT = ['Allow-Methods', 'Allow-Headers', 'Max-Age'].map((name) => `Access-Control-${name}`)
 const SEGMENTS: Partial<Record<Resource['name'], ParameterName>> = { webhook: 'Provider', order: 'OrderSegment' }
 
 function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
@@ -108,18 +104,14 @@ function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
     answers: {
       204: {
         description: 'The methods are in Allow',
-        headers: [
-          'Allow',
-          ...(acceptPatch === undefined ? [] : (['AcceptPatch'] as const)),
-          ...(cors ? (['AllowMethods', 'AllowHeaders', 'MaxAge'] as const) : []),
-        ],
+        headers: ['Allow', ...(acceptPatch === undefined ? [] : ['Accept-Patch']), ...(cors ? PREFLIGHT : [])],
       },
     },
     refusals: segment === undefined ? [] : [notFound],
   }
 }
 
-function toOperationObject(placed: PlacedOperation, shared: SharedResponses): JsonObject {
+function toOperationObject(placed: PlacedOperation): JsonObject {
   const { operationId, summary, description, security, parameters = [], body } = placed.operation
   return {
     operationId,
@@ -139,43 +131,8 @@ function toOperationObject(placed: PlacedOperation, shared: SharedResponses): Js
             ),
           },
         }),
-    responses: Object.fromEntries(
-      responsesOf(placed).map(({ status, codes, response }) => [
-        status,
-        codes.length === 0 ? response : shared.reference(codes, response),
-      ]),
-    ),
+    responses: Object.fromEntries(responsesOf(placed).map(({ status, response }) => [status, response])),
   }
-}
-
-/** Responses that are listed once among the components, however many operations refer to them. */
-type SharedResponses = ReturnType<typeof createSharedResponses>
-
-/** Creates an empty collection. */
-function createSharedResponses() {
-  const names = new Map<string, string>()
-  return {
-    /** Returns a reference to a response. Equal responses are one component, named after the codes. */
-    reference(codes: readonly string[], response: JsonObject): JsonObject {
-      const content = JSON.stringify(response)
-      const name = names.get(content) ?? freeName(codes.map(toPascalCase).join('Or'), new Set(names.values()))
-      names.set(content, name)
-      return { $ref: `#/components/responses/${name}` }
-    },
-    /** All referenced responses. */
-    components: (): JsonObject =>
-      Object.fromEntries([...names].map(([content, name]) => [name, JSON.parse(content) as JsonObject])),
-  }
-}
-
-function toPascalCase(code: string): string {
-  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function freeName(wanted: string, taken: ReadonlySet<string>): string {
-  let name = wanted
-  for (let number = 2; taken.has(name); number += 1) name = `${wanted}${number}`
-  return name
 }
 
 /** Creates `GET /api/openapi.json`. Every other path is passed to the next middleware. */

@@ -2,7 +2,6 @@ import {
   invalidBody,
   invalidRequest,
   keyUnknown,
-  methodNotAllowed,
   notAcceptable,
   notFound,
   payloadTooLarge,
@@ -15,7 +14,7 @@ import {
 } from '@oncehook/kernel/http/error-codes'
 import { eventInvalid, overloaded } from '@oncehook/webhooks/providers'
 import { notChecked, notStored, scopeMissing, signatureInvalid } from '../../errors.ts'
-import { type HeaderName, type ParameterName, schemaReference } from './components.ts'
+import { type ParameterName, schemaReference } from './components.ts'
 import orderSchemas from './order-schemas.json' with { type: 'json' }
 
 /** A JSON object of the document: a JSON Schema, or a part of OpenAPI 3.1. */
@@ -32,14 +31,10 @@ export interface Refusal {
 export interface Answer {
   readonly description: string
   /** Headers in addition to those that every answer of the resource has. */
-  readonly headers?: readonly HeaderName[]
+  readonly headers?: readonly string[]
   /** The schema of the JSON body; absent if there is no body. */
   readonly schema?: JsonObject
   readonly example?: unknown
-  /** The schema of the body if it is text instead of JSON. */
-  readonly text?: JsonObject
-  /** The operations that a client can call next with values from this answer. */
-  readonly links?: JsonObject
 }
 
 interface RequestBody {
@@ -121,10 +116,7 @@ const { errors } = orderSchemas
 const ANY = [unauthenticated, scopeMissing, payloadTooLarge, rateLimited, notAcceptable, unavailable, keyUnknown]
 const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
-const REPLACED: readonly HeaderName[] = ['ContentLocation', 'PreferenceApplied']
-const CREATED: readonly HeaderName[] = ['NewContentLocation', 'PreferenceApplied']
-const LINKS_OF_NEW = linksTo('$response.body#/id')
-const LINKS_OF_KNOWN = linksTo('$request.path.id')
+const CHANGED = ['Content-Location']
 
 /** The operations of `/api/orders`. */
 export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> = {
@@ -138,7 +130,7 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
     answers: {
       200: {
         description: 'The page; `next` is null on the last page',
-        headers: ['CacheControl'],
+        headers: ['Cache-Control'],
         schema: schemaReference('OrderPage'),
         example: { items: [EXAMPLE_ORDER], next: null },
       },
@@ -152,13 +144,10 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
       'With an Idempotency-Key, a repeat gets the stored answer, byte for byte. The key is bound to the caller’s token ' +
       'and to this exact request. Errors are not stored.',
     security: 'bearer',
-    parameters: ['IdempotencyKey', 'Prefer'],
+    parameters: ['IdempotencyKey'],
     body: ORDER_BODY,
     answers: {
-      201: {
-        ...representation('The created order', ['Location', 'IdempotentReplayed', ...CREATED]),
-        links: LINKS_OF_NEW,
-      },
+      201: representation('The created order', ['Location', 'Idempotent-Replayed', ...CHANGED]),
     },
     refusals: [
       ...[...ANY, ...BODY],
@@ -176,8 +165,8 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: {
-      200: { ...representation('The order', []), links: LINKS_OF_KNOWN },
-      304: { description: 'The caller has the current version', headers: ['ETag', 'CacheControl'] },
+      200: representation('The order', []),
+      304: { description: 'The caller has the current version', headers: ['ETag', 'Cache-Control'] },
     },
     refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
   },
@@ -189,12 +178,11 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       'body of the answer, which has more properties than the body that was sent. A deleted id continues with the next ' +
       'version. Content-Range is rejected.',
     security: 'bearer',
-    parameters: ['OrderId', 'IfMatch', 'IfNoneMatch', 'Prefer'],
+    parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     body: ORDER_BODY,
     answers: {
-      200: { ...representation('The order after the replacement', REPLACED), links: LINKS_OF_KNOWN },
-      201: { ...representation('The created order', CREATED), links: LINKS_OF_KNOWN },
-      204: without('Replaced; `Prefer: return=minimal` was applied'),
+      200: representation('The order after the replacement', CHANGED),
+      201: representation('The created order', CHANGED),
     },
     refusals: [
       ...ANY,
@@ -212,15 +200,14 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     summary: 'Changes properties of an order, all or nothing',
     description: 'If several callers send the same If-Match, one succeeds and the others get 412.',
     security: 'bearer',
-    parameters: ['OrderId', 'RequiredIfMatch', 'IfNoneMatch', 'Prefer'],
+    parameters: ['OrderId', 'RequiredIfMatch', 'IfNoneMatch'],
     body: {
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: schemaReference('OrderPatch'),
       examples: PATCHES,
     },
     answers: {
-      200: { ...representation('The order after the change', REPLACED), links: LINKS_OF_KNOWN },
-      204: without('Changed; `Prefer: return=minimal` was applied'),
+      200: representation('The order after the change', CHANGED),
     },
     refusals: [
       ...ANY,
@@ -245,27 +232,12 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
   },
 }
 
-function representation(description: string, headers: readonly HeaderName[]): Answer {
+function representation(description: string, headers: readonly string[]): Answer {
   return {
     description,
-    headers: ['ETag', 'CacheControl', ...headers],
+    headers: ['ETag', 'Cache-Control', ...headers],
     schema: schemaReference('Order'),
     example: EXAMPLE_ORDER,
-  }
-}
-
-function without(description: string): Answer {
-  return { description, headers: ['ETag', 'CacheControl', ...REPLACED] }
-}
-
-/** Links to the next operations on an order. The expression selects its id; PATCH also gets its ETag. */
-function linksTo(id: string) {
-  const ifMatch = { 'header.If-Match': '$response.header.ETag' }
-  return {
-    get: { operationId: 'getOrder', parameters: { 'path.id': id } },
-    put: { operationId: 'putOrder', parameters: { 'path.id': id } },
-    patch: { operationId: 'patchOrder', parameters: { 'path.id': id, ...ifMatch } },
-    delete: { operationId: 'deleteOrder', parameters: { 'path.id': id } },
   }
 }
 
@@ -283,7 +255,7 @@ export const RECEIVE_WEBHOOK: Operation = {
   answers: {
     200: {
       description: 'The event is stored, now or by an earlier delivery',
-      headers: ['RateLimit', 'RateLimitPolicy'],
+      headers: ['RateLimit', 'RateLimit-Policy'],
       schema: schemaReference('Received'),
       example: { received: true },
     },
@@ -302,32 +274,10 @@ export const RECEIVE_WEBHOOK: Operation = {
   ],
 }
 
-/** The check of an endpoint by its provider. */
-export const CHECK_ENDPOINT: Operation = {
-  operationId: 'checkEndpoint',
-  summary: 'Answers a provider that checks the endpoint',
-  description:
-    'X sends a token from time to time, and expects its HMAC with the consumer secret (its challenge-response check). ' +
-    'Meta sends the `verifyToken` of the settings when the URL is entered, and expects its challenge, a number. ' +
-    'Braintree sends a challenge when the URL is saved, and expects its HMAC with the private key, as text. ' +
-    'Only providers with the schemes `braintree`, `meta` and `x` support it. Others, wrong tokens, and tokens that could be a body, get 405.',
-  parameters: ['Provider', 'CrcToken', 'HubMode', 'HubVerifyToken', 'HubChallenge', 'BtChallenge'],
-  answers: {
-    200: {
-      description: 'The signed token for X, the challenge for Meta, or, as text, the signed challenge for Braintree',
-      headers: ['CacheControl'],
-      schema: schemaReference('CheckAnswer'),
-      example: { response_token: 'sha256=8URkJr3tz8LZScGcvYGtW9GOzeALNgpiuarDraEVNKg=' },
-      text: schemaReference('CheckText'),
-    },
-  },
-  refusals: [notFound, methodNotAllowed, payloadTooLarge],
-}
-
 export const GET_OPENAPI: Operation = {
   operationId: 'getOpenApi',
   summary: 'This document',
-  answers: { 200: { description: 'OpenAPI 3.1', headers: ['CacheControl'], schema: { type: 'object' } } },
+  answers: { 200: { description: 'OpenAPI 3.1', headers: ['Cache-Control'], schema: { type: 'object' } } },
   refusals: [payloadTooLarge],
 }
 
@@ -338,7 +288,7 @@ export const GET_HEALTH: Operation = {
   answers: {
     200: {
       description: 'The process responds',
-      headers: ['CacheControl'],
+      headers: ['Cache-Control'],
       schema: schemaReference('Health'),
       example: { status: 'ok' },
     },
