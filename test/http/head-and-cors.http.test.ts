@@ -39,13 +39,10 @@ describe('HEAD', () => {
   ]
 
   it.each(refusals)('B02 is refused like GET for $what', async ({ request, status }) => {
-    const problem = { accept: 'application/problem+json, */*' }
-    for (const more of [{}, problem]) {
-      const same = { ...request, headers: { 'x-request-id': 'the-same-one', ...more, ...request.headers } }
-      const [get, head] = [await call(same), await call({ ...same, method: 'HEAD' })]
-      expect([get.status, head.status, head.text]).toEqual([status, status, ''])
-      expect(withoutFresh(head.headers)).toEqual(withoutFresh(get.headers))
-    }
+    const same = { ...request, headers: { 'x-request-id': 'the-same-one', ...request.headers } }
+    const [get, head] = [await call(same), await call({ ...same, method: 'HEAD' })]
+    expect([get.status, head.status, head.text]).toEqual([status, status, ''])
+    expect(withoutFresh(head.headers)).toEqual(withoutFresh(get.headers))
   })
 
   it('B03 is 304 for a client with the current version', async () => {
@@ -112,7 +109,6 @@ describe('CORS', () => {
     'ratelimit',
     'ratelimit-policy',
     'idempotent-replayed',
-    'link',
   ]
 
   it('B09 a script of the origin may read the headers that it needs', async () => {
@@ -134,7 +130,7 @@ describe('CORS', () => {
     expect(answer.status).toBe(status)
     expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN)
     expect(namesOf(answer.headers['access-control-expose-headers'])).toEqual(expect.arrayContaining(EXPOSED))
-    expect(namesOf(answer.headers.vary)).toEqual(expect.arrayContaining(['origin', 'accept']))
+    expect(namesOf(answer.headers.vary)).toEqual(expect.arrayContaining(['origin']))
   })
 
   it('B15 without an Origin nothing is granted', async () => {

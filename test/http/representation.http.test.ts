@@ -117,28 +117,6 @@ describe('an answer', () => {
     }
   })
 
-  it.each([
-    ['application/problem+json', true],
-    ['application/json, application/problem+json', true],
-    ['application/json, application/problem+json;q=0.5', false],
-  ])('R07 Accept: %s on an error', async (accept, problem) => {
-    const { headers, json } = await call({ target: '/nowhere', headers: { accept } })
-    expect(headers.vary).toContain('Accept')
-    if (problem) {
-      expect(headers['content-type']).toBe('application/problem+json')
-      expect(json).toMatchObject({
-        type: 'about:blank',
-        title: 'Not Found',
-        status: 404,
-        detail: json.error,
-        code: 'not_found',
-      })
-    } else {
-      expect(headers['content-type']).toBe('application/json; charset=utf-8')
-      expect(json).not.toHaveProperty('status')
-    }
-  })
-
   it('G19 a page is as requested, or 400', async () => {
     for (let n = 0; n < 3; n += 1) await makeOrder(system)
     const first = await call({ target: `${ORDERS}?limit=2` })

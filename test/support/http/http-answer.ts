@@ -27,7 +27,6 @@ export function toHttpAnswer({ status, lines, body }: RawAnswer): HttpAnswer {
 const INNER =
   /\bat .+:\d+:\d+|node_modules|\.(?:ts|js):\d|node:internal|mongodb|Mongo|E11000|ECONN|127\.0\.0\.1|<html|TRPC/i
 const JSON_TYPE = 'application/json; charset=utf-8'
-const PROBLEM_TYPE = 'application/problem+json'
 
 /**
  * Vectors R06 and R08, which hold for every answer: Date, no X-Powered-By, nosniff on bodies, and the one shape of errors:
@@ -45,7 +44,7 @@ export function expectSound(answer: HttpAnswer): HttpAnswer {
   }
   if (status < 400) return answer
   expect(headers['cache-control'], 'R06').toBe('no-store')
-  expect(headers['content-type'] === PROBLEM_TYPE ? PROBLEM_TYPE : JSON_TYPE, 'R06').toBe(headers['content-type'])
+  expect(headers['content-type'], 'R06').toBe(JSON_TYPE)
   expect(Number(headers['content-length']), 'R06').toBeGreaterThan(2)
   if (json !== null) {
     expect(json, 'R06').toMatchObject({

@@ -5,7 +5,6 @@ import { logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Middleware } from 'koa'
 import type { FailedLogins } from './authentication.ts'
-import { qualityOf } from './media-type.ts'
 import type { RequestState } from './request-context.ts'
 import { resourceAt } from './resources.ts'
 
@@ -41,20 +40,7 @@ export function createErrorResponder(
   }
 }
 
-const PROBLEM = 'application/problem+json'
-
-/** Sends an error to a client of the public listener: as a problem document (RFC 9457) if the client prefers that. */
+/** Sends an error to a client of the public listener. */
 export function writeError(response: ServerResponse, error: AppError, requestId: string): Promise<void> {
-  if (!response.headersSent) {
-    const varies = response.getHeader('Vary')
-    response.setHeader('Vary', varies === undefined ? 'Accept' : `${varies}, Accept`)
-  }
-  return sendError(response, error, { requestId, asProblem: prefersProblem(response.req.headers.accept) })
-}
-
-/** Whether the client lists problem+json, with a quality that is at least that of plain JSON. */
-function prefersProblem(accept: string | undefined): boolean {
-  if (accept?.toLowerCase().includes(PROBLEM) !== true) return false
-  const wanted = qualityOf(accept, PROBLEM)
-  return wanted > 0 && wanted >= qualityOf(accept, 'application/json')
+  return sendError(response, error, { requestId })
 }

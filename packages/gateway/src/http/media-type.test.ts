@@ -1,6 +1,6 @@
 import { badRequest, unsupportedMediaType } from '@oncehook/kernel/http/error-codes'
 import { describe, expect, it } from 'vitest'
-import { isJsonInUtf8, mediaTypeOf, qualityOf, refuseMediaType } from './media-type.ts'
+import { isJsonInUtf8, mediaTypeOf, refuseMediaType } from './media-type.ts'
 
 function refusalOf(...types: string[]): unknown {
   try {
@@ -59,49 +59,19 @@ describe('isJsonInUtf8', () => {
   it.each([
     [true, 'application/json'],
     [true, 'APPLICATION/JSON'],
-    [true, 'application/json;charset=utf-8'],
     [true, 'application/json ; charset="UTF-8"'],
     [true, 'application/json; profile="x"'],
     [true, 'application/vnd.acme+json'],
-    [true, 'application/vnd.acme.v2-x+json; charset=utf-8'],
-    [true, 'application/cloudevents+json'],
     [false, ''],
-    [false, ';'],
     [false, 'json'],
     [false, 'text/json'],
-    [false, 'text/plain'],
     [false, 'application/jsonp'],
-    [false, 'application/xjson'],
     [false, 'application/+json'],
     [false, 'application/json+xml'],
     [false, 'application/json, text/plain'],
     [false, 'application/json; charset=utf-16'],
-    [false, 'application/json; charset=latin1'],
-    [false, 'application/json; charset=""'],
     [false, 'application/problem+json-seq'],
-    [false, 'application/json/x'],
   ])('says %s to %j', (isJson, type) => {
     expect(isJsonInUtf8(type)).toBe(isJson)
-  })
-})
-
-describe('qualityOf', () => {
-  it.each([
-    [undefined, 1],
-    ['', 1],
-    ['garbage', 1],
-    ['*/*', 1],
-    ['application/json', 1],
-    ['APPLICATION/JSON;Q=0.5', 0.5],
-    ['application/json;charset=utf-8;q=0.3', 0.3],
-    ['application/*;q=0.2, */*;q=0.1', 0.2],
-    ['*/*, application/json;q=0', 0],
-    ['application/*;q=0, */*', 0],
-    ['text/html', 0],
-    ['text/html, */*;q=0.1', 0.1],
-    ['application/json;q=nonsense', 0],
-    ['application/problem+json', 0],
-  ])('reads %j', (accept, quality) => {
-    expect(qualityOf(accept, 'application/json')).toBe(quality)
   })
 })

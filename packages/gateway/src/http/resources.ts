@@ -91,7 +91,7 @@ function isImplemented(method: string): method is Method {
 
 const ALLOW_HEADERS = 'Content-Type, Idempotency-Key, If-Match, If-None-Match, Authorization, X-Request-Id'
 const EXPOSE_HEADERS =
-  'ETag, Location, Content-Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Link, Allow, X-Request-Id'
+  'ETag, Location, Content-Location, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Allow, X-Request-Id'
 const MAX_AGE_SECONDS = '600'
 const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
 

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
-import type { AppError } from '@oncehook/kernel/http/errors'
 import { headerLines } from '@oncehook/webhooks/providers'
 import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'
 
 const BARE = /^[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}$/
-/** The documentation of the key, for `Link` (RFC 8288). */
-const DOCUMENTATION = '</api/openapi.json>; rel="describedby"'
 
 /**
  * The Idempotency-Key of a request, or null without one (draft-ietf-httpapi-idempotency-key-header-07): a structured
@@ -20,11 +17,9 @@ export function idempotencyKeyOf(rawHeaders: readonly string[]): string | null {
   if (value === undefined) return null
   const key = lines.length > 1 ? null : readKey(value.trim())
   if (key !== null) return key
-  throw withDocumentation(
-    invalidRequest(
-      {},
-      { message: 'Idempotency-Key must be one string of 1 to 255 characters, in double quotes or bare' },
-    ),
+  throw invalidRequest(
+    {},
+    { message: 'Idempotency-Key must be one string of 1 to 255 characters, in double quotes or bare' },
   )
 }
 
@@ -64,9 +59,4 @@ function contentOf(body: FingerprintedRequest['body']): string | Buffer {
   } catch {
     return body.raw
   }
-}
-
-/** Adds the link to the key's documentation to an error about the key (section 2.7 of the draft). */
-export function withDocumentation(error: AppError): AppError {
-  return error.with({ headers: { Link: DOCUMENTATION } })
 }

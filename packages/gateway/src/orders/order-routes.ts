@@ -15,7 +15,7 @@ import { callFulfilment } from '../http/fulfilment-client.ts'
 import { mediaTypeOf, refuseUnwanted } from '../http/media-type.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { RESOURCES, resourceAt } from '../http/resources.ts'
-import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
+import { fingerprintOf, idempotencyKeyOf } from './idempotency-key.ts'
 import {
   askForChange,
   type BodyRules,
@@ -148,7 +148,7 @@ async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   // A body that is no JSON makes no order, whatever becomes of the call.
   const answer = 'invalid' in body ? callFulfilment(call) : askForChange({ deps, ctx }, what, call)
   const { order, replayed } = await answer.catch((thrown: unknown) => {
-    throw explain(thrown, body)
+    throw invalidRequest.is(thrown) && 'invalid' in body ? body.invalid : thrown
   })
   if (replayed) ctx.set('Idempotent-Replayed', 'true')
   const { id: orderId, version, createdAt: madeAt } = order
@@ -176,13 +176,6 @@ function requestedBy(ctx: OrderContext, body: Body): { principal: string; finger
     principal: ctx.state.principal,
     fingerprint: fingerprintOf({ method: method ?? '', target, mediaType, body }),
   }
-}
-
-const KEY_CODES = new Set(['idempotency_key_reused', 'idempotency_in_progress'])
-
-function explain(thrown: unknown, body: Body): unknown {
-  if (invalidRequest.is(thrown) && 'invalid' in body) return body.invalid
-  return thrown instanceof AppError && KEY_CODES.has(thrown.code) ? withDocumentation(thrown) : thrown
 }
 
 /** `PUT /api/orders/<id>`: replaces an order, or creates it under the caller's id. */

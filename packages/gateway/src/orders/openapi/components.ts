@@ -154,19 +154,6 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     properties: ERROR_MEMBERS,
     additionalProperties: false,
   },
-  Problem: {
-    type: 'object',
-    description: 'The same error as a problem document (RFC 9457), for clients that list its media type in Accept',
-    required: ['type', 'title', 'status', 'detail', 'error', 'code', 'requestId'],
-    properties: {
-      type: { type: 'string', const: 'about:blank' },
-      title: { type: 'string' },
-      status: { type: 'integer', minimum: 400, maximum: 599 },
-      detail: { type: 'string' },
-      ...ERROR_MEMBERS,
-    },
-    additionalProperties: false,
-  },
 }
 
 /** The properties that the server adds to an order. */

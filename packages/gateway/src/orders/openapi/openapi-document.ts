@@ -25,8 +25,7 @@ const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Opera
 
 const DESCRIPTION = `The orders API, and the receiver of the webhooks that report their payments.
 
-- Every error has the same three properties, and a code that never changes. With \`Accept: application/problem+json\`, a
-  problem document (RFC 9457) contains them.
+- Every error has the same three properties, and a code that never changes.
 - A version is a strong ETag. PATCH requires it as If-Match; for PUT and DELETE it is optional.
 - A request that gets a 5xx or a 429 may be repeated: a POST with the same Idempotency-Key, all others unchanged.
 - A method that a path does not support gets 405 with Allow. \`OPTIONS *\` returns all methods of the server.

@@ -3,7 +3,6 @@ import {
   expectationFailed,
   headersTooLarge,
   httpVersionNotSupported,
-  invalidRequest,
   methodNotImplemented,
   payloadTooLarge,
   requestTimeout,
@@ -18,7 +17,7 @@ import type { Answer, JsonObject, Operation, Refusal } from './operations.ts'
 const { code, status, message } = toAppError(undefined)
 const internal: Refusal = { code, status, message }
 
-// These errors are sent before our own code reads the request: no other headers, and JSON whatever the Accept header.
+// These errors are sent before our own code reads the request: no other headers.
 const FRAMING: readonly Refusal[] = [
   badRequest,
   requestTimeout,
@@ -44,8 +43,7 @@ const HEADERS_OF: Readonly<Record<string, readonly string[]>> = {
   key_unknown: ['Retry-After'],
   precondition_failed: ['ETag'],
   unsupported_media_type: ['Accept', 'Accept-Encoding'],
-  idempotency_in_progress: ['Retry-After', 'Link'],
-  idempotency_key_reused: ['Link'],
+  idempotency_in_progress: ['Retry-After'],
 }
 
 /** An operation, with its method and its resource. */
@@ -98,25 +96,17 @@ function toErrorResponse(placed: PlacedOperation, refusals: readonly Refusal[]):
     ? ['X-Request-Id']
     : [...headersOfAll(placed), ...specialHeaders(placed, refusals)]
   const codes = { type: 'object', properties: { code: { enum: refusals.map((refusal) => refusal.code) } } }
-  const content = (schema: string): JsonObject => ({ schema: { allOf: [schemaReference(schema), codes] } })
-  const problem = isFraming ? {} : { 'application/problem+json': content('Problem') }
+  const content = { 'application/json': { schema: { allOf: [schemaReference('Error'), codes] } } }
   return {
     description: refusals.map((refusal) => `\`${refusal.code}\`: ${refusal.message}`).join('. '),
     headers: describeHeaders([...headers, 'Cache-Control']),
-    ...(placed.method === 'HEAD' && !isFraming
-      ? {}
-      : { content: { 'application/json': content('Error'), ...problem } }),
+    ...(placed.method === 'HEAD' && !isFraming ? {} : { content }),
   }
 }
 
-function specialHeaders({ operation, method }: PlacedOperation, refusals: readonly Refusal[]): string[] {
-  const isOfKey = operation.parameters?.includes('IdempotencyKey') === true && refusals.includes(invalidRequest)
+function specialHeaders({ method }: PlacedOperation, refusals: readonly Refusal[]): string[] {
   const isOfPatch = method === 'PATCH' && refusals.includes(unsupportedMediaType)
-  return [
-    ...refusals.flatMap((refusal) => HEADERS_OF[refusal.code] ?? []),
-    ...(isOfKey ? ['Link'] : []),
-    ...(isOfPatch ? ['Accept-Patch'] : []),
-  ]
+  return [...refusals.flatMap((refusal) => HEADERS_OF[refusal.code] ?? []), ...(isOfPatch ? ['Accept-Patch'] : [])]
 }
 
 function headersOfAll({ operation, resource }: PlacedOperation): string[] {
