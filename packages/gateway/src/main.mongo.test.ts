@@ -1,27 +1,16 @@
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
-import { gatewaySchema } from './start/settings.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
 const PROVIDERS = {
   acme: hmacProvider({ id: 'only', value: SECRET }),
-}
-
-/** A file with a blank, which is no value of most settings. */
-async function blankFile() {
-  const folder = await mkdtemp(join(tmpdir(), 'oncehook-blank-'))
-  await writeFile(join(folder, 'blank'), ' ')
-  return { path: join(folder, 'blank'), [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
 }
 
 /** A gateway with several processes, and the text of both its outputs. */
@@ -157,21 +146,5 @@ describe('a gateway of several processes', () => {
     expect(await misset.exited).toEqual([78, null])
     expect(misset.output().match(/LEASE_MS/g)).toHaveLength(1)
     expect(misset.workers()).toEqual([])
-  })
-
-  it('names each setting that a file has, by the variable that was set', async () => {
-    await using database = await testDatabase(process.env)
-    await using file = await blankFile()
-    const names = Object.keys(gatewaySchema.shape)
-    const env = names.flatMap((name) => [
-      [name, ''],
-      [`${name}_FILE`, file.path],
-    ])
-    await using gateway = await run(database, Object.fromEntries(env))
-    expect(await gateway.exited).toEqual([78, null])
-    const named = new Set(gateway.output().match(/\b[A-Z][A-Z0-9_]+\b/g))
-    expect(names.filter((name) => named.has(name))).toEqual([])
-    // No origin is allowed by a blank.
-    expect(names.filter((name) => !named.has(`${name}_FILE`))).toEqual(['CORS_ORIGINS'])
   })
 })

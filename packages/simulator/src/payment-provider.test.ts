@@ -60,14 +60,6 @@ describe('createPaymentProvider', () => {
     expect(new Stripe('sk_test_unused').webhooks.constructEvent(delivery!.body, signature, secret).id).toBe('evt_1')
   })
 
-  it('signs by a wrong clock on request', async () => {
-    await using receiver = await startReceiver((response) => response.end())
-    const deps = { fetch, now: () => 1_760_000_000_000, sleep }
-    const provider = createPaymentProvider(deps, { url: receiver.url, signer: stripe, secret, skewMs: -301_000 })
-    await provider.deliver(message('evt_1'))
-    expect(receiver.received[0]?.headers['stripe-signature']).toContain('t=1759999699,')
-  })
-
   it('does not follow a redirect', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(307, { location: '/elsewhere' }).end())
     expect(await createProvider(receiver).deliver(message('evt_1'))).toMatchObject({ status: 307 })

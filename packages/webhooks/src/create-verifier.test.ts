@@ -1,15 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
-import {
-  createVerifier,
-  type SchemeName,
-  type SchemeOptions,
-  type VerifierOptions,
-  VerifierSettingsError,
-} from './create-verifier.ts'
+import { createVerifier, type VerifierOptions, VerifierSettingsError } from './create-verifier.ts'
 import { SCHEMES } from './schemes/schemes.ts'
-import { commonShape } from './settings/common-settings.ts'
 import { demandedSettings } from './testing/make-provider.ts'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from './testing/vectors.ts'
 
@@ -63,71 +55,6 @@ describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
 })
 
 describe('the options', () => {
-  // The compiler requires each scheme here, and accepts no property that the types do not have.
-  const OWN: { readonly [Name in SchemeName]: readonly Exclude<keyof SchemeOptions[Name], 'secrets' | 'effects'>[] } = {
-    adyen: [],
-    'adyen-platform': [],
-    'app-store': ['certificates', 'sandbox'],
-    authorizenet: [],
-    braintree: [],
-    calendly: [],
-    cashfree: [],
-    checkout: [],
-    clerk: [],
-    'coinbase-commerce': [],
-    creem: [],
-    discord: [],
-    docusign: [],
-    dodo: [],
-    flutterwave: ['fetch'],
-    fusionauth: [],
-    github: [],
-    gitlab: ['fetch'],
-    gocardless: [],
-    hmac: [
-      ...(['header', 'algorithm', 'encoding', 'prefix', 'separator', 'timestampPrefix', 'timestampHeader'] as const),
-      ...(['idHeader', 'signedText', 'publicUrl', 'secretEncoding'] as const),
-    ],
-    hook0: ['version'],
-    hubspot: ['publicUrl'],
-    lemonsqueezy: [],
-    mercadopago: ['fetch'],
-    meta: ['verifyToken'],
-    'modern-treasury': [],
-    mollie: [],
-    'mollie-classic': ['fetch'],
-    paddle: [],
-    paypal: ['certificates', 'fetch', 'sandbox'],
-    paystack: [],
-    plaid: ['keys', 'sandbox'],
-    polar: [],
-    razorpay: [],
-    resend: [],
-    revenuecat: [],
-    revolut: [],
-    sendgrid: [],
-    shopify: [],
-    slack: [],
-    sns: ['certificates'],
-    square: ['publicUrl'],
-    'standard-webhooks': ['shape'],
-    stripe: ['testMode'],
-    twilio: ['publicUrl'],
-    wise: [],
-    woocommerce: [],
-    workos: [],
-    x: [],
-    zoom: [],
-  }
-
-  it.each(Object.entries(OWN))('of %s are those that its scheme reads', (name, own) => {
-    const schema = SCHEMES.get(name)?.schema
-    if (!(schema instanceof z.ZodType)) throw new Error(`${name} has no schema`)
-    const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    const shared = ['scheme', ...Object.keys(commonShape)]
-    expect(Object.keys(properties).filter((property) => !shared.includes(property))).toEqual(own)
-  })
-
   it('are refused at once, with every problem and no secret', () => {
     const make = () =>
       createVerifier({

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import type { TlsPair } from '@oncehook/kernel/http/server/tls'
-import { SettingsError } from '@oncehook/kernel/settings/settings'
 import { createTestAuthority } from '@oncehook/kernel/testing/certificates/issue-certificate'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
@@ -67,19 +66,4 @@ it('ADMIN_TLS_*: the private listener accepts only https, and uses a renewed cer
   resources.defer(() => void silent.destroy())
   await once(silent, 'connect')
   expect(await gateway.close()).toBe(true)
-})
-
-const [a, b] = [await authority.issue('a'), await authority.issue('b')]
-
-it.each([
-  ['a certificate alone', { ADMIN_TLS_CERT: a.cert }, 'ADMIN_TLS_CERT and ADMIN_TLS_KEY must be set together'],
-  [
-    'the key of another certificate',
-    { ADMIN_TLS_CERT: a.cert, ADMIN_TLS_KEY: b.key },
-    'ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT',
-  ],
-  ['no certificate', { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: b.key }, 'ADMIN_TLS_CERT is not a certificate in PEM'],
-])('a gateway refuses to start with %s', async (_, settings, problem) => {
-  await using database = await testDatabase(process.env)
-  await expect(startGateway({ database, settings })).rejects.toEqual(new SettingsError([problem]))
 })

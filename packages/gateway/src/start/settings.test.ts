@@ -133,12 +133,8 @@ describe('readGatewaySettings', () => {
 
   it.each([
     ['no JSON', 'shop', 'API_TOKENS is not valid JSON'],
-    ['a name twice', `{"shop":"${token}","shop":"${token}-2"}`, 'API_TOKENS has a name twice'],
     ['a list', `["${token}"]`, 'API_TOKENS must be a JSON object of names and tokens'],
-    ['a number', '{"shop":1}', 'API_TOKENS must be a JSON object of names and tokens'],
     ['an empty token', '{"shop":""}', 'API_TOKENS has a token of shop that is empty'],
-    ['a short token', '{"shop":"canary"}', 'API_TOKENS has a token of shop that is shorter than 32 characters'],
-    ['a sample', `{"shop":"changeme-${token}"}`, 'API_TOKENS has a token of shop that is a sample placeholder'],
     [
       'one character repeated',
       `{"shop":"${'x'.repeat(32)}"}`,
@@ -181,25 +177,6 @@ describe('readGatewaySettings', () => {
       })
     })
 
-    it('may require a kind of sign-in', () => {
-      const more = { OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' }
-      expect(readGatewaySettings({ ...needed, ...issuer, ...more }).operatorIssuer?.signIn).toEqual({
-        ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'] },
-      })
-      const aloneBy = (name: string) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`
-      expect(problemsOf({ ...needed, ...more })).toEqual(Object.keys(more).map(aloneBy))
-    })
-
-    it.each([
-      ['OPERATOR_ACR_VALUES', 'a"b', 'phr phrh'],
-      ['OPERATOR_AMR_VALUES', '["mfa"]', 'mfa'],
-      ['OPERATOR_AMR_VALUES', 'x'.repeat(256), 'mfa'],
-    ])('refuses %s %s', (name, value, sample) => {
-      expect(problemsOf({ ...needed, ...issuer, [name]: value })).toEqual([
-        `${name} must be values separated by spaces, such as ${name}=${sample}`,
-      ])
-    })
-
     it('may make the gateway a client, with which operators sign in from the page', () => {
       const read = (more: object) =>
         readGatewaySettings({ ...needed, ...issuer, OPERATOR_CLIENT_ID: 'oncehook', ...more }).operatorIssuer
@@ -216,17 +193,6 @@ describe('readGatewaySettings', () => {
       expect(read({ OPERATOR_AUDIENCE_PARAMETER: 'audience' })?.client?.audienceParameter).toBe('audience')
     })
 
-    it('of a client need the client, and the client needs an issuer', () => {
-      const more = { OPERATOR_CLIENT_SECRET: 'Wm3-of-the-client-9f31', OPERATOR_AUDIENCE_PARAMETER: 'audience' }
-      expect(problemsOf({ ...needed, ...issuer, ...more })).toEqual(
-        Object.keys(more).map((name) => `${name} needs a client: set OPERATOR_CLIENT_ID=oncehook`),
-      )
-      const all = { OPERATOR_CLIENT_ID: 'oncehook', ...more }
-      expect(problemsOf({ ...needed, ...all })).toEqual(
-        Object.keys(all).map((name) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`),
-      )
-    })
-
     it.each([
       ['OPERATOR_CLIENT_ID', 'é', 'OPERATOR_CLIENT_ID must be 1 to 255 printable ASCII characters'],
       ['OPERATOR_CLIENT_SECRET', 'short', 'OPERATOR_CLIENT_SECRET is shorter than 16 characters'],
@@ -234,7 +200,6 @@ describe('readGatewaySettings', () => {
         ...['OPERATOR_SCOPES', scopes],
         'OPERATOR_SCOPES must be scopes separated by spaces, with openid: OPERATOR_SCOPES=openid',
       ]),
-      ['OPERATOR_AUDIENCE_PARAMETER', 'aud', 'OPERATOR_AUDIENCE_PARAMETER must be resource or audience'],
       [
         ...['OPERATOR_AUDIENCE_PARAMETER', 'resource'],
         'OPERATOR_AUDIENCE_PARAMETER=resource needs an absolute URI without fragment in OPERATOR_AUDIENCE (RFC 8707)',
@@ -245,9 +210,7 @@ describe('readGatewaySettings', () => {
 
     it.each([
       ['http://login.example.com'],
-      ['login.example.com'],
       ['https://login.example.com/?tenant=1'],
-      ['https://login.example.com/#'],
       ['https://user:canary@login.example.com'],
     ])('refuse the issuer %s', (OPERATOR_ISSUER) => {
       const problems = problemsOf({ ...needed, ...issuer, OPERATOR_ISSUER })
@@ -257,7 +220,6 @@ describe('readGatewaySettings', () => {
 
     it.each([
       ['no JSON', 'operators', 'OPERATOR_GROUPS is not valid JSON'],
-      ['a group twice', '{"a":["read"],"a":[]}', 'OPERATOR_GROUPS has a name twice'],
       ...['{}', '[]', '{"a":"read"}', '{"a":["admin"]}', '{"":["read"]}'].map((json) => [
         json,
         json,
@@ -291,21 +253,8 @@ describe('readGatewaySettings', () => {
     ])
   })
 
-  it('keeps no token, only its holder', () => {
-    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
-    expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
-    expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
-  })
-
   it('shows no secret when it is printed', () => {
     const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
     expect(JSON.stringify(settings)).not.toContain('canary')
-  })
-
-  it('accepts no webhook body that does not fit into a record', () => {
-    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000001' })).toEqual([
-      'MAX_WEBHOOK_BYTES must be a whole number from 1 to 16000000',
-    ])
-    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000000' })).toEqual([])
   })
 })

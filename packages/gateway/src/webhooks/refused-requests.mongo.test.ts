@@ -51,11 +51,6 @@ const REFUSED: readonly Request[] = [
     { method: 'PUT', headers: { authorization, ...JSON_TYPE }, body: CANARY },
     { method: 'PUT', route: ITEM, status: 400, code: 'invalid_body', principal: 'tests' },
   ],
-  [
-    '/api/orders',
-    { method: 'POST', headers: { authorization, ...JSON_TYPE }, body: CANARY.repeat(100) },
-    { status: 413, code: 'payload_too_large' },
-  ],
   ['/api/orders/ord_1', { headers: { authorization } }, { route: ITEM, status: 503, code: 'unavailable' }],
   ['/api/orders/ord_1', { method: 'POST', headers: { authorization } }, { route: ITEM, status: 405 }],
   [

@@ -193,22 +193,6 @@ describe('a start', () => {
     expect(warnings({ scheme: 'stripe', expect: {}, secrets })).toEqual([])
   })
 
-  it('warns of the merchant of Braintree: an application of a partner gets the notifications of its merchants', () => {
-    const braintree = { scheme: 'braintree', secrets: [{ id: '1', value: 'public_key:integration_private_key' }] }
-    expect(warnings(braintree)).toEqual([
-      expect.objectContaining({ level: 'warn', properties: ['/source-merchant-id'] }),
-    ])
-    expect(warnings({ ...braintree, expect: {} })).toEqual([])
-  })
-
-  it('warns about the mode and the profile of objects that are read from Mollie', () => {
-    const fetch = { baseUrl: 'https://api.mollie.com/v2', token: 'live_key_0001' }
-    expect(warnings({ scheme: 'mollie-classic', fetch })).toEqual([
-      expect.objectContaining({ level: 'warn', properties: ['/mode', '/profileId'] }),
-    ])
-    expect(warnings({ scheme: 'mollie-classic', fetch, expect: { '/mode': 'live' } })).toEqual([])
-  })
-
   it('warns where a further type is a success, and nothing is said of its amount', () => {
     const checkout = { scheme: 'checkout', secrets, events: { payment_approved: 'payment.succeeded' } }
     const amounts = (settings: object): unknown[] => warnings(settings, 'provider.amount-required')

@@ -44,10 +44,6 @@ describe('a notification of Braintree', () => {
     }
   })
 
-  it('of a subscription whose charges name no time is about the first one', () => {
-    expect(charged([transaction({ id: 'tx_2' }), transaction({ id: 'tx_1' })]).objectId).toBe('tx_2')
-  })
-
   it('of a subscription without a charge cannot be read', () => {
     expect(charged([]).facts.withheld).toBe('unreadable')
   })
@@ -62,11 +58,6 @@ describe('a notification of Braintree', () => {
     expect(read('transaction_settled', transaction({ id: 'tx_1', note, 'order-id': 'ord_1' })).facts.orderId).toBe(
       'ord_1',
     )
-  })
-
-  it('without a currency has an amount that is not known', () => {
-    const { facts } = read('transaction_settled', transaction({ id: 'tx_1', 'currency-iso-code': '' }))
-    expect(facts.unreadable).toBeDefined()
   })
 
   it('about something else names that', () => {
@@ -113,11 +104,9 @@ describe('the check of the URL', () => {
     '',
     'bt_challenge=',
     `bt_challenge=${CHALLENGE}&bt_challenge=${CHALLENGE}`,
-    `bt_challenge=${CHALLENGE}0`,
     `bt_challenge=${CHALLENGE}%0A`,
     `bt_challenge=${CHALLENGE.toUpperCase()}`,
     'bt_challenge=PG5vdGlmaWNhdGlvbj4KICAg',
-    'bt_challenge=0123456789',
   ])('is refused with %j: nothing that could be a payload is signed', (query) => {
     expect(providerOf({ value: SECRET }).answerCheck?.(query, now)).toBeNull()
   })

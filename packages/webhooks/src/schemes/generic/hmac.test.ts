@@ -37,18 +37,8 @@ const withQuery: Options = { signedText: 'POST{url}{query}{body}', publicUrl: UR
 describe('a sender’s signature is accepted', () => {
   it.each<[situation: string, options: Options, headers: Headers]>([
     ['in upper-case hexadecimal', {}, { 'x-sig': mac(BODY).toUpperCase() }],
-    [
-      'in upper case behind a prefix',
-      { prefix: 'sha512=', algorithm: 'sha512' },
-      { 'x-sig': `sha512=${mac(BODY, 'hex', 'sha512').toUpperCase()}` },
-    ],
     ['by SHA-384 in base64', { ...base64, algorithm: 'sha384' }, { 'x-sig': mac(BODY, 'base64', 'sha384') }],
     ['in base64 without padding', base64, { 'x-sig': mac(BODY, 'base64').replaceAll('=', '') }],
-    [
-      'by SHA-512 in base64 without padding',
-      { ...base64, algorithm: 'sha512' },
-      { 'x-sig': mac(BODY, 'base64', 'sha512').replaceAll('=', '') },
-    ],
     ['in base64url', base64, { 'x-sig': mac(BODY, 'base64url') }],
     ['with a time in milliseconds', { timestampHeader: 'x-ts' }, timed(mac(`${MS}.${BODY}`), MS)],
     [
@@ -61,23 +51,12 @@ describe('a sender’s signature is accepted', () => {
       { timestampHeader: 'x-ts', signedText: '{body}{timestamp}' },
       timed(mac(`${BODY}2025-10-09T01:53:20-07:00`), '2025-10-09T01:53:20-07:00'),
     ],
-    [
-      'with constants and several signatures',
-      { timestampHeader: 'x-ts', separator: ',', prefix: 'v1=', signedText: 'v1.{timestamp}.{body}' },
-      timed(`v1=${'0'.repeat(64)},v1=${mac(`v1.${MS}.${BODY}`)}`, MS),
-    ],
     ['in a list with its time', list, { 'x-sig': `t=${SECONDS},v1=${mac(`${SECONDS}.${BODY}`)}` }],
     ['in a list with blanks behind the commas', list, { 'x-sig': `t=${MS}, v1=${mac(`${MS}.${BODY}`)}, v0=00` }],
-    ['in a list with its time behind it', list, { 'x-sig': `v1=${mac(`${SECONDS}.${BODY}`)}, t=${SECONDS}` }],
     [
       'in a list whose first item is the time',
       { separator: ',', timestampPrefix: '' },
       { 'x-sig': `${MS},${'0'.repeat(64)},${mac(`${MS}.${BODY}`)}` },
-    ],
-    [
-      'in a list with semicolons',
-      { ...list, separator: ';' },
-      { 'x-sig': `t=${SECONDS};v1=${mac(`${SECONDS}.${BODY}`)}` },
     ],
     [
       'in a list with blanks',
@@ -179,12 +158,6 @@ describe('a signature is refused', () => {
       'header_malformed',
     ],
     [
-      'in a list without a separator in the settings',
-      {},
-      { 'x-sig': `${mac(BODY)}, ${mac(BODY)}` },
-      'header_malformed',
-    ],
-    [
       'in a list with two times',
       list,
       { 'x-sig': `t=${SECONDS},t=${MS},v1=${mac(`${SECONDS}.${BODY}`)}` },
@@ -207,12 +180,6 @@ describe('a signature is refused', () => {
       'with a time in ISO 8601 that is ahead',
       { timestampHeader: 'x-ts' },
       timed(mac(`2025-10-09T08:58:21Z.${BODY}`), '2025-10-09T08:58:21Z'),
-      'timestamp_outside_window',
-    ],
-    [
-      'with a day that no month has',
-      { timestampHeader: 'x-ts' },
-      timed(mac(`2025-13-09T08:53:20Z.${BODY}`), '2025-13-09T08:53:20Z'),
       'timestamp_outside_window',
     ],
   ])('%s', async (_, options, headers, reason) => {
