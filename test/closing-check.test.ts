@@ -4,10 +4,8 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { Binary, type Collection, type CommandSucceededEvent, type Document, MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SentEvent } from './support/load/webhook-source.ts'
-import { ClaimWatch } from './support/stack/claim-watch.ts'
 import { closingCheck, NO_FAULT, type RowEvidence } from './support/stack/closing-check.ts'
 import type { EventRecord, OrderRecord, ReceiptLine } from './support/stack/records.ts'
-import { until } from './support/until.ts'
 
 /** A run in which nothing went wrong. A test may change parts of it before the check. */
 interface Run {
@@ -214,41 +212,5 @@ describe('the closing check', () => {
       run.lines.splice(0)
     })
     expect(reported).toEqual([])
-  })
-})
-
-describe('the watch of claims', () => {
-  it('reports what nobody takes over after its claim or its wait, and nothing that is claimed again, settled or not yet due', async () => {
-    await using database = await testDatabase(process.env)
-    const events = database.db.collection<EventRecord>('events')
-    const ended = {
-      ...recordOf(sent('evt_1')),
-      state: 'processing',
-      claim: 'of a dead process',
-      dueAt: longAgo(),
-    } as const
-    const { claim: _, ...suspect } = ended
-    const inAnHour = new Date(Date.now() + 3_600_000)
-    await events.insertMany([
-      ...['left', 'settled', 'taken over'].map((eventId) => ({ ...ended, eventId })),
-      { ...suspect, eventId: 'left suspect' },
-      { ...ended, eventId: 'held', dueAt: inAnHour },
-      { ...suspect, eventId: 'waiting suspect', dueAt: inAnHour },
-    ])
-    const watch = new ClaimWatch(events, 50)
-    await watch.look()
-    await events.updateOne({ eventId: 'taken over' }, { $set: { dueAt: inAnHour }, $inc: { starts: 1 } })
-    await events.updateOne({ eventId: 'settled' }, { $set: { state: 'done' } })
-    await until(
-      async () => {
-        await watch.look()
-        return watch.overdue
-      },
-      (overdue) => overdue.length > 0,
-    )
-    expect(watch.overdue.toSorted()).toEqual(['left', 'left suspect'])
-    await events.updateMany({}, { $set: { state: 'done' } })
-    await watch.look()
-    expect(watch.overdue.toSorted()).toEqual(['left', 'left suspect'])
   })
 })

@@ -2,6 +2,7 @@ import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
+import { CONTENT } from './paid-orders.ts'
 
 const { integer, regex, string } = MatchersV3
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
@@ -181,3 +182,12 @@ export const absent = (name: string) => state('there is no order', { orderId: `o
 export const TIME = '2026-11-21T08:00:00.000Z'
 /** Any time. */
 export const time = () => regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, TIME)
+
+/** An order as the gateway shows it to its caller. */
+export function orderOf(id: unknown, version = 1, members: object = {}) {
+  return {
+    ...{ id, version, status: 'pending', ...CONTENT, amountDue: 1999, access: 'locked', payment: null },
+    ...{ createdAt: time(), updatedAt: time() },
+    ...members,
+  }
+}

@@ -8,12 +8,14 @@ import {
   failed,
   OWN_TOKEN,
   openGatewayContract,
+  orderOf,
   paid,
   pending,
   refusal,
   state,
   time,
 } from './gateway-contract.ts'
+import { CONTENT } from './paid-orders.ts'
 
 const { regex, reify, string } = MatchersV3
 
@@ -21,20 +23,10 @@ const gateway = await openGatewayContract(process.env, (router) => router === 'o
 compareAtTheEnd(gateway)
 const { expectCall, callApi } = gateway
 
-const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const NOTED = { ...CONTENT, note: 'changed' }
 const IN_DOLLARS = { ...CONTENT, currency: 'USD' }
 const EVERY_MEMBER = { email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }
 const AS_SELLER = { authorization: `Bearer ${OWN_TOKEN}` }
-
-/** An order as the gateway shows it to its caller. */
-function orderOf(id: unknown, version = 1, members: object = {}) {
-  return {
-    ...{ id, version, status: 'pending', ...CONTENT, amountDue: 1999, access: 'locked', payment: null },
-    ...{ createdAt: time(), updatedAt: time() },
-    ...members,
-  }
-}
 
 const paymentOf = (status: string) => ({ id: string('pay_1'), provider: 'acme', status, at: time() })
 const PAID = { status: 'paid', access: 'unlocked', payment: paymentOf('succeeded') }

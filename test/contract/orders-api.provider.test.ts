@@ -4,9 +4,9 @@ import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { contractsOf } from './pact-files.ts'
+import { CONTENT } from './paid-orders.ts'
 import { verifyContract } from './verify-contract.ts'
 
-const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const SHOP = 'the-token-of-a-shop-in-a-test-of-contracts'
 const READER = 'the-token-of-a-reader-in-a-test-of-contracts'
 

@@ -1,20 +1,15 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
-import { absent, pending, time } from './gateway-contract.ts'
+import { absent, orderOf, pending } from './gateway-contract.ts'
+import { CONTENT } from './paid-orders.ts'
 
 const { like, regex, string } = MatchersV3
 
 const contract = openConsumerContract('shop', 'orders-api')
 compareAtTheEnd(contract)
 const JSON_TYPE = 'application/json; charset=utf-8'
-const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const TOKEN = { Authorization: 'Bearer the-token-of-a-shop-in-a-test-of-contracts' }
-
-function orderOf(id: unknown, version = 1, members: object = {}) {
-  const state = { status: 'pending', amountDue: 1999, access: 'locked', payment: null }
-  return { id, version, ...state, ...CONTENT, createdAt: time(), updatedAt: time(), ...members }
-}
 
 function answered(status: number, body: unknown, headers: Record<string, unknown> = {}): Exchange['answer'] {
   return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body } as Exchange['answer']

@@ -12,13 +12,11 @@ export function findEndedClaims(events: Collection<EventRecord>): Promise<WithId
 /** Records the events that nobody settled or took over for 15 seconds after their claim had ended. */
 export class ClaimWatch {
   readonly #events: Collection<EventRecord>
-  readonly #graceMs: number
   readonly #overdue = new Set<string>()
   #endedSince = new Map<string, number>()
 
-  constructor(events: Collection<EventRecord>, graceMs = GRACE_MS) {
+  constructor(events: Collection<EventRecord>) {
     this.#events = events
-    this.#graceMs = graceMs
   }
 
   /** The ids of the events that were noted. */
@@ -36,7 +34,7 @@ export class ClaimWatch {
       const claim = `${_id} ${starts}`
       const since = this.#endedSince.get(claim) ?? now
       endedSince.set(claim, since)
-      if (now - since > this.#graceMs) this.#overdue.add(eventId)
+      if (now - since > GRACE_MS) this.#overdue.add(eventId)
     }
     this.#endedSince = endedSince
   }
