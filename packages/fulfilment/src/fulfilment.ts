@@ -137,7 +137,6 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   return { port }
 }
 
-/** Watches the key file until the service stops. */
 function startEncryption(
   { settings, logger }: FulfilmentParts,
   lifecycle: Lifecycle,

@@ -23,14 +23,12 @@ import {
 } from './orders/stored/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from './orders/stored/order-encryption.ts'
 
-/** The database that holds the records, and their encryption. */
 export interface RotationSource {
   readonly db: Db
   readonly encryption: Encryption
   readonly logger: Logger
 }
 
-/** Where a slice of a rotation begins, and whether it changes anything. */
 export interface RotationRequest {
   /** Id of the last record processed; null to start at the beginning. */
   readonly after: string | null

@@ -27,7 +27,6 @@ import { listReceipts } from './receipts/list-receipts.ts'
 import { releaseReceipt } from './receipts/release-receipt.ts'
 import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
 
-/** The dependencies of the procedures, created by the composition root. */
 export interface UseCases {
   readonly orders: CreateDeps & ListDeps
   readonly payments: ApplyDeps

@@ -14,7 +14,6 @@ export interface FulfilmentProcess {
   readonly recording?: Recording
 }
 
-/** Runs fulfilment in this process until a signal stops it. */
 export async function runFulfilment({ env, fetch, recording }: FulfilmentProcess): Promise<void> {
   const settings = readOrRefuse(env)
   const logOutput = new LogOutput()

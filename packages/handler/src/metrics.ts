@@ -1,6 +1,5 @@
 import type { MessageCounts } from './store.ts'
 
-/** What became of an authentic event. */
 export type EventResult =
   | 'done'
   | 'repeated'

@@ -33,7 +33,6 @@ interface DoneAnswer {
 /** Acts on an authentic event, and says what became of it. Never rejects. */
 export type ProcessEvent = (event: HandlerEvent, body: Uint8Array) => Promise<DoneAnswer | ErrorAnswer>
 
-/** What the sender learns, and how it is counted. */
 interface Processed {
   readonly result: EventResult
   readonly answer: DoneAnswer | ErrorAnswer
@@ -41,7 +40,6 @@ interface Processed {
 
 const DAY_MS = 86_400_000
 
-/** Creates what acts on authentic events. */
 export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   const { slots, limits, metrics, now } = parts
   const acting = { ...parts, slow: createSlowEvents() }

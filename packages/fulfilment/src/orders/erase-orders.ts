@@ -98,7 +98,6 @@ type StoredRow = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer'
   readonly _id: unknown
 }
 
-/** A key with its decrypted answer, and the answer as stored. */
 type Row = Omit<StoredRow, 'answer'> & { readonly answer: string; readonly stored: IdempotencyRow['answer'] }
 
 async function findKeyed(deps: EraseDeps, target: EraseTarget): Promise<Row[]> {

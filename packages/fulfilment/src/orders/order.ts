@@ -165,7 +165,6 @@ export function amountDueOf(items: OrderContent['items']): number {
 // Control characters (C0, DEL, C1), and line and paragraph separators.
 const LINE_TEXT = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
-/** Whether a text contains line breaks or control characters. */
 function hasLineText(text: string): boolean {
   return text.search(LINE_TEXT) !== -1
 }

@@ -49,7 +49,6 @@ interface Call {
   readonly merges: boolean
 }
 
-/** The open events of one order. */
 type Group = readonly Entry[]
 
 /**

@@ -71,7 +71,6 @@ function isPaymentUsed(error: RefusedStatement): boolean {
   return error.code === DUPLICATE_KEY && violatedIndex(error.errmsg ?? '') === PAYMENT_INDEX
 }
 
-/** A change of an order, and the statement that makes it. */
 export interface PlannedUpdate {
   readonly change: OrderChange
   readonly statement: UpdateStatement
@@ -107,7 +106,6 @@ export function mergeFirstPayments(planned: readonly PlannedUpdate[]): SentUpdat
   })
 }
 
-/** The members that the first payment of an order sets. */
 type AfterPayment = Pick<LiveOrder, '_id' | 'version' | 'applied' | 'receipts' | 'paidBy'> &
   Omit<PaymentState, 'paidBy'>
 

@@ -23,12 +23,10 @@ import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'
 /** The effect of an event and the order version after it, or the reason for its refusal. */
 export type ApplyResult = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal
 
-/** An event with its digest. */
 export interface IncomingEvent extends PaymentEvent {
   readonly hash: string
 }
 
-/** The time and the call for which events are decided. */
 export interface DecisionContext {
   readonly now: Date
   /** Identifies the call, so that it recognises its own update if the reply was inconclusive. */

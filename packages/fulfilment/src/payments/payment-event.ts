@@ -39,7 +39,6 @@ export const paymentEventSchema = z.object({
   ifMatch: ifMatchSchema.optional(),
 })
 
-/** A payment event for an order. */
 export type PaymentEvent = z.output<typeof paymentEventSchema>
 
 /** The properties that must not change when the same event id is delivered again. */

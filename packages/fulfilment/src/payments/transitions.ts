@@ -1,10 +1,8 @@
 import type { OrderStatus } from '../orders/order.ts'
 import type { Outcome, PaymentKey, StoredPayment } from '../orders/stored/order-document.ts'
 
-/** The event types that change an order. */
 export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as const
 
-/** An event type that changes an order. */
 type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
 
 export interface PaymentState {
@@ -14,7 +12,6 @@ export interface PaymentState {
   readonly paidBy: readonly PaymentKey[]
 }
 
-/** The payment reported by an event. */
 export interface PaymentFact {
   readonly type: PaymentEventType
   readonly provider: string

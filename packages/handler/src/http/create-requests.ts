@@ -23,7 +23,6 @@ const CLOSING: ErrorAnswer = {
   message: 'The handler is closing',
 }
 
-/** Creates what answers the requests of a handler, whatever the server. */
 export function createRequests({ respond, respondToCall: call, store, handler, metrics, slots }: RequestParts) {
   let closing = false
   const isReady = async (): Promise<boolean> => !closing && (await inTime(store.ping())) !== null

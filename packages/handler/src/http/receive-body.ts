@@ -51,7 +51,6 @@ export interface BodyLimits {
   readonly bodyTimeoutMs: number
 }
 
-/** A body, or the reason why there is none. */
 type ReadBody = Buffer | 'too_large' | 'crowded' | 'late' | 'broken'
 
 /**
@@ -94,7 +93,6 @@ export interface BodyPart extends Disposable {
   grow(bytes: number): boolean
 }
 
-/** The memory for the bodies of all requests in progress. */
 export type BodyMemory = ReturnType<typeof createBodyMemory>
 
 /**

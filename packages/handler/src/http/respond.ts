@@ -6,7 +6,6 @@ import type { ProcessEvent } from '../process-event.ts'
 import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
 import { type BodyChunks, type BodyLimits, type BodyMemory, receiveBody, refuseHeaders } from './receive-body.ts'
 
-/** A request, whatever the server. */
 export interface IncomingDelivery {
   readonly method: string
   readonly headers: Headers

@@ -1,7 +1,6 @@
 import type { Collection, Db, ObjectId } from 'mongodb'
 import type { KeyOutcome } from '../store.ts'
 
-/** The key of an event that a handler knows. */
 export interface KeyDocument {
   readonly _id: { readonly handler: string; readonly key: string }
   readonly outcome: KeyOutcome

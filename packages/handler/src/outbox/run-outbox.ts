@@ -139,7 +139,6 @@ const MOST_TRIES = 4
 // Another worker may remove one of them, which this one does not learn.
 const MOST_REMEMBERED = 1_000
 
-/** Creates the memory of one worker, and its removals. */
 function createSentMessages({ outbox, log, random }: Pick<OutboxParts, 'outbox' | 'log' | 'random'>) {
   const unremoved = new Set<string>()
   const remember = (name: string): void => {

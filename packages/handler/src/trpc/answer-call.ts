@@ -1,10 +1,8 @@
 import { type Answer, answerJson, type ErrorAnswer } from '../http/answer.ts'
 import type { RetryAdvice } from '../refusal.ts'
 
-/** The procedure that the gateway calls. */
 export const PROCEDURE = 'events.handle'
 
-/** What the gateway learns about one event. */
 export type EventAnswer = { readonly done: true } | EventRefusal
 
 /** Why an event is not done. */
@@ -26,7 +24,6 @@ export function refuseEvent({ error, retry, message, retryAfter }: ErrorAnswer):
   return { refused: error, retry, message: message.slice(0, MOST_CHARACTERS), ...wait }
 }
 
-/** Answers a call of tRPC with the results of its events. */
 export function answerCall(results: readonly EventAnswer[]): Answer {
   return answerJson(200, { result: { data: { results } } })
 }
@@ -43,7 +40,6 @@ const CODES: Readonly<Record<number, readonly [number, string]>> = {
   503: [-32_603, 'SERVICE_UNAVAILABLE'],
 }
 
-/** Answers a call of tRPC with an error that concerns all its events. */
 export function answerCallError({ status, error, message, retry, retryAfter, headers = {} }: ErrorAnswer): Answer {
   const [code, name] = CODES[status] ?? [-32_603, 'INTERNAL_SERVER_ERROR']
   const data = { code: name, httpStatus: status, path: PROCEDURE, error, retry }

@@ -179,7 +179,6 @@ function scan(text: string, { maxDepth, ...options }: Required<Omit<StrictJsonOp
   return { ...numbers, names }
 }
 
-/** How numbers are parsed, and the large ones so far. */
 interface Numbers extends Required<Pick<StrictJsonOptions, 'exactNumbers' | 'bigIntegers'>> {
   readonly large: LargeNumber[]
   refusal: Error | null

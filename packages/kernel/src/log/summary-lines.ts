@@ -1,4 +1,3 @@
-/** Log lines that cover several events each. */
 export type SummaryLines = ReturnType<typeof createSummaryLines>
 
 const SUMMARY_MS = 1_000

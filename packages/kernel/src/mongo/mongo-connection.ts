@@ -186,7 +186,6 @@ async function checkDeployment(db: Db): Promise<void> {
   throw notWritable()
 }
 
-/** Throws unless the node accepts writes now. */
 async function assertWritable(db: Db): Promise<void> {
   const hello = await askHello(db)
   if (hello.isWritablePrimary !== true) throw notWritable()
@@ -234,7 +233,6 @@ interface PoolsDeps extends Omit<MongoOptions, 'appName' | 'maxPoolSize' | 'onRe
   readonly closedWithinMs: number
 }
 
-/** Creates a connection pool with this name and number of connections. */
 export type CreatePool = (pool: Pick<MongoOptions, 'appName' | 'maxPoolSize'>) => MongoConnection
 
 /**

@@ -12,7 +12,6 @@ export interface RotationCounts {
   readonly altered: number
 }
 
-/** A rotation slice, and where the next one begins. */
 export interface RotationPart extends RotationCounts {
   /** Id of the last record examined; null at the end of the collection. */
   readonly next: string | null

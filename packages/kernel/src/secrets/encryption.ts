@@ -3,7 +3,6 @@ import { Binary } from 'mongodb'
 import { keyUnknown, recordAltered } from '../http/error-codes.ts'
 import type { EncryptionKeys } from './encryption-keys.ts'
 
-/** The data key of an encrypted value, as it is stored. */
 export interface WrappedKey {
   readonly key: string
   /** The data key of this value, wrapped. */

@@ -57,7 +57,6 @@ function fingerprintOf(path: string): string {
   }
 }
 
-/** A value that follows its files without a restart. */
 export interface WatchedSource<T> {
   current(): T
   /** Checks whether a file has changed. Invalid content is rejected and reported once; the previous value stays in use. */

@@ -11,7 +11,6 @@ export const ORDERS = 'orders'
  */
 export const APPLIED_KEPT = 200
 
-/** The effect of an event on its order. */
 export type Outcome = 'applied' | 'superseded' | 'already_paid'
 
 /** The marker of an applied event. It answers every later delivery of the same event. */
@@ -27,12 +26,10 @@ export interface AppliedEvent {
   readonly call: string
 }
 
-/** The payment shown on an order, as stored. */
 export interface StoredPayment extends Omit<OrderPayment, 'at'> {
   readonly at: Date
 }
 
-/** A payment, identified by its provider and id. */
 export interface PaymentKey {
   readonly provider: string
   readonly id: string
@@ -202,7 +199,6 @@ export function toOrder(order: ReadableOrder): Order {
   }
 }
 
-/** The index that prevents one payment from paying two orders. */
 export const PAYMENT_INDEX = 'payment_pays_one_order'
 
 /** The index that finds sent receipts whose customer is due to be removed. */

@@ -9,7 +9,6 @@ export const ENCRYPTED_MEMBERS = ['email', 'note', 'metadata'] as const
 
 type Member = (typeof ENCRYPTED_MEMBERS)[number]
 
-/** The encrypted fields of an order, decrypted. */
 type Personal = Pick<ReadableOrder, Member>
 
 /**

@@ -12,7 +12,6 @@ export const DURABLE_READ = durableRead(4_000)
 
 export type Orders = Collection<OrderDocument>
 
-/** The collection of orders, and the encryption of their personal data. */
 export interface OrderCollection {
   readonly orders: Orders
   readonly encryption: Encryption
@@ -29,7 +28,6 @@ export async function isStored(orders: Orders, id: string): Promise<boolean> {
   return (await reachable(found)) !== null
 }
 
-/** Fields that no reader of an order sees. */
 export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0, formerCustomers: 0 } as const
 
 /** The times of a new order, by the database clock, because process clocks differ. */

@@ -10,7 +10,6 @@ export interface ReceiptClaim {
   readonly fence: number
 }
 
-/** The outcome of a claimed receipt. */
 export type Settlement =
   | { readonly state: 'sent' }
   /** Not attempted: the receipt returns to its previous state and is due at once. */
@@ -18,7 +17,6 @@ export type Settlement =
   | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
   | { readonly state: 'parked'; readonly code: string }
 
-/** A claim with its outcome. */
 export interface SettledReceipt {
   readonly claim: ReceiptClaim
   readonly settlement: Settlement

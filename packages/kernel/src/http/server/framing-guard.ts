@@ -94,7 +94,6 @@ interface PendingRequest {
   readonly response: ServerResponse
 }
 
-/** The open requests of a connection, and its latest request. */
 interface ConnectionState {
   readonly open: PendingRequest[]
   latest: PendingRequest | null
@@ -156,14 +155,12 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
   }
 }
 
-/** Resolves when an open request is answered or its connection is closed. */
 function ended({ response }: PendingRequest): Promise<void> {
   return new Promise((resolve) => response.once('close', resolve))
 }
 
 type Refuse = (response: ServerResponse, refusal: AppError) => void
 
-/** The server, and what the guard shares with it. */
 interface UnparsedOptions extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
   readonly server: Server
   readonly pipeline: ReturnType<typeof createRequestPipeline>
