@@ -43,7 +43,15 @@ describe('packages', () => {
     [
       'cli',
       [
-        ...['kernel/money', 'kernel/mongo', 'kernel/http', 'kernel/settings', 'simulator', 'webhooks'],
+        ...[
+          'kernel/money',
+          'kernel/mongo',
+          'kernel/http',
+          'kernel/secrets',
+          'kernel/settings',
+          'simulator',
+          'webhooks',
+        ],
         ...['gateway/webhooks/providers', 'gateway/webhooks/find-wanting', 'gateway/handlers', 'gateway/inbox'],
       ],
       ['gateway'],

@@ -1,6 +1,6 @@
 // Generates the secrets of a compose project at its first `up`, and gives each container a volume with only those that it needs.
 // Runs at every `up`, as root with three capabilities and no network: it keeps existing secrets and applies the files of docker/own.
-import { randomBytes } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -33,7 +33,7 @@ const SECRETS = [
   'adminPassword',
   'gatewayPassword',
   'fulfilmentPassword',
-  'serviceToken',
+  'serviceKey',
   'apiToken',
   'operatorToken',
   'acme',
@@ -48,10 +48,16 @@ for (const [name, volume] of Object.entries(volumes(secrets))) fill(join(VOLUMES
 /** The secrets of the first `up`, and new ones that a newer version also needs. */
 function readSecrets(path: string): Secrets {
   const known = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Partial<Secrets>) : {}
-  const all = SECRETS.map((name) => [name, known[name] ?? randomBytes(32).toString('hex')])
+  const all = SECRETS.map((name) => [name, known[name] ?? make(name)])
   const secrets = Object.fromEntries(all) as Secrets
   write(path, { content: JSON.stringify(secrets), user: 0 })
   return secrets
+}
+
+/** Random bytes, or the private key with which the gateway signs its calls. */
+function make(name: keyof Secrets): string {
+  if (name !== 'serviceKey') return randomBytes(32).toString('hex')
+  return String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
 }
 
 function volumes(secrets: Secrets): Record<string, Volume> {
@@ -61,9 +67,10 @@ function volumes(secrets: Secrets): Record<string, Volume> {
     effects: ['payment.succeeded', 'payment.failed'],
     secrets: [{ id: 'made', value: { file: '/run/secrets/acme' } }],
   }
+  const publicKey = String(createPublicKey(secrets.serviceKey).export({ type: 'spki', format: 'pem' }))
   const gateway = {
     'mongodb-uri': mongoUri('gateway', secrets.gatewayPassword),
-    'service-token-secret': secrets.serviceToken,
+    'service-private-key.pem': secrets.serviceKey,
     'operator-tokens.json': own('operator-tokens.json') ?? JSON.stringify({ dev: secrets.operatorToken }),
     'api-tokens.json': own('api-tokens.json') ?? JSON.stringify({ dev: secrets.apiToken }),
     'providers.json': own('providers.json') ?? JSON.stringify({ acme: standard }),
@@ -72,7 +79,7 @@ function volumes(secrets: Secrets): Record<string, Volume> {
   }
   const fulfilment = {
     'mongodb-uri': mongoUri('fulfilment', secrets.fulfilmentPassword),
-    'service-token-secret': secrets.serviceToken,
+    'service-public-keys.pem': publicKey,
     'receipt-sink': own('receipt-sink') ?? 'log:',
     'receipt-secret': own('receipt-secret') ?? toWebhookSecret(secrets.receipts),
   }

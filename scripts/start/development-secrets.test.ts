@@ -18,11 +18,11 @@ describe('readDevelopmentSecrets', () => {
     expect(readDevelopmentSecrets(data.file, randomBytes)).toEqual(made)
     const key = made.providers.acme?.secrets[0]?.value.replace(/^whsec_/, '') ?? ''
     expect(Buffer.from(key, 'base64')).toHaveLength(32)
-    for (const token of [made.serviceTokenSecret, made.apiTokens.dev, made.operatorTokens.dev]) {
+    for (const token of [made.apiTokens.dev, made.operatorTokens.dev]) {
       expect(token?.length).toBeGreaterThanOrEqual(32)
     }
     await using other = await folder()
-    expect(readDevelopmentSecrets(other.file, randomBytes).serviceTokenSecret).not.toBe(made.serviceTokenSecret)
+    expect(readDevelopmentSecrets(other.file, randomBytes).serviceKeys).not.toEqual(made.serviceKeys)
   })
 
   it('makes a Stripe provider without Connect, so that no start warns about its account', async () => {
@@ -38,7 +38,7 @@ describe('readDevelopmentSecrets', () => {
     expect((await stat(data.file)).mode & 0o777).toBe(0o600)
   })
 
-  it.each(['{"serviceTokenSecret": "half a fi', '{"serviceTokenSecret": "alone"}'])(
+  it.each(['{"apiTokens": "half a fi', '{"apiTokens": "alone"}'])(
     'refuses a damaged file without quoting it',
     async (content) => {
       await using data = await folder()

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { writePrivateFile } from './write-private-file.ts'
 
@@ -11,7 +12,8 @@ interface DevelopmentProvider {
 
 /** The secrets of the system on one machine. They work nowhere else and are never printed. */
 export interface DevelopmentSecrets {
-  readonly serviceTokenSecret: string
+  /** The key pair of service tokens, in PEM. */
+  readonly serviceKeys: { readonly privateKey: string; readonly publicKey: string }
   /** Principal -> bearer token for `/api/orders`. */
   readonly apiTokens: Readonly<Record<string, string>>
   /** Operator -> bearer token for the operator API. */
@@ -27,7 +29,10 @@ export function makeDevelopmentSecrets(randomBytes: (count: number) => Buffer): 
   const effects = ['payment.succeeded', 'payment.failed']
   const hmac = { header: 'x-signature', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' }
   return {
-    serviceTokenSecret: token(),
+    serviceKeys: generateKeyPairSync('ed25519', {
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    }),
     apiTokens: { dev: token() },
     operatorTokens: { dev: token() },
     providers: {

@@ -31,7 +31,7 @@ function settings(env: NodeJS.ProcessEnv): SystemSettings {
 }
 
 describe('the environments of the services', () => {
-  it('share the service token secret and the database, and no other secret', () => {
+  it('share the database, and each has its own half of the key pair', () => {
     const system = settings({})
     const gateway = gatewayEnvironment(system)
     const fulfilment = fulfilmentEnvironment(system)
@@ -42,7 +42,9 @@ describe('the environments of the services', () => {
       ADMIN_PORT: '2',
     })
     expect(fulfilment).toMatchObject({ RECEIPT_SINK: 'file:/data/receipts.jsonl', FULFILMENT_PORT: '3' })
-    expect(fulfilment.SERVICE_TOKEN_SECRET).toBe(gateway.SERVICE_TOKEN_SECRET)
+    expect(gateway.SERVICE_PRIVATE_KEY).toBe(system.secrets.serviceKeys.privateKey)
+    expect(fulfilment.SERVICE_PUBLIC_KEYS).toBe(system.secrets.serviceKeys.publicKey)
+    expect(fulfilment).not.toHaveProperty('SERVICE_PRIVATE_KEY')
     expect(fulfilment).not.toHaveProperty('API_TOKENS')
     expect(JSON.parse(gateway.API_TOKENS ?? '')).toEqual(system.secrets.apiTokens)
   })
@@ -62,8 +64,7 @@ describe('the environments of the services', () => {
   })
 
   it.each([
-    [{ SERVICE_TOKEN_SECRET_FILE: '/run/secret' }, 'SERVICE_TOKEN_SECRET'],
-    [{ SERVICE_TOKEN_SECRETS: '["one"]' }, 'SERVICE_TOKEN_SECRET'],
+    [{ SERVICE_PRIVATE_KEY_FILE: '/run/key' }, 'SERVICE_PRIVATE_KEY'],
     [{ PROVIDERS: '{}' }, 'PROVIDERS_FILE'],
     [{ MONGODB_URI_FILE: '/run/uri' }, 'MONGODB_URI'],
   ])('keep the settings of the user: %j', (env, untouched) => {

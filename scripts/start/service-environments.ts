@@ -46,7 +46,7 @@ export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv 
   return withDefaults(settings.env, {
     MONGODB_URI: mongoUri,
     FULFILMENT_URL: addresses.fulfilment.url,
-    ...serviceTokenKey(settings),
+    SERVICE_PRIVATE_KEY: secrets.serviceKeys.privateKey,
     API_TOKENS: JSON.stringify(secrets.apiTokens),
     OPERATOR_TOKENS: JSON.stringify(secrets.operatorTokens),
     ...(isSet(settings.env, 'PROVIDERS') ? {} : { PROVIDERS_FILE: data.providers }),
@@ -64,18 +64,13 @@ function isOwn({ env, addresses: { gateway, admin } }: SystemSettings): boolean 
 
 /** The environment of fulfilment, built in the same way. Receipts are written to a file in the data folder. */
 export function fulfilmentEnvironment(settings: SystemSettings): NodeJS.ProcessEnv {
-  const { data, mongoUri, addresses } = settings
+  const { secrets, data, mongoUri, addresses } = settings
   return withDefaults(settings.env, {
     MONGODB_URI: mongoUri,
-    ...serviceTokenKey(settings),
+    SERVICE_PUBLIC_KEYS: secrets.serviceKeys.publicKey,
     RECEIPT_SINK: `file:${data.receipts}`,
     ...place('FULFILMENT', addresses.fulfilment),
   })
-}
-
-/** The secret of service tokens, unless the user set a list of keys instead. */
-function serviceTokenKey({ env, secrets }: SystemSettings): Environment {
-  return isSet(env, 'SERVICE_TOKEN_SECRETS') ? {} : { SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret }
 }
 
 /** Whether the user set this setting, directly or with `NAME_FILE`. */

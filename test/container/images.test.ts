@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, describe, expect, it, type TestContext } from 'vitest'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
@@ -123,13 +124,15 @@ describe.for(KINDS)('the image of %s', (kind) => {
 
 describe.for(['gateway', 'fulfilment'] as const)('%s without its database', (kind) => {
   it('runs on a read-only root without capabilities, and exits with 0 on SIGTERM', async (context) => {
+    const keys = newServiceKeyPair()
     await using running = await new LoopbackContainer(await containerImage(kind, context))
       .withHardening()
       .withLabels(TEST_LABEL)
       .withNetworkMode('none')
       .withEnvironment({
         MONGODB_URI: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
-        SERVICE_TOKEN_SECRET: 'b7a1f0c35e9d4826a1f0c35e9d4826b7',
+        SERVICE_PRIVATE_KEY: keys.privateKey,
+        SERVICE_PUBLIC_KEYS: keys.publicKey,
         PROVIDERS: '{}',
         RECEIPT_SINK: 'log:',
       })

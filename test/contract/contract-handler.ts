@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -54,7 +55,7 @@ export async function startContractHandler(
   }
   const handler = createHandler({
     ...{ name: HANDLER, store: mongo(database.client, { database: database.name }), log: () => undefined },
-    ...(by === 'https' ? { secrets: secret } : { trpc: { secrets: secret } }),
+    ...(by === 'https' ? { secrets: secret } : { trpc: { publicKeys: publicHalf(secret) } }),
     on: { [TYPE]: act },
   })
   const front = createServer(async (request, response) => {
@@ -100,4 +101,8 @@ function throughFunction({ status, ...said }: NextAnswer): NextAnswer {
 function keysOf(body: Buffer): readonly string[] {
   const { key, events = [{ key }] } = JSON.parse(body.toString('utf8'))
   return (events as readonly { readonly key: string }[]).map((event) => event.key)
+}
+
+function publicHalf(privateKey: string): string {
+  return String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }))
 }

@@ -5,8 +5,7 @@ import {
   createPaymentProcedures,
   toFulfilmentError,
 } from '@oncehook/gateway/http/fulfilment-client'
-import { Secret } from '@oncehook/kernel/secrets/secret'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
@@ -32,7 +31,7 @@ compareAtTheEnd(gateway)
 const { expectCall, callOperator } = gateway
 
 function clientOf(url: string, clock: Clock = systemClock) {
-  const tokens = testServiceTokens(new Secret('a-secret-that-signs-nothing-that-counts'), { clock })
+  const tokens = testServiceTokens(newServiceKeyPair(), { clock })
   return createFulfilmentClient(new URL(url), tokens, globalThis.fetch, 5_000)
 }
 

@@ -4,11 +4,10 @@ import { sealMembers } from '@oncehook/fulfilment/orders/stored/order-encryption
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
-import { Secret } from '@oncehook/kernel/secrets/secret'
 import type { ServiceCall } from '@oncehook/kernel/secrets/service-token'
+import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { describe, expect, it } from 'vitest'
 import { type ProcedureName, procedureOutputs } from '../../scripts/contracts/procedure-outputs.ts'
@@ -103,7 +102,7 @@ function keyStates(fulfilment: RunningFulfilment) {
 }
 
 interface TokenSource {
-  readonly secret: Secret
+  readonly keys: ServiceKeyPair
   readonly clock: Clock
 }
 
@@ -118,21 +117,21 @@ function bindable(request: FilteredRequest): ServiceCall {
 }
 
 /** The token of the next request, and the states that decide it. */
-function tokenStates({ secret }: RunningFulfilment) {
-  const usual = { secret, clock: systemClock }
+function tokenStates({ keys }: RunningFulfilment) {
+  const usual = { keys, clock: systemClock }
   let next: TokenSource | null = usual
   return {
     async take(call: ServiceCall): Promise<string | null> {
       const source = next
       next = usual
-      return source === null ? null : testServiceTokens(source.secret, { clock: source.clock }).issue(call)
+      return source === null ? null : testServiceTokens(source.keys, { clock: source.clock }).issue(call)
     },
     states: {
       'the token of the caller has expired': async () => {
-        next = { secret, clock: { now: () => systemClock.now() - 3_600_000 } }
+        next = { keys, clock: { now: () => systemClock.now() - 3_600_000 } }
       },
       'the caller has another secret': async () => {
-        next = { ...usual, secret: new Secret('a-secret-of-somebody-else-that-is-long-enough') }
+        next = { ...usual, keys: newServiceKeyPair() }
       },
       'the caller has no token': async () => {
         next = null

@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
-import { Secret } from '@oncehook/kernel/secrets/secret'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { createGuardedFetch } from '../../packages/gateway/src/handlers/guarded-fetch.ts'
@@ -19,10 +18,9 @@ compareAtTheEnd(contract)
 
 /** What calls a handler as the gateway does. */
 function callerOf(url: string): CallHandler {
-  const secret = new Secret('a-secret-that-signs-nothing-that-counts')
   return createTrpcCall({
     ...{ handler: HANDLER, url: new URL('/trpc', url), timeoutMs: 10_000, now: () => performance.now() },
-    tokens: testServiceTokens(secret, { audience: HANDLER }),
+    tokens: testServiceTokens(newServiceKeyPair(), { audience: HANDLER }),
     fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
   })
 }

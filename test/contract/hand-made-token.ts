@@ -1,4 +1,4 @@
-import { createHash, createHmac, type KeyObject, sign } from 'node:crypto'
+import { createHash, createHmac, sign } from 'node:crypto'
 
 /** The parts of a service token (JWT, RFC 7519). */
 export interface TokenParts {
@@ -19,7 +19,7 @@ export interface TokenCall {
 /** What a token for a call contains, as the gateway promises it. `iat` is in seconds. */
 export function promisedParts({ procedure, input, ifMatch, subject }: TokenCall, iat: number): TokenParts {
   return {
-    header: { alg: 'HS256', typ: 'oncehook-call+jwt' },
+    header: { alg: 'EdDSA', typ: 'oncehook-call+jwt' },
     claims: {
       ...{ iss: 'gateway', aud: 'fulfilment', iat, exp: iat + 60, proc: procedure, bsh: digestOf(input) },
       ...(ifMatch === undefined ? {} : { imh: digestOf(ifMatch) }),
@@ -33,14 +33,14 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** Signs by HMAC with a secret, or by Ed25519 with a key. */
-export function makeToken({ header, claims }: TokenParts, key: string | KeyObject): string {
+/** Signs by Ed25519 with a private key in PEM. With another algorithm: by HMAC, with the key as the secret. */
+export function makeToken({ header, claims }: TokenParts, key: string): string {
   const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
   return `${text}.${signatureOf(text, { key, algorithm: header.alg })}`
 }
 
-function signatureOf(text: string, { key, algorithm }: { key: string | KeyObject; algorithm: unknown }): string {
-  if (typeof key !== 'string') return sign(null, Buffer.from(text), key).toString('base64url')
+function signatureOf(text: string, { key, algorithm }: { key: string; algorithm: unknown }): string {
+  if (algorithm === 'EdDSA') return sign(null, Buffer.from(text), key).toString('base64url')
   if (algorithm === 'none') return ''
   const digest = algorithm === 'HS512' ? 'sha512' : 'sha256'
   return createHmac(digest, key).update(text).digest('base64url')

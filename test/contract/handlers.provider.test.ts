@@ -1,3 +1,4 @@
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { createContractCaller } from './caller-states.ts'
@@ -20,7 +21,7 @@ const HANDLERS = [
   },
   {
     by: 'trpc',
-    secret: 'a secret of service tokens in a test of contracts',
+    secret: newServiceKeyPair().privateKey,
     states: (({ answerNext }) => ({
       'the handler answers with a status': async (answer: NextAnswer) => answerNext(answer),
       'the handler answers with results': async (answer: NextAnswer) => answerNext(answer),

@@ -19,7 +19,7 @@ it.each(contractsOf('orders-api'))('the gateway answers shops as $name says', as
   let token = SHOP
   let isThere = true
   await using gateway = await startGateway({
-    ...{ database, fulfilmentUrl: fulfilment.url, secret: fulfilment.secret },
+    ...{ database, fulfilmentUrl: fulfilment.url, keys: fulfilment.keys },
     settings: {
       API_TOKENS: JSON.stringify({ shop: SHOP, reader: { tokens: [{ value: READER }], scopes: ['orders:read'] } }),
     },

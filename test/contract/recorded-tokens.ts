@@ -13,11 +13,12 @@ export interface RecordedToken {
   readonly token: string
 }
 
-/** The tokens of one release of the gateway. They were all issued at one time, with one secret. */
+/** The tokens of one release of the gateway. They were all issued at one time, with one key. */
 export interface RecordedTokens {
   readonly consumer: string
   readonly provider: string
-  readonly secret: string
+  /** It verifies them. PEM. */
+  readonly publicKey: string
   /** Milliseconds since 1970. */
   readonly issuedAt: number
   readonly tokens: readonly RecordedToken[]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sendRaw } from '../support/http/raw-request.ts'
 import { signedDelivery, withHeader } from '../support/http/signed-delivery.ts'
-import { BODY_CANARY, findLeaks, makeSecrets } from '../support/stack/canaries.ts'
+import { BODY_CANARY, findLeaks, makeSecrets, privatePartOf } from '../support/stack/canaries.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
@@ -80,6 +80,7 @@ describe('the search for leaks itself', () => {
 
   it.each([
     ['a token', secrets.apiToken],
+    ['the private key of the services', privatePartOf(secrets.serviceKeys)],
     ['the key in a webhook secret', secrets.acme.previous.slice('whsec_'.length)],
     ['a decoded key', Buffer.from(secrets.acme.expired.slice('whsec_'.length), 'base64').toString()],
     ['a signature', `sha256=${signature}`],

@@ -34,12 +34,13 @@ const { folder } = installed
 
 const LINES = `
 const [, , url, secret, key] = process.argv
+const pair = generateKeyPairSync('ed25519')
 const pool = new pg.Pool({ connectionString: url })
 const handler = createHandler({
   name: 'packed',
   store: postgres(pool),
   secrets: secret,
-  trpc: { secrets: secret },
+  trpc: { publicKeys: String(pair.publicKey.export({ type: 'spki', format: 'pem' })) },
   on: { 'invoice.*': (event, tx) => tx.query('insert into paid (id) values ($1)', [event.objectId]) },
 })
 async function main() {
@@ -56,14 +57,13 @@ async function main() {
     const answer = await fetch('http://127.0.0.1:' + port + '/webhooks', { method: 'POST', headers, body })
     console.log(answer.status, await answer.text())
   }
-  const { createHash, createHmac } = await import('node:crypto')
   const call = '{"handler":"packed","events":[{"attempt":1,"key":"' + key + '_2","type":"invoice.paid"}]}'
   const bsh = createHash('sha256').update(call).digest('base64url')
   const iat = Math.floor(at / 1000)
   const claims = { iss: 'gateway', aud: 'packed', iat, exp: iat + 60, jti: key, proc: 'events.handle', bsh }
-  const parts = [{ alg: 'HS256', typ: 'oncehook-call+jwt' }, claims]
+  const parts = [{ alg: 'EdDSA', typ: 'oncehook-call+jwt' }, claims]
   const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  const signature = createHmac('sha256', secret).update(text).digest('base64url')
+  const signature = sign(null, Buffer.from(text), pair.privateKey).toString('base64url')
   const answer = await fetch('http://127.0.0.1:' + port + '/trpc/events.handle', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer ' + text + '.' + signature },
@@ -79,11 +79,13 @@ const PROGRAMS = {
   'program.mjs': `import { createHandler } from '@oncehook/handler'
 import { postgres } from '@oncehook/handler/postgres'
 import pg from 'pg'
-import { Webhook } from 'standardwebhooks'${LINES}`,
+import { Webhook } from 'standardwebhooks'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'${LINES}`,
   'program.cjs': `const { createHandler } = require('@oncehook/handler')
 const { postgres } = require('@oncehook/handler/postgres')
 const pg = require('pg')
-const { Webhook } = require('standardwebhooks')${LINES}`,
+const { Webhook } = require('standardwebhooks')
+const { createHash, generateKeyPairSync, sign } = require('node:crypto')${LINES}`,
 }
 
 const TYPED = `
@@ -113,7 +115,7 @@ export const second = createHandler({
 })
 export const third = createHandler({
   ...{ name: 'typed', store: postgres(new Pool()), on: {} },
-  trpc: { secrets: [secrets], audience: 'other', path: '/rpc', maxBytes: 1_000, answerMs: 5_000 },
+  trpc: { publicKeys: secrets, audience: 'other', path: '/rpc', maxBytes: 1_000, answerMs: 5_000 },
 })
 // @ts-expect-error A handler needs a name.
 createHandler({ store: postgres(new Pool()), secrets, on: {} })

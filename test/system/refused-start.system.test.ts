@@ -48,11 +48,11 @@ const SAMPLE = 'CHANGEME-changeme-CHANGEME-changeme'
 const WRONG = {
   both: {
     MONGODB_URI: [null, 'is not set'],
-    SERVICE_TOKEN_SECRET: [SAMPLE, 'is a sample placeholder'],
     ENCRYPTION_KEYS_FILE: ['/nowhere/canary-of-keys', 'cannot be read (ENOENT)'],
     LOG_LEVEL: ['canary-of-a-level', 'must be one of trace, debug, info, warn, error, fatal, silent'],
   },
   gateway: {
+    SERVICE_PRIVATE_KEY: [SAMPLE, expect.stringMatching(/^is no private Ed25519 key in PEM/)],
     GATEWAY_PORT: ['canary-of-a-port', 'must be a whole number from 0 to 65535'],
     LEASE_MS: ['-1', 'must be a whole number from 100 to 3600000'],
     FULFILMENT_URL: ['ftp://canary', 'must be a URL that begins with http:// or https://'],
@@ -65,6 +65,7 @@ const WRONG = {
     ],
   },
   fulfilment: {
+    SERVICE_PUBLIC_KEYS: [SAMPLE, expect.stringMatching(/^must be one to 5 public Ed25519 keys in PEM/)],
     FULFILMENT_PORT: ['65536', 'must be a whole number from 0 to 65535'],
     FULFILMENT_TLS_CLIENT_CA: ['canary-of-an-authority', 'is not one or more certificates in PEM'],
     IDEMPOTENCY_TTL_SECONDS: ['canary-of-a-time', 'must be a whole number from 1 to 2592000'],

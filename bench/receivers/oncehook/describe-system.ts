@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import type { Setup } from '../receiver.ts'
 import type { ServiceRun } from './service.ts'
@@ -33,8 +33,11 @@ export async function describeSystem(
   const gatewayDb = `gateway_${run}`
   const fulfilmentDb = `fulfilment_${run}`
   const fulfilmentUrl = `http://127.0.0.1:${fulfilmentPort}`
-  const serviceSecret = randomBytes(32).toString('hex')
-  const shared = { MONGODB_URI: mongoUri, SERVICE_TOKEN_SECRET: serviceSecret }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  const shared = { MONGODB_URI: mongoUri, SERVICE_PRIVATE_KEY: privateKey, SERVICE_PUBLIC_KEYS: publicKey }
   const effects = handlers === undefined ? {} : { effects: [] }
   const unknown = [{ id: 'unknown', value: randomBytes(32).toString('hex') }]
   const providers = {

@@ -45,6 +45,7 @@ const GROUPS = {
   audit: 'Inspect the audit log.',
   contract: 'Check your handler against the published contract.',
   encryption: 'Manage encryption at rest.',
+  keys: 'Make and exchange the keys of calls between the services.',
   events: 'Inspect events and replay failed ones.',
   handlers: 'Inspect, pause and resume your own handlers.',
   providers: 'Inspect providers and their secrets.',

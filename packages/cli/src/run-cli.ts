@@ -24,6 +24,7 @@ import {
   addHandlersPauseCommand,
   addHandlersResumeCommand,
 } from './commands/handlers.ts'
+import { addKeysNewCommand, addKeysRotateCommand } from './commands/keys.ts'
 import { addOverviewCommand } from './commands/overview.ts'
 import { addProvidersListCommand, addProvidersPauseCommand, addProvidersResumeCommand } from './commands/providers.ts'
 import { addReceiptsListCommand, addReceiptsReleaseCommand } from './commands/receipts.ts'
@@ -56,6 +57,8 @@ export const commandTable: readonly AddCommand[] = [
   addEventsTestCommand,
   addEraseCommand,
   addEncryptionRotateCommand,
+  addKeysNewCommand,
+  addKeysRotateCommand,
   addReplaysListCommand,
   addReplaysShowCommand,
   addReplaysCancelCommand,

@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { Secret } from '@oncehook/kernel/secrets/secret'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 
-const SECRET = 'canary-secret-of-a-process-in-a-test'
+const KEYS = newServiceKeyPair()
 const MAIN = new URL('main.ts', import.meta.url).pathname
 
 /** A proxy to the database that can be shut and opened. */
@@ -40,7 +39,7 @@ async function gate(to: string) {
 
 /** Fulfilment as a separate process. */
 async function run(env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [MAIN], { env: { SERVICE_TOKEN_SECRET: SECRET, ...env }, stdio: 'pipe' })
+  const child = spawn(process.execPath, [MAIN], { env: { SERVICE_PUBLIC_KEYS: KEYS.publicKey, ...env }, stdio: 'pipe' })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit') as Promise<[number | null]>
@@ -69,7 +68,7 @@ describe('fulfilment as a process', () => {
       FULFILMENT_PORT: String(port),
     })
     const url = `http://127.0.0.1:${port}`
-    const { orders } = fulfilmentClient({ url, tokens: testServiceTokens(new Secret(SECRET)) })
+    const { orders } = fulfilmentClient({ url, tokens: testServiceTokens(KEYS) })
     const readiness = async () => {
       const response = await fetch(`${url}/readyz`).catch(() => null)
       return response && [response.status, await response.json()]
@@ -98,7 +97,6 @@ describe('fulfilment as a process', () => {
 
     service.child.kill('SIGTERM')
     expect(await service.exited).toEqual([0, null])
-    expect(service.output()).not.toMatch(SECRET)
     expect(service.output()).not.toMatch(/mongodb:\/\//)
   })
 })

@@ -6,7 +6,7 @@ import {
   encryptionKeySettings,
 } from '@oncehook/kernel/secrets/encryption-keys'
 import { secretProblem } from '@oncehook/kernel/secrets/secret'
-import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/secrets/service-keys'
+import { createPublicKeysSource, publicKeysSetting } from '@oncehook/kernel/secrets/service-keys'
 import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import {
@@ -36,7 +36,7 @@ export const fulfilmentSchema = z.object({
   METRICS_PORT: optionalPortSetting(),
   MONGODB_URI: mongoUriSetting(),
   FULFILMENT_DB: databaseSetting('oncehook_fulfilment'),
-  ...serviceKeySettings,
+  ...publicKeysSetting,
   ...encryptionKeySettings,
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
@@ -48,8 +48,7 @@ export const fulfilmentSchema = z.object({
 })
 
 const READ_APART = {
-  SERVICE_TOKEN_SECRET: true,
-  SERVICE_TOKEN_SECRETS: true,
+  SERVICE_PUBLIC_KEYS: true,
   ENCRYPTION_KEYS: true,
   FULFILMENT_TLS_CERT: true,
   FULFILMENT_TLS_KEY: true,
@@ -57,7 +56,7 @@ const READ_APART = {
 } as const
 
 export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
-  readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  readonly serviceKeys: FileSource<readonly KeyObject[]>
   /** The keys for encryption at rest; null if it is off. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** The certificate of the listener; null for plain HTTP. */
@@ -76,14 +75,12 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
       return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
     }),
   )
-  const serviceKeys = createServiceKeysSource(env, 'verify')
-  const keys = attempt(() => serviceKeys.read()) ?? []
+  const serviceKeys = createPublicKeysSource(env)
+  attempt(() => serviceKeys.read())
   const encryptionKeys = createEncryptionKeysSource(env)
   attempt(() => encryptionKeys.read())
   const tls = createServerTlsSource(env, 'FULFILMENT_TLS')
   attempt(() => tls.read())
-  const shared = settings?.RECEIPT_SECRET?.some((key) => keys.some(({ verifying }) => isSameSecret(key, verifying)))
-  if (shared === true) attempt(refuseSharedSecret)
   if (settings === undefined || problems.length > 0) throw new SettingsError(problems)
   return { ...settings, serviceKeys, encryptionKeys, tls }
 }
@@ -108,17 +105,4 @@ function receiptKeysSetting() {
       }
       return keys
     })
-}
-
-/** Whether a receipt secret is also a service token secret, in either notation. */
-function isSameSecret(receipts: KeyObject, service: KeyObject): boolean {
-  if (service.type !== 'secret') return false
-  const base64 = receipts.export().toString('base64')
-  return [base64, `whsec_${base64}`].includes(service.export().toString())
-}
-
-function refuseSharedSecret(): never {
-  throw new SettingsError([
-    'RECEIPT_SECRET is also a service token secret: receivers of receipts could call fulfilment',
-  ])
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +24,7 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
       GATEWAY_PORT: String(publicPort),
       ADMIN_PORT: String(adminPort),
       FULFILMENT_URL: 'http://127.0.0.1:1',
-      SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+      SERVICE_PRIVATE_KEY: newServiceKeyPair().privateKey,
       PROVIDERS: JSON.stringify(PROVIDERS),
       WORKERS: '2',
       ...settings,

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { describe, expect, it } from 'vitest'
 import { createHandler, type HandlerOptions, HandlerSettingsError } from './create-handler.ts'
 import { readEvent } from './handler-event.ts'
@@ -10,8 +10,7 @@ import { SECRET } from './testing/signed-request.ts'
 
 const options: HandlerOptions<never> = { name: 'test', store: {} as Store<never>, secrets: SECRET, on: {} }
 
-const TOKEN_SECRET = 'a secret of service tokens in a test of options'
-const PRIVATE = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+const PAIR = newServiceKeyPair()
 
 describe('the options', () => {
   it.each([
@@ -28,15 +27,17 @@ describe('the options', () => {
     [{ keepKeysDays: 1 }, /^keepKeysDays must be a whole number from 7 to 3650$/],
     [{ timeoutMs: Number.NaN }, /^timeoutMs must be/],
     [{ mostBodyBytes: 1_000 }, /^mostBodyBytes must be at least maxBytes$/],
-    [{ trpc: { secrets: 'short' } }, /^trpc\.secrets\.0 is shorter than 32 characters$/],
     [
-      { trpc: { secrets: TOKEN_SECRET, path: '/a/' }, path: '/a/events.handle' },
+      { trpc: { publicKeys: PAIR.publicKey, path: '/a/' }, path: '/a/events.handle' },
       /^trpc\.path leads to the same path as path$/,
     ],
-    [{ trpc: { secrets: TOKEN_SECRET, audience: '' } }, /^trpc\.audience must be a text of 1 to 255 characters$/],
-    [{ trpc: { secrets: [] } }, /^trpc\.secrets must be 1 to 5 texts$/],
-    [{ trpc: { secrets: [PRIVATE] } }, /^trpc\.secrets\.0 is a private key: the handler needs the public key/],
-    [{ trpc: { secrets: TOKEN_SECRET, path: 'trpc', answerMs: 0 } }, /^trpc\.path must .*; trpc\.answerMs must be/],
+    [{ trpc: { publicKeys: PAIR.publicKey, audience: '' } }, /^trpc\.audience must be a text of 1 to 255 characters$/],
+    [{ trpc: { publicKeys: 'none' } }, /^trpc\.publicKeys must be one to 5 public Ed25519 keys in PEM/],
+    [{ trpc: { publicKeys: PAIR.privateKey } }, /^trpc\.publicKeys is a private key: give it the public one/],
+    [
+      { trpc: { publicKeys: PAIR.publicKey, path: 'trpc', answerMs: 0 } },
+      /^trpc\.path must .*; trpc\.answerMs must be/,
+    ],
     [{ secrets: undefined as never }, /secrets/],
     [{ laterLimits: { attempts: 0 } }, /^laterLimits\.attempts must be/],
   ] as const)('%j are refused', (change, problem) => {
@@ -53,7 +54,7 @@ describe('the options', () => {
 })
 
 it('a slow event is answered before the gateway gives up, by https and by trpc, even if its rollback takes long', () => {
-  const { limits, trpc } = checkOptions({ ...options, trpc: { secrets: TOKEN_SECRET } }, Date.now)
+  const { limits, trpc } = checkOptions({ ...options, trpc: { publicKeys: PAIR.publicKey } }, Date.now)
   const gatewayMs = 10_000
   const answerMs = trpc?.answerMs ?? 0
   expect(limits.timeoutMs + LIMITS_MS.rollback).toBeLessThan(answerMs)

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Secret } from '@oncehook/kernel/secrets/secret'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { serve } from '@oncehook/webhooks/testing/serve'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
@@ -152,16 +151,16 @@ it('sends dead messages in MongoDB again', async () => {
 })
 
 it('ends a subscription when the gateway sends its events in a batch', async () => {
-  const secret = 'a secret of service tokens in the README'
+  const keys = newServiceKeyPair()
   await using client = new MongoClient(onMongo.url)
   const subscriptions = client.db().collection('subscriptions')
   await subscriptions.insertOne({ id: 'sub_9' })
-  const env = { MONGODB_URI: onMongo.url, SERVICE_TOKEN_SECRET: secret }
+  const env = { MONGODB_URI: onMongo.url, SERVICE_PUBLIC_KEYS: keys.publicKey }
   const handler = await startHandler("Calls of Oncehook's gateway in batches", env)
   const event = { type: DELETED.type, timestamp: '2026-11-01T12:00:00Z', data: { id: 'sub_9' } }
   const events = ['stripe:1:billing', 'stripe:1:billing'].map((key) => ({ attempt: 1, key, ...event }))
   const body = JSON.stringify({ handler: 'billing', events })
-  const tokens = testServiceTokens(new Secret(secret), { audience: 'billing' })
+  const tokens = testServiceTokens(keys, { audience: 'billing' })
   const authorization = `Bearer ${await tokens.issue({ procedure: 'events.handle', input: body })}`
   const headers = { authorization, 'content-type': 'application/json' }
   const called = new Request('http://billing.test/trpc/events.handle', { method: 'POST', headers, body })

@@ -84,7 +84,7 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const acme = { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: [{ id: 'only', value: secret }] }
   const gateway = resources.use(
     await startGateway({
-      ...{ database, fulfilmentUrl: fulfilment.url, secret: fulfilment.secret, providers: { acme } },
+      ...{ database, fulfilmentUrl: fulfilment.url, keys: fulfilment.keys, providers: { acme } },
       settings: { API_TOKENS: JSON.stringify(tokens), CORS_ORIGINS: ORIGIN, ...options.gateway },
       ...(options.limits && { limits: options.limits }),
       ...(options.clock && { clock: options.clock }),

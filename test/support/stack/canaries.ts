@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { newServiceKeyPair, type ServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 
 /** The secrets of one stack. Each contains a word that nothing else contains. */
 export interface StackSecrets {
-  readonly serviceToken: string
+  readonly serviceKeys: ServiceKeyPair
   readonly apiToken: string
   readonly operatorToken: string
   /** Standard Webhooks: in use, being replaced, expired. */
@@ -16,7 +17,7 @@ export function makeSecrets(): StackSecrets {
   const make = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
   const whsec = (name: string): string => `whsec_${Buffer.from(make(name)).toString('base64')}`
   return {
-    serviceToken: make('service'),
+    serviceKeys: newServiceKeyPair(),
     apiToken: make('api'),
     operatorToken: make('operator'),
     acme: { current: whsec('current'), previous: whsec('previous'), expired: whsec('expired') },
@@ -57,8 +58,13 @@ function signatureParts(signature: string): string[] {
   return signature.match(LONG_TOKEN) ?? []
 }
 
-function secretTexts({ acme, ...plain }: StackSecrets): [name: string, value: string][] {
+function secretTexts({ acme, serviceKeys, ...plain }: StackSecrets): [name: string, value: string][] {
   const keys = Object.entries(acme).map(([name, value]): [string, string] => [name, value.slice('whsec_'.length)])
   const decoded = keys.map(([name, key]): [string, string] => [name, Buffer.from(key, 'base64').toString()])
-  return [...Object.entries(plain), ...keys, ...decoded]
+  return [...Object.entries(plain), ['serviceKeys', privatePartOf(serviceKeys)], ...keys, ...decoded]
+}
+
+/** The line of the private key that no other key has. */
+export function privatePartOf({ privateKey }: ServiceKeyPair): string {
+  return privateKey.split('\n')[1] ?? ''
 }

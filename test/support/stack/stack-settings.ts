@@ -50,7 +50,7 @@ export function gatewaySettings(place: StackPlace): Settings {
     GATEWAY_PORT: String(place.gatewayPort),
     ADMIN_PORT: String(place.adminPort),
     FULFILMENT_URL: `http://127.0.0.1:${place.fulfilmentPort}`,
-    SERVICE_TOKEN_SECRET: secrets.serviceToken,
+    SERVICE_PRIVATE_KEY: secrets.serviceKeys.privateKey,
     PROVIDERS: JSON.stringify(providersOf(secrets)),
     API_TOKENS: JSON.stringify({ tests: secrets.apiToken }),
     OPERATOR_TOKENS: JSON.stringify({ operator: secrets.operatorToken }),
@@ -69,7 +69,7 @@ export function fulfilmentSettings(place: StackPlace): Settings {
     MONGODB_URI: place.mongoUri,
     FULFILMENT_DB: place.fulfilmentDb,
     FULFILMENT_PORT: String(place.fulfilmentPort),
-    SERVICE_TOKEN_SECRET: place.secrets.serviceToken,
+    SERVICE_PUBLIC_KEYS: place.secrets.serviceKeys.publicKey,
     RECEIPT_SINK: `file:${place.receiptsFile}`,
     LOG_LEVEL: 'trace',
   }

@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { describe, expect, it } from 'vitest'
 import { runCommand } from '../testing/run-command.ts'
 
 const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
+const PRIVATE_KEY = newServiceKeyPair().privateKey
 
 interface Received {
   readonly path: string
@@ -53,7 +55,8 @@ function isAuthentic({ headers, body }: Received, toleranceSeconds = 300): boole
 
 function verify(url: string, ...more: readonly string[]) {
   const args = ['contract', 'verify', '--handler', url, '--secret-env', 'HANDLER_SECRET', '--timeout', '20000', ...more]
-  return runCommand(args, { readEnv: (name) => (name === 'HANDLER_SECRET' ? SECRET : undefined) })
+  const secret = more.includes('trpc') ? PRIVATE_KEY : SECRET
+  return runCommand(args, { readEnv: (name) => (name === 'HANDLER_SECRET' ? secret : undefined) })
 }
 
 describe('oncehook contract verify --handler', () => {

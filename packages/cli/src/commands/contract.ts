@@ -1,6 +1,7 @@
 // `oncehook contract`: checks a handler, and prints the contracts. The contracts are large, so they are loaded only when they
 // are needed.
 
+import { parsePrivateKey } from '@oncehook/kernel/secrets/service-key-pem'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
 import type { CallTarget } from '../contract/call.ts'
@@ -39,7 +40,7 @@ export const addContractVerifyCommand: AddCommand = (program, { context, finish 
     .option('--body <file>', 'JSON body of such an event. Default: one that is made up')
     .option('--object-id <pointer>', 'JSON Pointer: where the body has the id of its object', '/data/object/id')
     .option('--timeout <ms>', 'longest time of a call', readWhole(1, 600_000), 10_000)
-  addSecretOptions(command, 'secret', 'the secret of the handler (with trpc: SERVICE_TOKEN_SECRET)')
+  addSecretOptions(command, 'secret', 'the secret of the handler (with trpc: a private key, see `keys new`)')
     .option('--json', 'print one JSON document and nothing else')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
@@ -85,15 +86,12 @@ function describe({ sent, expected, got, result, problems, advice }: CheckedInte
   ]
 }
 
-const LEAST_TOKEN_SECRET = 32
-
 async function readCheck(options: Options, context: CliContext): Promise<CallTarget> {
   const { handler: url, by, name, type, provider, objectId, timeout } = options
   const secret = await readSecret('secret', options, context.readEnv)
   if (secret === undefined) throw new UsageError('--handler needs --secret-file or --secret-env')
-  if (by === 'trpc' && secret.length < LEAST_TOKEN_SECRET) {
-    throw new UsageError('The secret of service tokens has at least 32 characters: give SERVICE_TOKEN_SECRET')
-  }
+  const key = by === 'trpc' ? parsePrivateKey(secret) : null
+  if (typeof key === 'string') throw new UsageError(`The secret ${key}`)
   if (!/^[a-z0-9-]+$/.test(name)) throw new UsageError('--name must be a name of HANDLERS: a to z, 0 to 9 and -')
   if (!/^[a-z0-9-]+$/.test(provider))
     throw new UsageError('--provider must be a name of PROVIDERS: a to z, 0 to 9 and -')

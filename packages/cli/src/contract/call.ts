@@ -1,6 +1,6 @@
 // One call of a contract, as the gateway would make it: its state, its task with new ids, its signature, and the request.
 
-import { createHmac, hash } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { readCapped } from '@oncehook/kernel/http/client'
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
@@ -11,7 +11,7 @@ import type { GivenAnswer } from './verify-handler.ts'
 export interface PlannedCall {
   /** A task for `https`; the input with a list of tasks for `trpc`. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The secrets that sign it. `trpc` uses the first. */
+  /** What signs it: secrets of Standard Webhooks, or for `trpc` one private key in PEM. */
   readonly secrets: readonly string[]
   /** Milliseconds since 1970. */
   readonly signedAt: number
@@ -24,6 +24,7 @@ export interface PlannedCall {
 }
 
 const HOUR_MS = 3_600_000
+const OTHER_KEY = generateKeyPairSync('ed25519').privateKey
 const OTHER_SECRET = `whsec_${Buffer.from('a secret of somebody else, 32 by').toString('base64')}`
 
 type Change = (call: PlannedCall, parameters: Readonly<Record<string, unknown>>) => PlannedCall
@@ -177,11 +178,13 @@ function tokenOf({ secrets, signedAt, audience }: PlannedCall, text: string, jti
     ...{ iss: 'gateway', aud: audience, iat, exp: iat + LIFETIME_SECONDS },
     ...{ jti, proc: PROCEDURE, bsh: hash('sha256', text, 'base64url') },
   }
-  const head = { alg: 'HS256', typ: 'oncehook-call+jwt' }
+  const head = { alg: 'EdDSA', typ: 'oncehook-call+jwt' }
   const signed = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  return `${signed}.${createHmac('sha256', secrets[0] ?? '')
-    .update(signed)
-    .digest('base64url')}`
+  return `${signed}.${sign(null, Buffer.from(signed), keyOf(secrets)).toString('base64url')}`
+}
+
+function keyOf([secret = '']: readonly string[]): KeyObject {
+  return secret === OTHER_SECRET ? OTHER_KEY : createPrivateKey(secret)
 }
 
 /** A handler, and what calling it needs. */

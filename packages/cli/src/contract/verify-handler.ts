@@ -100,7 +100,7 @@ const PLAIN_CALLS: readonly string[] = ['sends a task', 'sends two tasks']
 const SENDER_REFUSED: readonly number[] = [401, 403]
 const SENDER_ADVICE = {
   https: 'Check the secret: your handler accepts no signature that is made with it',
-  trpc: 'Check the secret, which is SERVICE_TOKEN_SECRET, and --name: a token is for the handler of this name only',
+  trpc: 'Check that your handler has the public key of this private key, and --name: a token is for the handler of this name only',
 } as const
 const MADE_UP =
   'The command made the body up: give it an event that your handler acts on, with --body, --type and --provider'

@@ -62,7 +62,7 @@ export async function makeDataFolder(gatewayUrl: string, system: RunningSystem =
   }
   const secretOf = (value: string) => ({ secrets: [{ id: 'development', value }] })
   const secrets = {
-    serviceTokenSecret: 'unused',
+    serviceKeys: { privateKey: 'unused', publicKey: 'unused' },
     apiTokens: { dev: apiToken },
     operatorTokens: { dev: operatorToken },
     providers: { shop: secretOf('a secret of the shop'), acme: secretOf(fakeSecret) },

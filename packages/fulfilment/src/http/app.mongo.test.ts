@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { Secret } from '@oncehook/kernel/secrets/secret'
 import { withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
@@ -178,13 +177,13 @@ describe('the listener', () => {
   })
 
   it('refuses every call without a good token, each in the same way', async () => {
-    const { secret } = fulfilment
+    const { keys } = fulfilment
     const call = { procedure: 'orders.list', input: '{"limit":1}' }
     const made = await Promise.all([
-      testServiceTokens(secret, { audience: 'other' }).issue(call),
-      testServiceTokens(secret, { issuer: 'somebody' }).issue(call),
-      testServiceTokens(new Secret('x'.repeat(40))).issue(call),
-      testServiceTokens(secret, { clock: { now: () => Date.now() - 120_000 } }).issue(call),
+      testServiceTokens(keys, { audience: 'other' }).issue(call),
+      testServiceTokens(keys, { issuer: 'somebody' }).issue(call),
+      testServiceTokens(newServiceKeyPair()).issue(call),
+      testServiceTokens(keys, { clock: { now: () => Date.now() - 120_000 } }).issue(call),
       fulfilment.tokens.issue({ ...call, procedure: 'orders.get' }),
       fulfilment.tokens.issue({ ...call, input: '{"limit":2}' }),
     ])

@@ -1,13 +1,12 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { ServerTls } from '@oncehook/kernel/http/server/tls'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { EncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
-import { keyOfSecret } from '@oncehook/kernel/secrets/parse-service-key'
-import { Secret } from '@oncehook/kernel/secrets/secret'
-import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
+import type { Secret } from '@oncehook/kernel/secrets/secret'
 import type { ServiceTokens, ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import { createFileSource, type FileSource } from '@oncehook/kernel/settings/file-source'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { type Db, MongoClient } from 'mongodb'
@@ -16,11 +15,11 @@ import { openFulfilment } from '../fulfilment.ts'
 export interface StartOptions {
   readonly uri: Secret
   readonly database: string
-  /** Default: a secret for this process only. */
-  readonly secret?: Secret
-  /** Replaces `secret`. */
-  readonly serviceKeys?: FileSource<readonly ServiceKey[]>
-  /** Default: by `secret` or `serviceKeys`. */
+  /** Default: a key pair for this process only. */
+  readonly keys?: ServiceKeyPair
+  /** Replaces `keys`. */
+  readonly serviceKeys?: FileSource<readonly KeyObject[]>
+  /** Default: by `keys` or `serviceKeys`. */
   readonly verifyToken?: ServiceTokenVerifier
   /** Default: no encryption. */
   readonly encryptionKeys?: FileSource<EncryptionKeys | null>
@@ -42,18 +41,14 @@ export interface RunningFulfilment extends AsyncDisposable {
   readonly url: string
   /** Its database, over a connection of the test. */
   readonly db: Db
-  /** The secret of its service tokens. */
-  readonly secret: Secret
+  /** The keys of its service tokens. */
+  readonly keys: ServiceKeyPair
   readonly tokens: ServiceTokens
   close(): Promise<void>
 }
 
 export async function startFulfilment(options: StartOptions): Promise<RunningFulfilment> {
-  const {
-    secret = new Secret(`test-service-token-${crypto.randomUUID()}`),
-    clock = systemClock,
-    logger = memoryLogger().logger,
-  } = options
+  const { keys = newServiceKeyPair(), clock = systemClock, logger = memoryLogger().logger } = options
   const lifecycle = new Lifecycle(logger)
   const { port } = await openFulfilment(
     {
@@ -63,7 +58,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         METRICS_PORT: options.metricsPort,
         MONGODB_URI: options.uri,
         FULFILMENT_DB: options.database,
-        serviceKeys: options.serviceKeys ?? createFileSource(() => [keyOfSecret(secret)]),
+        serviceKeys: options.serviceKeys ?? createFileSource(() => [createPublicKey(keys.publicKey)]),
         encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),
         tls: options.tls ?? createFileSource(() => null),
         MAX_CONNECTIONS: options.maxConnections ?? 1_000,
@@ -92,8 +87,8 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     db: client.db(options.database),
-    secret,
-    tokens: testServiceTokens(secret, { clock }),
+    keys,
+    tokens: testServiceTokens(keys, { clock }),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,10 +1,9 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keyOfSecret } from '@oncehook/kernel/secrets/parse-service-key'
-import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { Pauses } from '@oncehook/queue/pauses'
@@ -217,14 +216,14 @@ describe.concurrent('a handler that is called by trpc', () => {
       })
       return handler === 'billing' ? { status: 200, json: { result: { data: { results } } } } : { status: 500 }
     }
-    const secret = new Secret(randomBytes(24).toString('hex'))
+    const keys = newServiceKeyPair()
     const trpc = { trpc: `${server.url}/trpc`, events: ALL, batch: 10 }
-    await using system = await start({ billing: trpc }, { SERVICE_TOKEN_SECRET: secret.reveal() })
+    await using system = await start({ billing: trpc }, { SERVICE_PRIVATE_KEY: keys.privateKey })
     const ids = await Promise.all(['a.b', 'a.b', 'a.b'].map((type) => system.deliver(type)))
     const states = async () => Promise.all(ids.map(async ({ id }) => (await system.states(id)).billing))
     await expect.poll(async () => (await states()).toSorted()).toEqual(['dead', 'done', 'done'])
     const verify = createServiceTokenVerifier({
-      ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'billing' },
+      ...{ keys: () => [createPublicKey(keys.publicKey)], issuer: 'gateway', audience: 'billing' },
       ...{ clock: systemClock },
     })
     for (const { path, headers, body } of server.received) {

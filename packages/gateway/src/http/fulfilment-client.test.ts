@@ -1,9 +1,8 @@
+import { createPublicKey } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { keyOfSecret } from '@oncehook/kernel/secrets/parse-service-key'
-import { Secret } from '@oncehook/kernel/secrets/secret'
 import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
-import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
+import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -11,7 +10,7 @@ import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulf
 import { serveFake } from '../testing/serve-fake.ts'
 import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
 
-const secret = new Secret('a secret between the services, of a test')
+const pair = newServiceKeyPair()
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const fake = createFakeFulfilment()
@@ -23,7 +22,7 @@ beforeEach(() => {
 })
 
 function open(url = served.url, timeoutMs = 5_000) {
-  const tokens = testServiceTokens(secret)
+  const tokens = testServiceTokens(pair)
   const client = createFulfilmentClient(new URL(url), tokens, globalThis.fetch, timeoutMs)
   return createPaymentProcedures(client)
 }
@@ -53,7 +52,7 @@ describe('createPaymentProcedures', () => {
       ['payments.versions', 'GET'],
       ['payments.applyEvents', 'POST'],
     ])
-    const keys = () => [keyOfSecret(secret)]
+    const keys = () => [createPublicKey(pair.publicKey)]
     const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
     const verify = createServiceTokenVerifier(rules)
     const inputs = [{ orderIds: ['ord_1', 'absent'] }, { events: [event] }]
@@ -65,12 +64,12 @@ describe('createPaymentProcedures', () => {
   })
 
   it('names the principal of each call only in its token, and none if the call has none', async () => {
-    const tokens = testServiceTokens(secret)
+    const tokens = testServiceTokens(pair)
     const client = createFulfilmentClient(new URL(served.url), tokens, globalThis.fetch, 5_000)
     const versionsFor = (context: Record<string, string>) =>
       client.payments.versions.query({ orderIds: ['ord_1'] }, { context })
     await Promise.all([versionsFor({ principal: 'shop ü' }), versionsFor({ principal: 'desk' }), versionsFor({})])
-    const keys = () => [keyOfSecret(secret)]
+    const keys = () => [createPublicKey(pair.publicKey)]
     const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
     const verify = createServiceTokenVerifier(rules)
     const verified = await Promise.all(served.received.map(({ headers }) => verify(headers.authorization)))

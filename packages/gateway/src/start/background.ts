@@ -125,7 +125,7 @@ type Housekeeping = readonly { stop(): Promise<void> }[]
  * at the end of their retention, and warnings about secrets that expire soon.
  */
 function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): Housekeeping {
-  const { providers, serviceKeys, encryptionKeys, fulfilmentTls, mongo, logger, clock, random } = context
+  const { providers, serviceKey, encryptionKeys, fulfilmentTls, mongo, logger, clock, random } = context
   const onError = noteFailure(context)
   const { db } = mongo.background
   const retention = readRetention(context.settings)
@@ -135,7 +135,7 @@ function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): H
   }
   return [
     runPeriodically({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
-    runPeriodically({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
+    runPeriodically({ task: async () => serviceKey.check(), everyMs: CHECK_KEYS_MS, random, onError }),
     runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),

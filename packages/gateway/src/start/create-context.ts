@@ -7,7 +7,7 @@ import { createUnknownKeys } from '@oncehook/kernel/mongo/key-register'
 import { createPools } from '@oncehook/kernel/mongo/mongo-connection'
 import { createEncryption } from '@oncehook/kernel/secrets/encryption'
 import { watchEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
-import { type ServiceKey, watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
+import { watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
 import { createServiceTokens, type ServiceTokens } from '@oncehook/kernel/secrets/service-token'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { withTimeout } from '@oncehook/kernel/time/waits'
@@ -40,7 +40,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     providers: providers.current,
     onNotKept: metrics.refusalNotKept,
   })
-  const serviceKeys = watchServiceKeys(deps.settings.serviceKeys, deps.logger)
+  const serviceKey = watchServiceKeys(deps.settings.serviceKey, deps.logger)
   const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
   const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
   // Together, so that an unavailable database delays the stop once.
@@ -55,11 +55,11 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     mongo,
     pauses: new Pauses(mongo.accepting.durableDb, 'provider_pauses'),
     handlerPauses: new Pauses(mongo.background.durableDb, 'handler_pauses'),
-    serviceKeys,
+    serviceKey,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
     fulfilmentTls,
-    ...createFulfilment({ ...deps, limits, serviceKeys, fulfilmentTls }),
+    ...createFulfilment({ ...deps, limits, serviceKey, fulfilmentTls }),
     registry,
     shownMetrics: deps.showMetrics?.(registry) ?? registry,
     ...{ metrics, refusals },
@@ -79,7 +79,7 @@ function createConnections(
 }
 
 function createFulfilment(
-  deps: GatewayDeps & Pick<GatewayContext, 'serviceKeys' | 'fulfilmentTls' | 'limits'>,
+  deps: GatewayDeps & Pick<GatewayContext, 'serviceKey' | 'fulfilmentTls' | 'limits'>,
 ): Pick<GatewayContext, 'fulfilment' | 'payments'> {
   const { settings, fulfilmentTls, limits } = deps
   const tokens = createTokens(deps, 'fulfilment')
@@ -89,17 +89,12 @@ function createFulfilment(
   return { fulfilment, payments: createPaymentProcedures(fulfilment) }
 }
 
-/** Creates the tokens of calls to a service, signed with the first key at the time of the call. */
+/** Creates the tokens of calls to a service, signed with the key at the time of the call. */
 export function createTokens(
-  { serviceKeys, clock }: Pick<GatewayContext, 'serviceKeys' | 'clock'>,
+  { serviceKey, clock }: Pick<GatewayContext, 'serviceKey' | 'clock'>,
   audience: string,
 ): ServiceTokens {
-  const key = (): ServiceKey => {
-    const [first] = serviceKeys.current()
-    if (first === undefined) throw new Error('There is no key for service tokens')
-    return first
-  }
-  return createServiceTokens({ issuer: 'gateway', audience, clock, newId: randomUUID, key })
+  return createServiceTokens({ issuer: 'gateway', audience, clock, newId: randomUUID, key: serviceKey.current })
 }
 
 /** Counts and logs a failure of work that is done periodically. It is done again. */

@@ -225,14 +225,14 @@ function prepareSend(context: GatewayContext, handler: HandlerSettings, callMs: 
   return (claims) => sendTasks(deps, claims)
 }
 
-function createCall({ serviceKeys, clock }: GatewayContext, handler: HandlerSettings): CallHandler {
+function createCall({ serviceKey, clock }: GatewayContext, handler: HandlerSettings): CallHandler {
   const { name, place, timeoutMs } = handler
   if (place.by === 'https') {
     const fetch = createGuardedFetch({ lookup, mayBePrivate: place.mayBePrivate })
     return createHttpsCall({ place, fetch, clock, timeoutMs })
   }
   const fetch = createGuardedFetch({ lookup, mayBePrivate: true })
-  const tokens = createTokens({ serviceKeys, clock }, name)
+  const tokens = createTokens({ serviceKey, clock }, name)
   return createTrpcCall({ handler: name, url: place.url, tokens, fetch, timeoutMs, now })
 }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import type { ClientTls } from '@oncehook/kernel/http/server/tls'
 import type { LogOutput } from '@oncehook/kernel/log/log-output'
@@ -7,7 +8,6 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { WatchedEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
-import type { WatchedServiceKeys } from '@oncehook/kernel/secrets/service-keys'
 import type { WatchedSource } from '@oncehook/kernel/settings/file-source'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
@@ -77,7 +77,7 @@ export interface GatewayContext extends GatewayDeps {
   readonly summaries: SummaryLines
   readonly providers: WatchedProviders
   /** The current keys of service tokens. */
-  readonly serviceKeys: WatchedServiceKeys
+  readonly serviceKey: WatchedSource<KeyObject>
   /** The current keys for encryption at rest, and the encryption that uses them. */
   readonly encryptionKeys: WatchedEncryptionKeys
   readonly encryption: Encryption

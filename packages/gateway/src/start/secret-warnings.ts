@@ -23,13 +23,12 @@ interface Found {
  */
 export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
   const tokens = TOKEN_SETTINGS.flatMap((name) => tokensOf(name, readJson(name, env), env))
-  const service = serviceSecretsOf(env)
-  const all = [...service, ...tokens, ...providerSecretsOf(readJson('PROVIDERS', env), env)]
+  const all = [...tokens, ...providerSecretsOf(readJson('PROVIDERS', env), env)]
   // Public keys may be used anywhere.
   const secrets = all.filter(({ text }) => !/^whpk_|PUBLIC KEY-----/.test(text))
   const byText = Map.groupBy(secrets, ({ text }) => hash('sha256', text.replace(/^whsec_/, '')))
   const shared = [...byText.values()].filter((places) => places.length > 1)
-  const weak = [...service, ...tokens].filter(({ text }) => !text.includes('-----BEGIN') && isWeakSecret(text))
+  const weak = tokens.filter(({ text }) => isWeakSecret(text))
   const placesOf = (found: readonly Found[]): string[] => found.map(({ place }) => nameAsSet(place, env))
   return [
     ...shared.map((found): SecretWarning => ({ event: 'secret.shared', places: placesOf(found) })),
@@ -46,15 +45,6 @@ function tokensOf(setting: string, holders: unknown, env: NodeJS.ProcessEnv): Fo
     const sources: unknown[] = tokens === undefined ? [held] : tokens.map(({ value }) => value)
     return sources.flatMap((source) => textsOf(`${setting}.${name}`, source, env))
   })
-}
-
-function serviceSecretsOf(env: NodeJS.ProcessEnv): Found[] {
-  const list = z.array(z.unknown()).safeParse(readJson('SERVICE_TOKEN_SECRETS', env)).data ?? []
-  const one = readText('SERVICE_TOKEN_SECRET', env)
-  return [
-    ...textsOf('SERVICE_TOKEN_SECRET', one, env),
-    ...list.flatMap((source, index) => textsOf(`SERVICE_TOKEN_SECRETS.${index}`, source, env)),
-  ]
 }
 
 const providerShape = z.object({

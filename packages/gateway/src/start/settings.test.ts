@@ -1,17 +1,19 @@
+import { createPrivateKey } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { describe, expect, it } from 'vitest'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { readGatewaySettings } from './settings.ts'
 
 const token = 'canary-token-0123456789-0123456789-abc'
-const secret = 'canary-secret-of-the-services-0123456789'
+const SERVICE_PRIVATE_KEY = newServiceKeyPair().privateKey
 const PROVIDERS = JSON.stringify({
   acme: hmacProvider({ id: 'a', value: 'canary-secret-0123456789' }),
 })
-const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
+const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_PRIVATE_KEY, PROVIDERS }
 
 const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env))
 
@@ -65,17 +67,13 @@ describe('readGatewaySettings', () => {
   })
 
   it('names what is missing, all at once', () => {
-    expect(problemsOf({})).toEqual([
-      'MONGODB_URI is not set',
-      'SERVICE_TOKEN_SECRET is not set',
-      'PROVIDERS is not set',
-    ])
+    expect(problemsOf({})).toEqual(['MONGODB_URI is not set', 'SERVICE_PRIVATE_KEY is not set', 'PROVIDERS is not set'])
   })
 
   it('names problems of settings, tokens and providers at once, and quotes no value', () => {
     const problems = problemsOf({
       MONGODB_URI: 'http://user:canary@127.0.0.1/',
-      SERVICE_TOKEN_SECRET: 'canary',
+      SERVICE_PRIVATE_KEY: 'canary',
       PROVIDERS: PROVIDERS.replace('canary-secret-0123456789', 'canary'),
       FULFILMENT_URL: 'ftp://canary',
       GATEWAY_PORT: 'canary',
@@ -85,7 +83,7 @@ describe('readGatewaySettings', () => {
       OPERATOR_TOKENS: '["canary"]',
     })
     for (const name of [
-      ...['MONGODB_URI', 'SERVICE_TOKEN_SECRET', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT'],
+      ...['MONGODB_URI', 'SERVICE_PRIVATE_KEY', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT'],
       ...['DISPATCH_CONCURRENCY', 'LOG_LEVEL', 'API_TOKENS', 'OPERATOR_TOKENS'],
     ]) {
       expect(problems.filter((problem) => problem.startsWith(name))).toHaveLength(1)
@@ -102,7 +100,7 @@ describe('readGatewaySettings', () => {
       }
       const env = {
         MONGODB_URI_FILE: path('uri', `${needed.MONGODB_URI}\n`),
-        SERVICE_TOKEN_SECRET_FILE: path('secret', `${secret}\n`),
+        SERVICE_PRIVATE_KEY_FILE: path('key', SERVICE_PRIVATE_KEY),
         PROVIDERS_FILE: path(
           'providers',
           JSON.stringify({
@@ -112,7 +110,7 @@ describe('readGatewaySettings', () => {
       }
       const settings = readGatewaySettings(env)
       expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
-      expect(settings.serviceKeys.read()[0]?.signing?.export()).toEqual(Buffer.from(secret))
+      expect(settings.serviceKey.read().equals(createPrivateKey(SERVICE_PRIVATE_KEY))).toBe(true)
       expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
       expect(problemsOf({ ...env, PROVIDERS })).toEqual(['PROVIDERS is set twice: as PROVIDERS and by PROVIDERS_FILE'])
       expect(problemsOf({ ...env, PROVIDERS_FILE: join(folder, 'absent') })).toEqual([

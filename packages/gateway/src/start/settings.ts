@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isLoopback } from '@oncehook/kernel/http/client'
 import {
@@ -11,7 +12,7 @@ import {
   type EncryptionKeys,
   encryptionKeySettings,
 } from '@oncehook/kernel/secrets/encryption-keys'
-import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/secrets/service-keys'
+import { createPrivateKeySource, privateKeySetting } from '@oncehook/kernel/secrets/service-keys'
 import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import {
   collectProblems,
@@ -68,7 +69,7 @@ export const gatewaySchema = z.object({
   FULFILMENT_TLS_CA: textSetting().optional(),
   FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
   FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
-  ...serviceKeySettings,
+  ...privateKeySetting,
   ...encryptionKeySettings,
   PROVIDERS: textSetting(),
   HANDLERS: textSetting().optional(),
@@ -110,8 +111,8 @@ export const gatewaySchema = z.object({
 type ReadApart = keyof typeof READ_APART
 
 export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
-  /** The keys of service tokens; the first one signs. */
-  readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** The key that signs service tokens. */
+  readonly serviceKey: FileSource<KeyObject>
   /** The keys for encryption at rest; null if nothing is encrypted. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** The authorities and client certificate for calls to fulfilment; null for the defaults of Node. */
@@ -136,8 +137,8 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
   if (settings) attempt(() => checkTestEvents(settings, env))
-  const serviceKeys = createServiceKeysSource(env, 'sign')
-  attempt(() => serviceKeys.read())
+  const serviceKey = createPrivateKeySource(env)
+  attempt(() => serviceKey.read())
   const encryptionKeys = createEncryptionKeysSource(env)
   attempt(() => encryptionKeys.read())
   const fulfilmentTls = createClientTlsSource(env, 'FULFILMENT_TLS')
@@ -160,7 +161,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
-  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, handlers }
+  const sources = { serviceKey, encryptionKeys, fulfilmentTls, adminTls, providers, handlers }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
 }
 
@@ -206,8 +207,7 @@ const READ_APART = {
   ...ISSUER_SETTINGS,
   ADMIN_TLS_CERT: true,
   ADMIN_TLS_KEY: true,
-  SERVICE_TOKEN_SECRET: true,
-  SERVICE_TOKEN_SECRETS: true,
+  SERVICE_PRIVATE_KEY: true,
   ENCRYPTION_KEYS: true,
   FULFILMENT_TLS_CA: true,
   FULFILMENT_TLS_CLIENT_CERT: true,

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
@@ -27,7 +28,7 @@ async function prepare() {
   resources.defer(async () => void (await lifecycle.stop()))
   const settings = readGatewaySettings({
     ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
-    SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+    SERVICE_PRIVATE_KEY: newServiceKeyPair().privateKey,
     PROVIDERS: JSON.stringify(PROVIDERS),
   })
   const deps = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }

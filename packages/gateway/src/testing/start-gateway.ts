@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { Secret } from '@oncehook/kernel/secrets/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { newServiceKeyPair, type ServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
@@ -13,10 +12,10 @@ export interface StartOptions {
   readonly database: Pick<TestDatabase, 'uri' | 'name'>
   /** Default: an address where nothing listens. */
   readonly fulfilmentUrl?: string
-  /** The secret of its service tokens. Default: one for this process only. */
-  readonly secret?: Secret
-  /** The file of `SERVICE_TOKEN_SECRETS`, instead of `secret`. */
-  readonly serviceKeysFile?: string
+  /** The keys of its service tokens. Default: a pair for this process only. */
+  readonly keys?: ServiceKeyPair
+  /** The file of `SERVICE_PRIVATE_KEY`, instead of `keys`. */
+  readonly privateKeyFile?: string
   /** As in `PROVIDERS`. Default: none. */
   readonly providers?: object
   /** Other settings, by their environment variables. */
@@ -54,9 +53,9 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
     MONGODB_URI: options.database.uri.reveal(),
     GATEWAY_DB: options.database.name,
     FULFILMENT_URL: options.fulfilmentUrl ?? 'http://127.0.0.1:1',
-    ...(options.serviceKeysFile === undefined
-      ? { SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal() }
-      : { SERVICE_TOKEN_SECRETS_FILE: options.serviceKeysFile }),
+    ...(options.privateKeyFile === undefined
+      ? { SERVICE_PRIVATE_KEY: (options.keys ?? newServiceKeyPair()).privateKey }
+      : { SERVICE_PRIVATE_KEY_FILE: options.privateKeyFile }),
     PROVIDERS: JSON.stringify(options.providers ?? {}),
     RATE_LIMIT_FAILED: '0',
     RATE_LIMIT_API: '0',

@@ -118,7 +118,7 @@ export async function startOperatedSystem(
   )
   const gateway = resources.use(
     await startGateway({
-      ...{ database, fulfilmentUrl: fulfilment.url, secret: fulfilment.secret, ...parts },
+      ...{ database, fulfilmentUrl: fulfilment.url, keys: fulfilment.keys, ...parts },
       settings: {
         ...{ PROVIDERS: '', PROVIDERS_FILE: providersFile },
         ...{ OPERATOR_TOKENS: JSON.stringify(TOKENS.operators), API_TOKENS: JSON.stringify({ tests: TOKENS.api }) },

@@ -1,10 +1,6 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
-import { keyOfSecret, parseServiceKey } from '@oncehook/kernel/secrets/parse-service-key'
-import { Secret } from '@oncehook/kernel/secrets/secret'
-import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
-import { createServiceTokens } from '@oncehook/kernel/secrets/service-token'
+import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -25,11 +21,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((handler) => handler.close(1_000)))
 })
 
-const TOKEN_SECRET = 'a secret of service tokens in a test of calls'
-const OTHER_SECRET = 'another secret of service tokens in this test'
-const pair = generateKeyPairSync('ed25519')
-const PRIVATE = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-const PUBLIC = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const [OWN, OTHER] = [newServiceKeyPair(), newServiceKeyPair()]
 
 const DONE = { done: true }
 const UNKNOWN = 'Refused by the handler: refused (The subscription is unknown)'
@@ -145,17 +137,14 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
 describe('a call', () => {
   const store = stores.onMongo
 
-  it.each<[string, TrpcOptions['secrets'], ServiceKey]>([
-    ['the secret', TOKEN_SECRET, keyOfSecret(new Secret(TOKEN_SECRET))],
-    ['the second secret of two', [OTHER_SECRET, TOKEN_SECRET], keyOfSecret(new Secret(TOKEN_SECRET))],
-    ['a key pair', [TOKEN_SECRET, PUBLIC], parseServiceKey(PRIVATE) as ServiceKey],
-  ])('is accepted with a token that was signed with %s', async (_, secrets, key) => {
-    const { callWith } = await start(store, { trpc: { secrets } })
-    expect(await callWith({ key }).call([taskOf('key_1')])).toEqual([DONE])
+  it('is accepted with a token that any of the keys signed', async () => {
+    const { callWith } = await start(store, { trpc: { publicKeys: OTHER.publicKey + OWN.publicKey } })
+    expect(await callWith({ keys: OWN }).call([taskOf('key_1')])).toEqual([DONE])
+    expect(await callWith({ keys: OTHER }).call([taskOf('key_2')])).toEqual([DONE])
   })
 
   it.each<[string, Partial<Caller>]>([
-    ['another secret', { key: keyOfSecret(new Secret(OTHER_SECRET)) }],
+    ['another key', { keys: OTHER }],
     ['another audience', { audience: 'search' }],
     ['another issuer', { issuer: 'somebody' }],
     ['a time that has passed', { now: () => Date.now() - 120_000 }],
@@ -246,7 +235,7 @@ async function start(store: StoreUnderTest, { on, trpc, ...options }: StartOptio
     ...{ name: 'billing', waitMs: 30_000, ...others, store: store.store },
     ...(secrets.length === 0 ? {} : { secrets }),
     on: { 'invoice.paid': act },
-    trpc: { secrets: TOKEN_SECRET, ...trpc },
+    trpc: { publicKeys: OWN.publicKey, ...trpc },
     log: (line) => lines.push(line),
   })
   opened.push(handler)
@@ -257,7 +246,7 @@ async function start(store: StoreUnderTest, { on, trpc, ...options }: StartOptio
 
 /** How a caller differs from the gateway. */
 interface Caller {
-  readonly key: ServiceKey
+  readonly keys: ServiceKeyPair
   readonly audience: string
   readonly issuer: string
   readonly now: () => number
@@ -268,15 +257,9 @@ interface Caller {
 
 /** The calls as the gateway makes them, with its own code. */
 function callerOf(url: string, caller: Partial<Caller>) {
-  const { key = keyOfSecret(new Secret(TOKEN_SECRET)), audience = 'billing', issuer = 'gateway' } = caller
+  const { keys = OWN, audience = 'billing', issuer = 'gateway' } = caller
   const { now = systemClock.now, change = (body) => body, procedure } = caller
-  const issuing = createServiceTokens({
-    key: () => key,
-    issuer,
-    audience,
-    clock: { ...systemClock, now },
-    newId: randomUUID,
-  })
+  const issuing = testServiceTokens(keys, { issuer, audience, clock: { ...systemClock, now } })
   const tokens: typeof issuing = { issue: (call) => issuing.issue({ ...call, procedure: procedure ?? call.procedure }) }
   const statuses: number[] = []
   const call = createTrpcCall({

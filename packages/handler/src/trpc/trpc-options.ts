@@ -1,15 +1,14 @@
-import { parseServiceKey, privateKeyProblem } from '@oncehook/kernel/secrets/parse-service-key'
-import type { ServiceKey } from '@oncehook/kernel/secrets/service-keys'
+import { parsePublicKeys } from '@oncehook/kernel/secrets/service-key-pem'
 import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import { PROCEDURE } from './answer-call.ts'
 
 /** How Oncehook's gateway calls the handler by `trpc`. */
 export interface TrpcOptions {
   /**
-   * What verifies the service tokens of the gateway: its `SERVICE_TOKEN_SECRET`, or the Ed25519 public key in PEM that
-   * belongs to its private key. Up to five, so that an old and a new one can be valid at the same time.
+   * The public keys of the gateway, which verify its service tokens: one to five Ed25519 keys in PEM, one after the other, so
+   * that an old and a new one can be valid at the same time. They are no secret.
    */
-  readonly secrets: string | readonly string[]
+  readonly publicKeys: string
   /** The name of the handler in the settings of the gateway, for which its tokens are. Default: `name`. */
   readonly audience?: string
   /** The path that `listen` serves: the end of the URL in the settings of the gateway. Default: `/trpc`. */
@@ -35,7 +34,6 @@ export interface CheckedTrpc {
   readonly answerMs: number
 }
 
-const MOST_KEYS = 5
 const MOST_BYTES = 67_108_864
 const MOST_ANSWER_MS = 600_000
 const PATH = /^\/[^?#\s]*$/
@@ -58,24 +56,21 @@ interface TrpcSurroundings {
  * @internal
  */
 export function checkTrpcOptions(
-  { secrets, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 9_000 }: TrpcOptions,
+  { publicKeys, audience, path = '/trpc', maxBytes = 8_388_608, answerMs = 9_000 }: TrpcOptions,
   { name, now, path: other, mostBodyBytes }: TrpcSurroundings,
 ): CheckedTrpc | readonly string[] {
-  const texts = typeof secrets === 'string' ? [secrets] : secrets
-  const keys = readKeys(texts)
+  const keys = typeof publicKeys === 'string' ? parsePublicKeys(publicKeys) : 'is not a text'
   const problems = [
-    ...keys.filter((key) => typeof key === 'string'),
-    ...(keys.length >= 1 && keys.length <= MOST_KEYS ? [] : [`trpc.secrets must be 1 to ${MOST_KEYS} texts`]),
+    ...(typeof keys === 'string' ? [`trpc.publicKeys ${keys}`] : []),
     ...(PATH.test(path) ? [] : ['trpc.path must start with /']),
     ...(other === `${path.replace(/\/$/, '')}/${PROCEDURE}` ? ['trpc.path leads to the same path as path'] : []),
     ...(audience === undefined || isName(audience) ? [] : ['trpc.audience must be a text of 1 to 255 characters']),
     ...rangeProblems('maxBytes', maxBytes, [1, MOST_BYTES]),
     ...rangeProblems('answerMs', answerMs, [10, MOST_ANSWER_MS]),
   ]
-  if (problems.length > 0) return problems
+  if (typeof keys === 'string' || problems.length > 0) return problems
   const rules = { issuer: 'gateway', audience: audience ?? name, clock: { now } }
-  const right = keys.filter((key) => typeof key !== 'string')
-  const verify = createServiceTokenVerifier({ ...rules, keys: () => right })
+  const verify = createServiceTokenVerifier({ ...rules, keys: () => keys })
   // A body that never finds room would be tried again forever. The gateway halves one that is too large.
   return {
     verify,
@@ -84,15 +79,6 @@ export function checkTrpcOptions(
     maxBytes: Math.min(maxBytes, mostBodyBytes),
     answerMs,
   }
-}
-
-function readKeys(texts: unknown): readonly (ServiceKey | string)[] {
-  if (!Array.isArray(texts)) return []
-  return texts.map((text: unknown, index) => {
-    const key = typeof text === 'string' ? parseServiceKey(text) : 'is not a text'
-    const problem = typeof key === 'string' ? key : privateKeyProblem(key, 'the handler')
-    return problem === null ? key : `trpc.secrets.${index} ${problem}`
-  })
 }
 
 function isName(value: unknown): boolean {

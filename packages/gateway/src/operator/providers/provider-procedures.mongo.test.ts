@@ -22,7 +22,7 @@ const resume = () => operator.providers.resume.mutate({ provider: 'acme', reason
 /** Another gateway of the same system. */
 function startAnother(): Promise<RunningGateway> {
   return startGateway({
-    ...{ database, fulfilmentUrl: system.fulfilment.url, secret: system.fulfilment.secret },
+    ...{ database, fulfilmentUrl: system.fulfilment.url, keys: system.fulfilment.keys },
     settings: {
       ...{ PROVIDERS: '', PROVIDERS_FILE: system.providersFile, RETRY_BASE_MS: '20', RETRY_CAP_MS: '100' },
       OPERATOR_TOKENS: JSON.stringify(system.tokens.operators),

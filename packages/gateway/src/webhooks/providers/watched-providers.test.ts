@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readGatewaySettings } from '../../start/settings.ts'
 import { watchProviders } from './providers.ts'
@@ -22,7 +23,7 @@ async function watchFile(providers: object) {
   await write(providers)
   const { providers: source } = readGatewaySettings({
     MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
-    SERVICE_TOKEN_SECRET: 'a service token for this test only',
+    SERVICE_PRIVATE_KEY: newServiceKeyPair().privateKey,
     PROVIDERS_FILE: file,
   })
   const { logger, lines } = memoryLogger()
