@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { hmacProvider } from '../testing/hmac-provider.ts'
@@ -330,12 +330,6 @@ describe('while an event cannot be stored', () => {
     await database.db.command({ collMod: EVENTS, validator: {} })
     expect((await deliver({ body: eventOf(id) })).status).toBe(200)
     expect(await events.countDocuments({ eventId: id })).toBe(1)
-  })
-})
-
-describe('the listeners', () => {
-  beforeEach(() => {
-    served.canned = () => null
   })
 })
 
