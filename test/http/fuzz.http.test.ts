@@ -15,7 +15,14 @@ const operator = randomBytes(24).toString('hex')
 const anyCall = 'Bearer any'
 const verifyToken: ServiceTokenVerifier = async (authorization) => {
   if (authorization?.startsWith('Bearer ') !== true) throw unauthenticated()
-  return { issuer: 'gateway', subject: null, checkProcedure() {}, checkInput() {}, checkCondition() {} }
+  return {
+    id: randomUUID(),
+    issuer: 'gateway',
+    subject: null,
+    checkProcedure() {},
+    checkInput() {},
+    checkCondition() {},
+  }
 }
 const system = stack.use(
   await startHttpSystem({

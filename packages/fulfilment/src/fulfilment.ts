@@ -1,7 +1,7 @@
 // The parts of a running fulfilment, how they are connected, and the order of their start and stop. The listener opens first and
 // says that it is not ready, because an orchestrator asks at once; the receipt worker starts last, because it needs all the others. Each
 // part registers how it stops where it is created, and the lifecycle stops the last one first.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
@@ -37,7 +37,6 @@ import {
   type IdempotencyRow,
 } from './idempotency-keys.ts'
 import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
-import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/stored/order-encryption.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
@@ -201,7 +200,6 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       random,
       logger,
       unreadable: createUnreadableOrders(logger, () => performance.now()),
-      newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },
     recording,

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
@@ -20,7 +20,6 @@ import { deleteOrder, patchOrder, putOrder } from './orders/change-order.ts'
 import { createOrder } from './orders/create-order.ts'
 import { eraseOrders } from './orders/erase-orders.ts'
 import { listOrders } from './orders/list-orders.ts'
-import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/stored/order-encryption.ts'
 import { readVersions } from './orders/stored/order-store.ts'
@@ -42,7 +41,7 @@ it('FP-24: requires a journaled majority in every write of every use', async () 
   const { db, deps, logger, commands: writes } = used
 
   const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
-  const { order } = await createOrder(deps, { order: sampleOrder(), idempotency })
+  const { order } = await createOrder(deps, { order: sampleOrder(), idempotency, callId: 'a' })
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await putOrder(deps, { id: 'o1', order: sampleOrder({ note: 'x' }) })
   await patchOrder(deps, { id: 'o1', patch: { note: null }, ifMatch: '*' })
@@ -75,14 +74,19 @@ it('reads from the primary, with read concern majority, whatever an answer depen
     },
     ifMatch: undefined,
     principal: null,
+    callId: 'd',
     answer: {},
   }).orders.get
 
-  await createOrder(deps, { order: sampleOrder(), idempotency })
+  await createOrder(deps, { order: sampleOrder(), idempotency, callId: 'a' })
   // Looks up the key without claiming it, then looks for an order whose answer was lost.
-  await createOrder(deps, { order: 'no order', idempotency })
+  await createOrder(deps, { order: 'no order', idempotency, callId: 'b' })
   await deps.keys.claim({ ...idempotency, key: 'unanswered' }, { run: 'run', orderId: 'o1' })
-  await createOrder(deps, { order: sampleOrder(), idempotency: { ...idempotency, key: 'unanswered' } }).catch(() => {})
+  await createOrder(deps, {
+    order: sampleOrder(),
+    idempotency: { ...idempotency, key: 'unanswered' },
+    callId: 'c',
+  }).catch(() => {})
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await patchOrder(deps, { id: 'o1', patch: {}, ifMatch: '*' })
@@ -137,7 +141,6 @@ async function openDatabase(names: ReadonlySet<string>) {
     random: Math.random,
     logger,
     unreadable: createUnreadableOrders(logger, () => 0),
-    newOrderId: () => createOrderId(randomBytes),
     newRunId: randomUUID,
   }
   const owned = resources.move()

@@ -5,6 +5,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { fulfilmentRouter } from '../router.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
 
@@ -220,6 +221,49 @@ describe('the listener', () => {
     const reading = await issue('orders.get', JSON.stringify({ id: paid }))
     expect((await query('orders.get', { id: other }, { headers: reading })).status).toBe(401)
     expect((await query('orders.get', { id: paid }, { headers: reading })).status).toBe(200)
+  })
+
+  const MUTATIONS: Readonly<Record<string, () => Promise<object>>> = {
+    'orders.create': async () => ({ order: sampleOrder() }),
+    'orders.put': async () => ({ id: `o_${randomUUID()}`, order: sampleOrder() }),
+    'orders.patch': async () => ({ id: await newOrder(), patch: { note: 'x' }, ifMatch: '"1"' }),
+    'orders.delete': async () => ({ id: await newOrder() }),
+    'payments.applyEvents': async () => ({ events: [sampleEvent({ orderId: await newOrder(), ifMatch: '*' })] }),
+    'erasures.erase': async () => ({ orderIds: [await newOrder()] }),
+    'encryption.rotate': async () => ({ collection: 'orders', after: null, dryRun: false }),
+    'encryption.retire': async () => ({}),
+    'receipts.release': async () => ({ key: 'of nobody' }),
+  }
+
+  it('is listed here if it changes something', () => {
+    const procedures = Object.entries(
+      fulfilmentRouter._def.procedures as unknown as Record<string, { _def: { type: string } }>,
+    )
+    const changing = procedures.filter(([, { _def }]) => _def.type === 'mutation').map(([name]) => name)
+    expect(changing.toSorted()).toEqual(Object.keys(MUTATIONS).toSorted())
+  })
+
+  it.each(Object.entries(MUTATIONS))('has no second effect if somebody sends it again: %s', async (procedure, make) => {
+    const body = JSON.stringify(await make())
+    const token = await fulfilment.tokens.issue({ procedure, input: body })
+    const headers = { authorization: `Bearer ${token}` }
+    // The receipt of a payment is sent meanwhile.
+    const projection = { version: 1, status: 1, access: 1, payment: 1, note: 1, customerId: 1 }
+    const snapshot = () => fulfilment.db.collection('orders').find({}, { projection }).sort({ _id: 1 }).toArray()
+    await mutate(procedure, body, headers)
+    const before = await snapshot()
+    await mutate(procedure, body, headers)
+    expect(await snapshot()).toEqual(before)
+  })
+
+  it('that made an order makes none again after the order was deleted', async () => {
+    const body = JSON.stringify({ order: sampleOrder() })
+    const token = await fulfilment.tokens.issue({ procedure: 'orders.create', input: body })
+    const headers = { authorization: `Bearer ${token}` }
+    const { id } = (await mutate('orders.create', body, headers)).body.result.data.order
+    await mutate('orders.delete', { id })
+    expect((await mutate('orders.create', body, headers)).status).toBe(404)
+    expect((await query('orders.get', { id })).status).toBe(404)
   })
 
   it('records as creator the subject of the token, or none, and with a key its principal', async () => {

@@ -58,6 +58,7 @@ export function createApp(deps: AppDeps): RequestListener {
 /** The calling service, and the principal on whose behalf it calls; null if not given. */
 interface CallingService extends Caller {
   readonly principal: string | null
+  readonly callId: string
 }
 
 function createEndpoint({
@@ -76,12 +77,13 @@ function createEndpoint({
       token.checkProcedure(procedure)
       token.checkCondition(request.headers['if-match'])
       if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
-      return { name: token.issuer, principal: token.subject, checkInput: token.checkInput }
+      return { name: token.issuer, principal: token.subject, callId: token.id, checkInput: token.checkInput }
     },
     createContext: (request, caller) => ({
       useCases,
       ifMatch: request.headers['if-match'],
       principal: caller?.principal ?? null,
+      callId: caller?.callId ?? '',
       answer: {},
     }),
     headersOf: answerHeaders,

@@ -1,6 +1,6 @@
 import { recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
-import { idempotencyInProgress, idempotencyKeyReused, orderUnreadable } from '../errors.ts'
+import { idempotencyInProgress, idempotencyKeyReused, orderNotFound, orderUnreadable } from '../errors.ts'
 import {
   type IdempotencyKeys,
   type KeyedRequest,
@@ -9,15 +9,14 @@ import {
   withoutPerson,
 } from '../idempotency-keys.ts'
 import type { OrderDeps } from './change-order.ts'
-import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import { madeBy, newOrder, toOrder, unstoredOrder } from './stored/order-document.ts'
+import { type Order, type OrderContent, orderIdOf, parseOrderContent } from './order.ts'
+import { isLive, madeBy, newOrder, toOrder, unstoredOrder } from './stored/order-document.ts'
 import { openOrder } from './stored/order-encryption.ts'
-import { insertOrder, isStored } from './stored/order-store.ts'
+import { insertOrder, isStored, readOrder } from './stored/order-store.ts'
 
 export interface CreateDeps extends OrderDeps {
   readonly keys: IdempotencyKeys
   readonly logger: Logger
-  readonly newOrderId: () => string
   readonly newRunId: () => string
 }
 
@@ -28,6 +27,8 @@ export interface CreateRequest {
   readonly idempotency?: KeyedRequest | undefined
   /** The principal that creates it; null if unknown. */
   readonly principal?: string | null
+  /** The unique id of the call, from which the order gets its id. */
+  readonly callId: string
 }
 
 /** The order as it was created. `replayed` is true if an earlier request with the same key created it. */
@@ -54,10 +55,8 @@ export async function createOrder(deps: CreateDeps, request: CreateRequest): Pro
 const NO_ANSWER_LEFT = 'The answer of this Idempotency-Key was altered, or its order was erased: use another key'
 
 async function createOnce(deps: CreateDeps, request: CreateRequest): Promise<Created> {
-  const { order, idempotency, principal = null } = request
-  if (idempotency === undefined) {
-    return { order: await makeOrder(deps, parseOrderContent(order), principal), replayed: false }
-  }
+  const { order, idempotency, callId } = request
+  if (idempotency === undefined) return makeOrder(deps, parseOrderContent(order), request)
   let content: OrderContent
   try {
     content = parseOrderContent(order)
@@ -67,17 +66,28 @@ async function createOnce(deps: CreateDeps, request: CreateRequest): Promise<Cre
     if (row !== null) return replay(row, idempotency)
     throw error
   }
-  return runKeyed(deps, idempotency, content)
+  return runKeyed(deps, idempotency, { content, orderId: orderIdOf(callId) })
 }
 
-async function makeOrder(deps: CreateDeps, content: OrderContent, principal: string | null): Promise<Order> {
-  const made = await insertOrder(deps, unstoredOrder(deps.newOrderId(), content, principal))
-  if (made === null) throw new Error('The generated order id is already in use')
-  return toOrder(openOrder(made, deps.encryption))
+async function makeOrder(
+  deps: CreateDeps,
+  content: OrderContent,
+  { callId, principal = null }: CreateRequest,
+): Promise<Created> {
+  const id = orderIdOf(callId)
+  const made = await insertOrder(deps, unstoredOrder(id, content, principal))
+  // Else the same call came before. Its order may have been changed or deleted since.
+  const order = made ?? (await readOrder(deps.orders, id))
+  if (!isLive(order)) throw orderNotFound()
+  return { order: toOrder(openOrder(order, deps.encryption)), replayed: made === null }
 }
 
-async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderContent): Promise<Created> {
-  const fresh = { run: deps.newRunId(), orderId: deps.newOrderId() }
+async function runKeyed(
+  deps: CreateDeps,
+  request: KeyedRequest,
+  { content, orderId }: { readonly content: OrderContent; readonly orderId: string },
+): Promise<Created> {
+  const fresh = { run: deps.newRunId(), orderId }
   try {
     const row = await deps.keys.claim(request, fresh)
     const isOurs = row.run === fresh.run

@@ -1,4 +1,4 @@
-import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
@@ -9,7 +9,6 @@ import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
 import { type Created, createOrder } from './create-order.ts'
-import { createOrderId } from './order.ts'
 import { ORDERS, type OrderDocument } from './stored/order-document.ts'
 
 const stack = new AsyncDisposableStack()
@@ -112,10 +111,9 @@ describe('an order whose key has no answer yet', () => {
             return await keys.finish(...args)
           },
         },
-        newOrderId: () => createOrderId(randomBytes),
         newRunId: randomUUID,
       },
-      input,
+      { ...input, callId: randomUUID() },
     )
     await waiting.promise
     const row = await rows.findOne({ key: input.idempotency.key })

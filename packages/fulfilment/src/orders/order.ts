@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import { CURRENCIES } from '@oncehook/kernel/money/currencies'
 import { sayIssue } from '@oncehook/kernel/rpc/trpc-errors'
@@ -10,10 +11,15 @@ import { z } from 'zod'
 export const ORDER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
+const ID_LENGTH = 26
 
-/** Generates an order id: `ord_` and 26 base32 characters (130 bits) from the given source of random bytes. */
-export function createOrderId(randomBytes: (count: number) => Uint8Array): string {
-  return `ord_${Array.from(randomBytes(26), (byte) => ALPHABET[byte & 31]).join('')}`
+/**
+ * The id of the order that a call creates: `ord_` and 26 base32 characters (130 bits). Each call has a unique id, so a call that
+ * somebody captured and sends again makes no second order.
+ */
+export function orderIdOf(callId: string): string {
+  const bytes = hash('sha256', callId, 'buffer').subarray(0, ID_LENGTH)
+  return `ord_${Array.from(bytes, (byte) => ALPHABET[byte & 31]).join('')}`
 }
 
 /** Well-formed Unicode text, with its length counted in UTF-8 bytes. */

@@ -63,6 +63,8 @@ function hashOf(input: string | Uint8Array): string {
 }
 
 interface VerifiedToken {
+  /** The unique id of the call. */
+  readonly id: string
   readonly issuer: string
   /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
   readonly subject: string | null
@@ -146,6 +148,7 @@ function toVerified(payload: JWTPayload, { header, issuer }: Verifying): Verifie
     if (!isRight) throw refusal(reason)
   }
   return {
+    id: jti,
     issuer,
     subject: sub ?? null,
     checkProcedure: (procedure) => demand(proc === procedure, 'other_procedure'),
