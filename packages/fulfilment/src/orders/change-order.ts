@@ -190,12 +190,18 @@ function leaveTombstone(
   principal: string | null,
 ): Promise<OrderDocument | null> {
   const by = changedBy(principal)
-  const isSent = { $eq: ['$$one.state', 'sent'] }
+  const withoutPerson = {
+    $cond: [
+      { $eq: ['$$one.state', 'sent'] },
+      forgottenReceipt('$$one'),
+      { $mergeObjects: ['$$one', { forgetWhenSent: true }] },
+    ],
+  }
   return updateOrder(orders, order, [
     {
       $set: {
         ...{ status: 'deleted', deletedAt: '$$NOW', version: { $add: ['$version', 1] } },
-        receipts: mapReceipts(isSent, forgottenReceipt('$$one')),
+        receipts: mapReceipts({ $literal: true }, withoutPerson),
         ...asLiterals(by.$set),
       },
     },

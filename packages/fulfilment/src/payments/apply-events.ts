@@ -127,7 +127,7 @@ function noteReceipt({ receipts }: Call, { change, statement }: Sent, result: Co
 function decide(group: Group, order: OrderDocument | null, { context, receipts }: Call): Sent | null {
   const incoming = group.map(({ event }) => event)
   const decision = decideOrder(order, incoming, context)
-  if (order !== null && hasMarkerOf(order, context.call)) receipts.confirm(order._id)
+  if (order !== null && hasMarkerOf(order, context.call)) receipts.confirm(order)
   const { change } = decision
   for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
   if (change !== null) {

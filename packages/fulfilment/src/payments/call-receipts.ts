@@ -1,4 +1,4 @@
-import type { StoredReceipt } from '../orders/stored/order-document.ts'
+import type { OrderDocument, StoredReceipt } from '../orders/stored/order-document.ts'
 import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
 import { type FirstClaim, firstClaimOf, type ReceiptClaim } from '../receipts/claims/receipt-claim.ts'
 import type { CommitResult } from './commit-changes.ts'
@@ -43,11 +43,15 @@ export class CallReceipts implements Disposable {
     if (result === 'committed') this.#keep(orderId, receipt)
   }
 
-  /** Notes that a majority has the last write to this order, whose result was not confirmed. */
-  confirm(orderId: string): void {
+  /**
+   * Notes that a majority has a write of this call to an order. It may be that of an earlier round, without a receipt: the receipt is
+   * stored only if its payment is the one that paid.
+   */
+  confirm({ _id: orderId, paidBy = [] }: Pick<OrderDocument, '_id' | 'paidBy'>): void {
     const receipt = this.#open.get(orderId)
+    if (receipt === undefined || !paidBy.some(({ id }) => id === receipt.paymentId)) return
     this.#open.delete(orderId)
-    if (receipt !== undefined) this.#keep(orderId, receipt)
+    this.#keep(orderId, receipt)
   }
 
   #keep(orderId: string, receipt: StoredReceipt): void {

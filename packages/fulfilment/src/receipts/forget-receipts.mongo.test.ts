@@ -42,6 +42,31 @@ describe('a receipt that was sent', () => {
     expect(again.results).toMatchObject([{ outcome: 'duplicate' }])
   })
 
+  it('loses them as soon as it is sent, if its order was deleted before', async () => {
+    const id = newOrderId()
+    await orders.put.mutate({ id, order: sampleOrder({ email: 'a@example.com' }) })
+    const [paid] = (await stored.find({ 'receipts.state': 'sent', 'receipts.customerId': 'cus_1' }).toArray()).flatMap(
+      ({ receipts }) => receipts,
+    )
+    const { forgetAt: _, ...others } = paid ?? expect.unreachable()
+    const owed = {
+      ...others,
+      key: `of ${id}`,
+      state: 'owed' as const,
+      dueAt: new Date(Date.now() + 600_000),
+      sentAt: null,
+    }
+    await stored.updateOne({ _id: id }, { $set: { receipts: [owed] } })
+    await orders.delete.mutate({ id })
+    expect(await receiptOf(id)).toMatchObject({ customerId: 'cus_1', email: 'a@example.com' })
+    await stored.updateOne({ _id: id }, { $set: { 'receipts.0.dueAt': PAST } })
+    await expect.poll(async () => (await receiptOf(id))?.state).toBe('sent')
+    await forgetReceipts(database.db, going)
+    const { forgetWhenSent: __, ...kept } = (await receiptOf(id)) ?? {}
+    expect(kept).toMatchObject({ state: 'sent', customerId: null, email: null })
+    expect(kept).not.toHaveProperty('forgetAt')
+  })
+
   it('loses them too if other orders have something else for receipts, however many', async () => {
     const id = await paidOrder()
     await stored.updateOne({ _id: id }, { $set: { 'receipts.0.forgetAt': PAST } })

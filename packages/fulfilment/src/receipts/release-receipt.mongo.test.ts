@@ -49,6 +49,20 @@ describe('releaseReceipt', () => {
     expect((await receiptsOf('o1')).map(({ email }) => email)).toEqual(['new@example.com', 'new@example.com'])
   })
 
+  it('sends it to nobody else if the order has another customer now, or was deleted', async () => {
+    const own = { customerId: 'anna', email: 'anna@example.com' }
+    await insertOrder('o1', [receipt('one', own), receipt('two', { ...own, email: null })], 'bert@example.com')
+    await releaseReceipt(orders, 'one')
+    await releaseReceipt(orders, 'two')
+    expect((await receiptsOf('o1')).map(({ email }) => email)).toEqual(['anna@example.com', null])
+  })
+
+  it('does not revive a receipt whose customer was removed', async () => {
+    await insertOrder('o1', [receipt('one', { customerId: null }), receipt('two')])
+    await expect(releaseReceipt(orders, 'one')).rejects.toMatchObject({ code: 'receipt_not_parked' })
+    expect((await receiptsOf('o1'))[0]).toMatchObject({ state: 'parked', dueAt: null })
+  })
+
   it('changes neither the other receipts of the order nor its version', async () => {
     const others = [receipt('sent', { state: 'sent' }), receipt('two')]
     await insertOrder('o1', [...others, receipt('one')])

@@ -64,6 +64,8 @@ export interface StoredReceipt {
   readonly sentAt: Date | null
   /** When the customer and e-mail are removed. Set only on sent receipts. */
   readonly forgetAt?: Date
+  /** The order was deleted before it was sent. */
+  readonly forgetWhenSent?: true
 }
 
 interface KeptForEver {
@@ -239,7 +241,7 @@ export const ORDER_INDEXES: NeededIndexes = {
 /** Aggregation expression: a receipt, such as `$$one`, without personal data. It keeps its key. */
 export function forgottenReceipt(receipt: string): Document {
   const emptied = { $mergeObjects: [receipt, { customerId: null, email: null }] }
-  return { $unsetField: { field: 'forgetAt', input: emptied } }
+  return { $unsetField: { field: 'forgetWhenSent', input: { $unsetField: { field: 'forgetAt', input: emptied } } } }
 }
 
 const NAMED = { $cond: [{ $isArray: ['$receipts'] }, '$receipts.customerId', []] }

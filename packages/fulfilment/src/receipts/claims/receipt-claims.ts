@@ -140,7 +140,21 @@ function settleStatement(group: readonly SettledReceipt[], times: SettlementTime
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, times))]
+  const update = settlementUpdate(first.settlement, times)
+  const written = statement(claims, first.claim.fence, update)
+  return [first.settlement.state === 'sent' ? { ...written, arrayFilters: sentFilters(written) } : written]
+}
+
+/** Each receipt has one of two times to be forgotten. */
+function sentFilters({ arrayFilters: [receipts] }: Statement): readonly object[] {
+  const of = (name: string, when: object): object => {
+    const members = Object.entries({ ...receipts }).map(([path, value]) => [
+      path.replace('receipt.', `${name}.`),
+      value,
+    ])
+    return { ...Object.fromEntries(members), [`${name}.forgetWhenSent`]: when }
+  }
+  return [{ ...receipts }, of('kept', { $ne: true }), of('gone', { $eq: true })]
 }
 
 /**
@@ -164,7 +178,11 @@ function settlementUpdate(settlement: Settlement, { now, keepMs = KEEP_MS }: Set
   switch (settlement.state) {
     case 'sent':
       return {
-        $set: at({ state: 'sent', sentAt: now, lastError: null, forgetAt: new Date(now.getTime() + keepMs) }),
+        $set: {
+          ...at({ state: 'sent', sentAt: now, lastError: null }),
+          'receipts.$[kept].forgetAt': new Date(now.getTime() + keepMs),
+          'receipts.$[gone].forgetAt': now,
+        },
         $unset: at({ dueAt: '', heldBy: '' }),
       }
     case 'put_back':

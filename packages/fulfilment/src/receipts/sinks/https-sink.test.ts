@@ -54,12 +54,12 @@ describe('an https: sink', () => {
     expect(JSON.parse(there.taken[0]?.body ?? '')).toEqual(receipt)
   })
 
-  it.each([400, 401, 404, 410, 413, 422])('takes %i for final', async (status) => {
+  it.each([400, 410, 413, 422])('takes %i for final', async (status) => {
     await using there = await receiver(status)
     await expect(there.send()).rejects.toSatisfy(receiptRefused.is)
   })
 
-  it.each([408, 409, 425, 429, 500, 502])('takes %i for passing', async (status) => {
+  it.each([401, 403, 404, 405, 408, 409, 415, 425, 429, 451, 500, 502])('takes %i for passing', async (status) => {
     await using there = await receiver(status)
     await expect(there.send()).rejects.toMatchObject({ code: `http_${status}` })
   })

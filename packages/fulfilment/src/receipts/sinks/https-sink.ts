@@ -12,13 +12,13 @@ export interface HttpsSinkOptions {
   readonly clock: Clock
 }
 
-// Request timeout, conflict with a running request, too early, too many requests: a retry may succeed.
-const AGAIN = new Set([408, 409, 425, 429])
+// What is wrong with a receipt. All else, such as 401 or 404, is a receiver that is not set up right, or not now: nothing is lost meanwhile.
+const FINAL = new Set([400, 410, 413, 422])
 
 /**
  * Creates a sink that posts each receipt as JSON with `Idempotency-Key: <key>`, which lets the receiver detect
  * duplicates. With signing keys, each request is signed as defined by Standard Webhooks, with the receipt key as
- * `webhook-id`. A 4xx is final unless it is transient. Redirects are not followed: receipts only go to the configured
+ * `webhook-id`. Only 400, 410, 413 and 422 are final: any other answer is tried again. Redirects are not followed: receipts only go to the configured
  * URL.
  */
 export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): ReceiptSink {
@@ -40,7 +40,7 @@ export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): 
       await response.body?.cancel().catch(() => undefined)
       if (response.ok) return
       const { status } = response
-      if (status >= 400 && status < 500 && !AGAIN.has(status)) throw receiptRefused({ status })
+      if (FINAL.has(status)) throw receiptRefused({ status })
       throw Object.assign(new Error('The receiver did not accept the receipt'), { code: `http_${status}` })
     },
     async close() {},

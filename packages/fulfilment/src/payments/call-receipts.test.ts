@@ -1,0 +1,27 @@
+import { expect, it, vi } from 'vitest'
+import type { StoredReceipt } from '../orders/stored/order-document.ts'
+import { CallReceipts } from './call-receipts.ts'
+
+const receipt: StoredReceipt = {
+  ...{ key: 'rcpt_1', paymentId: 'pay_1', customerId: 'cus_1', email: null, amount: 300, currency: 'EUR' },
+  ...{ paidAt: new Date(), state: 'sending', fence: 1, heldBy: 'call', dueAt: new Date(), attempts: 1 },
+  ...{ lastError: null, sentAt: null },
+}
+
+it.each([
+  ['has the payment of the receipt', [{ provider: 'acme', id: 'pay_1' }], 1],
+  // A marker of the call is in the order also if only an earlier round was stored.
+  ['was paid by another payment', [{ provider: 'acme', id: 'pay_2' }], 0],
+  ['is not paid', undefined, 0],
+])('a receipt of an unconfirmed write is sent if the order %s: %j', (_, paidBy, sent) => {
+  const end = vi.fn()
+  const reserve = () => ({ room: 1, until: new Date(), keyIds: [], end })
+  {
+    using receipts = new CallReceipts({ reserve, nudge: () => undefined }, { id: 'call', orders: 1 })
+    receipts.claimFor('ord_1')
+    receipts.note('ord_1', receipt, 'unconfirmed')
+    receipts.confirm({ _id: 'ord_1', ...(paidBy && { paidBy }) })
+  }
+  const [{ held, unconfirmed }] = end.mock.calls[0] ?? []
+  expect([held.length, unconfirmed?.claims.length ?? 0]).toEqual([sent, 1 - sent])
+})
