@@ -172,7 +172,11 @@ describe('the packed @oncehook/handler', () => {
       const { stdout, stderr } = await run(node, [name, url, SECRET, `${major}_${name.slice(-3)}`], { cwd: folder })
       const [first, second] = ['false', 'true'].map((repeated) => `200 {"outcome":"done","repeated":${repeated}}\n`)
       const called = '200 {"result":{"data":{"results":[{"done":true}]}}}\n'
-      expect([stdout, stderr]).toEqual([`${first}${second}${called}`, ''])
+      expect(stdout).toBe(`${first}${second}${called}`)
+      // Older versions say once that they can verify Ed25519 for a while only.
+      expect(stderr).toMatch(
+        major === 24 ? /^$/ : /^(\(node:\d+\) ExperimentalWarning: The Ed25519 Web Crypto.*\n.*\n)?$/,
+      )
     },
   )
 })
