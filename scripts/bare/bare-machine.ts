@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -73,6 +74,7 @@ export async function openBareMachine(say: (line: string) => void): Promise<Bare
     say(`Making ${tarball} with debootstrap (once a month) …`)
     makeTarball(folder, tarball)
   } else execFileSync('tar', ['-xzf', tarball, '-C', folder])
+  chmodSync(folder, 0o755) // a temporary folder is closed to others, such as the stranger
   execFileSync('chroot', [folder, 'useradd', '--create-home', '--shell', '/bin/bash', 'stranger'])
   writeFileSync(join(folder, 'etc/hosts'), '127.0.0.1 localhost bare\n::1 localhost ip6-localhost ip6-loopback\n')
   writeFileSync(join(folder, 'etc/resolv.conf'), readFileSync('/etc/resolv.conf'))
