@@ -1,11 +1,12 @@
 // `oncehook keys`: makes the key pair of service tokens, and exchanges it without a refused call. The folder has three files: the
-// private key of the gateway, the public keys of everybody else, and during an exchange the next private key. What step comes next
-// follows from the files alone, so an interrupted command is repeated.
+// private key of the gateway, the public keys of everybody else, and during an exchange the next private key. Each step names what must
+// have reached the services before the next one; an interrupted step is repeated.
 
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parsePrivateKey, parsePublicKeys } from '@oncehook/kernel/secrets/service-key-pem'
+import { Option } from 'commander'
 import { type AddCommand, addToGroup, CommandFailure } from '../command.ts'
 import { writeLines } from '../output.ts'
 
@@ -14,10 +15,12 @@ const NEXT = 'service-private-key-next.pem'
 const PUBLIC = 'service-public-keys.pem'
 
 const ROTATE_HELP = `
-Three steps, each by the same command:
-1. It makes the next key, and adds its public key to ${PUBLIC}. Give this file to fulfilment and to every handler called by trpc.
-2. It replaces ${PRIVATE}. Give this file to every gateway.
-3. It removes the former public key from ${PUBLIC}. Give this file to fulfilment and to the handlers.
+Three steps, in this order, each repeated if it was interrupted. Before a step, the files of the one before it must be everywhere.
+  --step 1  makes the next key, and adds its public key to ${PUBLIC}: then give this file to fulfilment and to every
+            handler called by trpc
+  --step 2  makes the next key the one in ${PRIVATE}: then give this file to every gateway
+  --step 3  leaves only the public key of ${PRIVATE} in ${PUBLIC}: then give this file to fulfilment and the
+            handlers
 The services read changed files within about a second. Handlers read them at their start.`
 
 export const addKeysNewCommand: AddCommand = (program, { context }) => {
@@ -26,10 +29,10 @@ export const addKeysNewCommand: AddCommand = (program, { context }) => {
     .argument('<folder>', 'where to write the files; it is made if it does not exist')
     .action(async (folder: string) => {
       await mkdir(folder, { recursive: true })
-      for (const name of [PRIVATE, PUBLIC]) await refuseExisting(join(folder, name))
+      await refuseExisting(join(folder, PRIVATE))
       const key = newKey()
+      await replace(join(folder, PUBLIC), publicTextOf([key]))
       await writePrivate(join(folder, PRIVATE), key)
-      await writeFile(join(folder, PUBLIC), publicTextOf([key]))
       writeLines(context, [
         `SERVICE_PRIVATE_KEY_FILE=${join(folder, PRIVATE)}   the gateway only`,
         `SERVICE_PUBLIC_KEYS_FILE=${join(folder, PUBLIC)}   fulfilment, and each handler called by trpc`,
@@ -39,31 +42,41 @@ export const addKeysNewCommand: AddCommand = (program, { context }) => {
 
 export const addKeysRotateCommand: AddCommand = (program, { context }) => {
   addToGroup(program, 'keys', 'rotate')
-    .description('Do the next step of an exchange of the key pair.')
+    .description('Exchange the key pair in three steps, without a refused call.')
     .argument('<folder>', 'the folder with the files of `keys new`')
+    .addOption(new Option('--step <number>', 'the step').choices(['1', '2', '3']).makeOptionMandatory())
     .addHelpText('after', ROTATE_HELP)
-    .action(async (folder: string) => writeLines(context, [await rotate(folder)]))
+    .action(async (folder: string, { step }: { readonly step: '1' | '2' | '3' }) => {
+      const own = await readPrivate(join(folder, PRIVATE))
+      if (own === null) throw new CommandFailure(`${join(folder, PRIVATE)} cannot be read: see oncehook keys new`)
+      writeLines(context, [await STEPS[step](folder, own)])
+    })
 }
 
-/** Does the next step. Resolves to what was done, and what to do before the next one. */
-async function rotate(folder: string): Promise<string> {
-  const [own, next] = [await readPrivate(join(folder, PRIVATE)), await readPrivate(join(folder, NEXT))]
-  if (own === null) throw new CommandFailure(`${join(folder, PRIVATE)} cannot be read: see oncehook keys new`)
-  const keys = await readPublic(join(folder, PUBLIC))
-  const has = (key: KeyObject): boolean => keys.some((known) => createPublicKey(key).equals(known))
-  if (next !== null && has(next)) {
-    await rename(join(folder, NEXT), join(folder, PRIVATE))
-    return `Step 2 of 3: ${PRIVATE} is the next key. Give it to every gateway; then run this again.`
-  }
-  if (next === null && keys.length > 1) {
+/** Each step can be repeated. Resolves to what is to be done now. */
+const STEPS = {
+  async '1'(folder: string, own: KeyObject): Promise<string> {
+    const next = (await readPrivate(join(folder, NEXT))) ?? newKey()
+    await writePrivate(join(folder, NEXT), next)
+    await replace(join(folder, PUBLIC), publicTextOf([own, next]))
+    return `${PUBLIC} has both keys. Give it to fulfilment and every handler called by trpc; then comes --step 2.`
+  },
+  async '2'(folder: string): Promise<string> {
+    const next = await readPrivate(join(folder, NEXT))
+    if (next !== null) {
+      const keys = await readPublic(join(folder, PUBLIC))
+      const isKnown = keys.some((known) => createPublicKey(next).equals(known))
+      if (!isKnown) throw new CommandFailure(`${PUBLIC} does not have the next key: --step 1 comes first`)
+      await rename(join(folder, NEXT), join(folder, PRIVATE))
+    }
+    return `${PRIVATE} is the next key. Give it to every gateway; then comes --step 3.`
+  },
+  async '3'(folder: string, own: KeyObject): Promise<string> {
+    if ((await readPrivate(join(folder, NEXT))) !== null) throw new CommandFailure('--step 2 comes first')
     await replace(join(folder, PUBLIC), publicTextOf([own]))
-    return `Step 3 of 3: ${PUBLIC} has the new key only. Give it to fulfilment and the handlers; the exchange is over.`
-  }
-  const made = next ?? newKey()
-  if (next === null) await writePrivate(join(folder, NEXT), made)
-  await replace(join(folder, PUBLIC), publicTextOf([own, made]))
-  return `Step 1 of 3: ${PUBLIC} has both keys. Give it to fulfilment and every handler; then run this again.`
-}
+    return `${PUBLIC} has the new key only. Give it to fulfilment and the handlers; then the exchange is over.`
+  },
+} as const
 
 function newKey(): KeyObject {
   return generateKeyPairSync('ed25519').privateKey
@@ -74,12 +87,13 @@ function publicTextOf(keys: readonly KeyObject[]): string {
 }
 
 async function writePrivate(path: string, key: KeyObject): Promise<void> {
-  await writeFile(path, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' })
+  await replace(path, String(key.export({ type: 'pkcs8', format: 'pem' })), 0o600)
 }
 
 /** So that no reader sees half of a file. */
-async function replace(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text)
+async function replace(path: string, text: string, mode = 0o644): Promise<void> {
+  await rm(`${path}.new`, { force: true })
+  await writeFile(`${path}.new`, text, { mode, flag: 'wx' })
   await rename(`${path}.new`, path)
 }
 
