@@ -1,9 +1,17 @@
 import { expect, it, vi } from 'vitest'
 import type { StoredReceipt } from '../orders/stored/order-document.ts'
+import { receiptKey } from '../receipts/claims/receipt-claim.ts'
 import { CallReceipts } from './call-receipts.ts'
 
 const receipt: StoredReceipt = {
-  ...{ key: 'rcpt_1', paymentId: 'pay_1', customerId: 'cus_1', email: null, amount: 300, currency: 'EUR' },
+  ...{
+    key: receiptKey('ord_1', { provider: 'acme', id: 'pay_1' }),
+    paymentId: 'pay_1',
+    customerId: 'cus_1',
+    email: null,
+    amount: 300,
+    currency: 'EUR',
+  },
   ...{ paidAt: new Date(), state: 'sending', fence: 1, heldBy: 'call', dueAt: new Date(), attempts: 1 },
   ...{ lastError: null, sentAt: null },
 }
@@ -12,6 +20,7 @@ it.each([
   ['has the payment of the receipt', [{ provider: 'acme', id: 'pay_1' }], 1],
   // A marker of the call is in the order also if only an earlier round was stored.
   ['was paid by another payment', [{ provider: 'acme', id: 'pay_2' }], 0],
+  ['was paid by one with the same id of another provider', [{ provider: 'shop', id: 'pay_1' }], 0],
   ['is not paid', undefined, 0],
 ])('a receipt of an unconfirmed write is sent if the order %s: %j', (_, paidBy, sent) => {
   const end = vi.fn()

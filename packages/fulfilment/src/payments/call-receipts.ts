@@ -1,6 +1,6 @@
 import type { OrderDocument, StoredReceipt } from '../orders/stored/order-document.ts'
 import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
-import { type FirstClaim, firstClaimOf, type ReceiptClaim } from '../receipts/claims/receipt-claim.ts'
+import { type FirstClaim, firstClaimOf, type ReceiptClaim, receiptKey } from '../receipts/claims/receipt-claim.ts'
 import type { CommitResult } from './commit-changes.ts'
 
 /** A call that writes receipts: its id, which identifies its claims, and the number of orders that it may pay. */
@@ -49,7 +49,7 @@ export class CallReceipts implements Disposable {
    */
   confirm({ _id: orderId, paidBy = [] }: Pick<OrderDocument, '_id' | 'paidBy'>): void {
     const receipt = this.#open.get(orderId)
-    if (receipt === undefined || !paidBy.some(({ id }) => id === receipt.paymentId)) return
+    if (receipt === undefined || !paidBy.some((paid) => receiptKey(orderId, paid) === receipt.key)) return
     this.#open.delete(orderId)
     this.#keep(orderId, receipt)
   }

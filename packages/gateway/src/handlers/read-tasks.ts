@@ -19,20 +19,18 @@ const READ_MS = 4_000
 const NEEDED = { raw: 1, headers: 1, sealed: 1, bodyId: 1, bodyHash: 1, receivedAt: 1, starts: 1, claim: 1 } as const
 
 // One answer of the database could otherwise have 16 MB of records, for every call in progress.
-const AT_ONCE = 8
+const MOST_BYTES = 2 * 1024 * 1024
 
 /**
  * Reads claimed tasks with their bodies, one by one. It leaves out a claim whose record is gone, or was claimed again since.
- * Gets at most eight records from the database at a time.
+ * Holds at most 2 MiB of records at a time, or one record that is larger.
  */
 export async function* readTasks(
   source: BodySource,
   handler: string,
   claims: readonly Claim[],
 ): AsyncGenerator<ReadTask> {
-  for (let at = 0; at < claims.length; at += AT_ONCE) {
-    yield* readGroup(source, handler, claims.slice(at, at + AT_ONCE))
-  }
+  for (const group of await groupBySize(source, claims)) yield* readGroup(source, handler, group)
 }
 
 /** Reads a task for each of these claims with one search; null if its record is gone. All are held at a time. */
@@ -44,6 +42,35 @@ async function readTogether(
   const read = new Map<Claim, ReadTask>()
   for await (const task of readGroup(source, handler, claims)) read.set(task.claim, task)
   return claims.map((claim) => read.get(claim) ?? null)
+}
+
+/** The claims in groups of records that are read together. A record that is not found is in one of them, too. */
+async function groupBySize(source: BodySource, claims: readonly Claim[]): Promise<Claim[][]> {
+  if (claims.length < 2) return [[...claims]]
+  const sizes = await readSizes(source, claims)
+  const groups: Claim[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const claim of claims) {
+    const size = sizes.get(String(claim._id)) ?? 0
+    bytes += size
+    if (bytes <= MOST_BYTES) groups.at(-1)?.push(claim)
+    else {
+      groups.push([claim])
+      bytes = size
+    }
+  }
+  return groups
+}
+
+async function readSizes({ db }: BodySource, claims: readonly Claim[]): Promise<Map<string, number>> {
+  const pipeline = [
+    { $match: { _id: { $in: claims.map(({ _id }) => _id) } } },
+    { $project: { size: { $bsonSize: '$$ROOT' } } },
+  ]
+  const found = db
+    .collection(EVENTS)
+    .aggregate<{ readonly _id: unknown; readonly size: number }>(pipeline, { maxTimeMS: READ_MS })
+  return new Map((await found.toArray()).map(({ _id, size }) => [String(_id), size]))
 }
 
 async function* readGroup(source: BodySource, handler: string, claims: readonly Claim[]): AsyncGenerator<ReadTask> {

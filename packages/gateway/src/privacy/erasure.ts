@@ -39,7 +39,13 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
   const found = await findAll(ctx, input)
   const matched = found.events.length + found.orders.length
   const answer = { matched, orders: found.orders.map(({ id }) => id) }
-  if (matched === 0 || input.dryRun) return { ...answer, erased: 0, more: false }
+  const nothing = { ...answer, erased: 0, more: false }
+  if (input.dryRun) return nothing
+  // A backfill may hold an event that an earlier call has erased, and of which only the key is left.
+  if (matched === 0) {
+    await refuseBackfilling(ctx)
+    return nothing
+  }
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
   // Nothing else leads from a customer to their deleted orders if the answer is lost.
@@ -90,6 +96,10 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
 async function refuseUnsettled(ctx: OperatorContext, { events, orders }: Found): Promise<void> {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
   await refuseAwaited(ctx.db, events)
+  await refuseBackfilling(ctx)
+}
+
+async function refuseBackfilling(ctx: OperatorContext): Promise<void> {
   if (await isBackfilling(ctx)) throw eraseUnsettled({}, { message: BACKFILL_RUNS })
 }
 
@@ -99,7 +109,7 @@ async function refuseAwaited(...awaited: Parameters<typeof isBodyAwaited>): Prom
 
 const BACKFILL_RUNS = 'A backfill may have read the event: erase again when no backfill has run for a minute'
 const PARTLY_ERASED =
-  'A part is erased, but an event was stored or became due again meanwhile, or a backfill began: erase again to complete the erasure'
+  'A part is erased, but an event was stored or became due again meanwhile, or a backfill began: erase again when no backfill has run for a minute'
 const RECEIPT_OWED = 'A part is erased, but a receipt became due again meanwhile: erase again when it is sent'
 const BODY_AWAITED =
   'Another event of the same delivery is not settled yet and needs its body: erase again when that event is settled'

@@ -93,8 +93,8 @@ export class Lines {
    */
   async sweep(): Promise<void> {
     if (this.#options.ordering === undefined && this.#now() < this.#nextSweepAt) return
-    this.#nextSweepAt = this.#now() + REST_MS
     if (this.#ahead.length === 0) await this.#lookAhead()
+    if (this.#ahead.length === 0) this.#nextSweepAt = this.#now() + REST_MS
     const endsAt = this.#now() + SWEEP_MS
     do await advanceFree(this.#options, this.#ahead.splice(0, AT_ONCE), SEARCH_MS)
     while (this.#ahead.length > 0 && this.#now() < endsAt)

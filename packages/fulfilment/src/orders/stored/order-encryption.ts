@@ -65,7 +65,12 @@ const AGAIN_MS = 60_000
 
 export type UnreadableOrders = ReturnType<typeof createUnreadableOrders>
 
-/** Creates the log of damaged orders: however often they are read, it names each once a minute. `now` returns monotonic milliseconds. */
+const MOST_NAMED = 100
+
+/**
+ * Creates the log of damaged orders: however often they are read, it names each once a minute, and at most a hundred. `now` returns
+ * monotonic milliseconds.
+ */
 export function createUnreadableOrders(logger: Pick<Logger, 'error'>, now: () => number) {
   // The longest ago first.
   const named = new Map<string, number>()
@@ -76,7 +81,7 @@ export function createUnreadableOrders(logger: Pick<Logger, 'error'>, now: () =>
         if (time - at < AGAIN_MS) break
         named.delete(id)
       }
-      if (named.has(orderId)) return
+      if (named.has(orderId) || named.size >= MOST_NAMED) return
       named.set(orderId, time)
       logger.error({ ...details, orderId }, 'order.unreadable')
     },

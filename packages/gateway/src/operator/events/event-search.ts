@@ -133,7 +133,9 @@ async function findIndexed(
       .limit(most)
       .toArray(),
   )
-  return (await Promise.all(parts)).flat().sort(byNewest).slice(0, most)
+  // A record that changes its state meanwhile can be found by two searches.
+  const found = new Map((await Promise.all(parts)).flat().map((record) => [String(record._id), record]))
+  return [...found.values()].sort(byNewest).slice(0, most)
 }
 
 function byNewest(a: EventDocument, b: EventDocument): number {

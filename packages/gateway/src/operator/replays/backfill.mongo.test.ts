@@ -4,7 +4,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
-import { Binary, type CommandStartedEvent, type Document, MongoClient, ObjectId } from 'mongodb'
+import { Binary, type CommandStartedEvent, type Db, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
@@ -98,4 +98,24 @@ it('keeps its place if its handler is removed in the middle', async () => {
   await makeRunner(['search']).tick()
   expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
   expect(await events.countDocuments({ handler: 'search', state: 'pending' })).toBe(1)
+})
+
+it('leaves no task of events that it had read before it was cancelled: they may have been erased since', async () => {
+  const stored = sampleRecord()
+  const id = await startBackfill([stored])
+  // As if this process slept between its read and its write.
+  const command: Db['command'] = async (sent, ...others) => {
+    if (sent.update === EVENTS) await replays.cancel(String(id))
+    return db.command(sent, ...others)
+  }
+  const sleeping = new Proxy(db, {
+    get(target, name) {
+      if (name === 'command') return command
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  await makeRunner(['search'], { db: sleeping }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'cancelled' })
+  expect(await events.find().toArray()).toEqual([stored])
 })

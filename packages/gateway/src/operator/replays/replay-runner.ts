@@ -192,18 +192,30 @@ export class ReplayRunner {
    * Moves the cursor forward. Null if another process has moved it. If the replay was cancelled in the meantime, the
    * result has that state.
    */
-  #note(replay: ReplayDocument, slice: Slice & { readonly leaseMs: number }): Promise<ReplayDocument | null> {
+  async #note(replay: ReplayDocument, slice: Slice & { readonly leaseMs: number }): Promise<ReplayDocument | null> {
     const { _id, cursor } = replay
     const { last, notRead, isLast, leaseMs } = slice
     const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }
     const end = isLast ? { state: ifOpen('finished', 'state'), finishedAt: ifOpen('$$NOW', 'finishedAt') } : {}
-    return this.#deps.db
+    const noted = await this.#deps.db
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
         { _id, cursor: { $eq: cursor } },
         [{ $set: { cursor: last, notRead: counted, leaseUntil: fromNow(leaseMs), ...end } }],
         { returnDocument: 'after' },
       )
+    if (noted?.state === 'cancelled') await this.#takeBack(replay, slice)
+    return noted
+  }
+
+  /**
+   * Removes the tasks of a slice whose backfill was cancelled meanwhile: this process may have slept since it read the events, and they
+   * may have been erased since.
+   */
+  async #takeBack({ _id, handler }: ReplayDocument, { updates }: Slice): Promise<void> {
+    if (handler === undefined || updates.length === 0) return
+    const $or = updates.map(({ statement }) => statement.q)
+    await this.#deps.db.collection(EVENTS).deleteMany({ $or, state: 'pending', 'replays.id': _id })
   }
 }
 

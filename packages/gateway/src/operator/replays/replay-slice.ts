@@ -65,6 +65,7 @@ export async function readSlice(
   { found, end }: SearchPart,
   limit: number,
 ): Promise<ReadSlice> {
+  const readRecord = createSliceReader(deps, deps)
   const updates: EventUpdate[] = []
   const notRead: NotRead[] = []
   let [last, examined, bytes] = [replay.cursor, 0, 0]
@@ -73,7 +74,7 @@ export async function readSlice(
     ...{ updates, notRead, last, isLast: false, ...state },
   })
   const add = async (record: EventDocument): Promise<void> => {
-    const read = await readAgain(deps, record)
+    const read = await readRecord(record)
     if ('failure' in read) notRead.push(toNotRead(replay, record, read.failure))
     const statement = await plan(deps, replay, { record, read })
     if (statement === null) return
@@ -133,17 +134,49 @@ function dueAgain({ _id, by, reason }: ReplayDocument, record: EventDocument, re
 }
 
 /**
- * Reads the body of a stored event again.
- * @throws MongoError if the body cannot be fetched
+ * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked
+ * and parsed once, and only one body is kept.
+ * @throws MongoError if a body cannot be fetched
  */
-async function readAgain(deps: SliceDeps, stored: EventDocument): Promise<RemapResult> {
+function createSliceReader(source: BodySource, deps: ReverifyDeps): (record: EventDocument) => Promise<RemapResult> {
+  let last: { readonly key: string; readonly read: DeliveryRead } | undefined
+  return async (stored) => {
+    if (stored.bodyId === undefined) {
+      const record = await readStored(source, stored)
+      return 'failure' in record ? record : remap(record, deps)
+    }
+    const key = deliveryKeyOf(stored)
+    if (last?.key !== key) {
+      const record = await readStored(source, stored)
+      last = { key, read: 'failure' in record ? record : await readDelivery(record, deps) }
+    }
+    const { read } = last
+    // Forgotten, so that the next event asks the provider again.
+    if (isUnavailable(read)) last = undefined
+    return pickEvent(read, stored)
+  }
+}
+
+async function readStored(
+  source: BodySource,
+  stored: EventDocument,
+): Promise<EventDocument | { readonly failure: string }> {
   try {
-    const record = await withBody(deps, stored)
-    return isBodyGone(record) ? { failure: 'body_expired' } : await remap(record, deps)
+    const record = await withBody(source, stored)
+    return isBodyGone(record) ? { failure: 'body_expired' } : record
   } catch (error) {
     if (keyUnknown.is(error) || recordAltered.is(error)) return { failure: error.code }
     throw error
   }
+}
+
+/** Everything that checking and reading depend on. The times of receipt differ by milliseconds within one delivery. */
+function deliveryKeyOf({ provider, bodyId, requestId, headers, query }: EventDocument): string {
+  return JSON.stringify([provider, bodyId, requestId, headers, query])
+}
+
+function isUnavailable(read: DeliveryRead): boolean {
+  return 'answers' in read && read.answers.some((answer) => 'refused' in answer && answer.refused === 'unavailable')
 }
 
 /** An update that inserts a task unless there is one. */
