@@ -2,7 +2,6 @@ import { hash, randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
@@ -28,8 +27,8 @@ const RETENTION = { retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS }
 function batch(ids: readonly string[], members: Partial<Evidence> = {}) {
   const rawBody = Buffer.from(`the body of ${randomUUID()}`)
   const { event, ...evidence } = sampleArrival('none', { rawBody, ...members })
-  const events = ids.map((id): WebhookEvent => ({ ...event, id, type: 'customer.created' }))
-  const arrival: BatchArrival = { evidence, events, endsAt: performance.now() + 20_000 }
+  const offers = ids.map((id) => ({ event: { ...event, id, type: 'customer.created' } }))
+  const arrival: BatchArrival = { evidence, offers, endsAt: performance.now() + 20_000 }
   return { ids, rawBody, arrival, bodyId: `acme:${hash('sha256', rawBody, 'base64')}` }
 }
 
@@ -70,7 +69,7 @@ describe('recordBatch', () => {
     const erased = await findErasableEvents(first.db, { provider: 'acme', eventId: ids[0] ?? '' })
     expect(await eraseEvents(first.db, erased)).toBe(1)
     await using later = await openInbox(own, { takerOf })
-    const wanted = { ...arrival, wantedBy: () => ['billing'] }
+    const wanted = { ...arrival, offers: arrival.offers.map((offer) => ({ ...offer, wantedBy: ['billing'] })) }
     expect(await later.inbox.recordBatch(wanted)).toEqual(['recorded', 'recorded', 'recorded'])
     const tasks = await later.events.find({ handler: 'billing' }).toArray()
     expect(tasks).toHaveLength(3)

@@ -41,7 +41,11 @@ async function recordOne(data = personal(createCanary())): Promise<string> {
 async function recordTwo(canary = createCanary()) {
   const { event, ...evidence } = sampleArrival('none', { ...personal(canary), rawBody: Buffer.from(`[${canary}]`) })
   const ids = [randomUUID(), randomUUID()] as const
-  const arrival = { evidence, events: ids.map((id) => ({ ...event, id })), endsAt: performance.now() + 20_000 }
+  const arrival = {
+    evidence,
+    offers: ids.map((id) => ({ event: { ...event, id } })),
+    endsAt: performance.now() + 20_000,
+  }
   expect(await open.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded'])
   const bodyId = bodyIdOf(await open.record(ids[0]))
   return { arrival, ids, body: () => db.collection<BodyDocument>(BODIES).findOne({ _id: bodyId }) }
@@ -119,7 +123,7 @@ describe('an inbox with keys', () => {
   it('does not restore erased data by a rotation', async () => {
     const canary = createCanary()
     const { event, ...evidence } = sampleArrival('none', personal(canary))
-    const arrival = { evidence, events: [{ ...event, id: 'evt_gone' }], endsAt: performance.now() + 20_000 }
+    const arrival = { evidence, offers: [{ event: { ...event, id: 'evt_gone' } }], endsAt: performance.now() + 20_000 }
     await clear.inbox.record(sampleArrival('evt_gone_too', personal(canary)))
     await clear.inbox.recordBatch(arrival)
     await open.events.updateMany({ eventId: /^evt_gone/ }, { $set: { state: 'done' } })

@@ -30,11 +30,14 @@ export interface Evidence {
   readonly signsTime: boolean
 }
 
-export interface Arrival extends Evidence {
+/** An event, and the handlers that want it. */
+export interface Offer {
   readonly event: WebhookEvent
-  /** The handlers that want it, besides fulfilment. Default: none. */
+  /** Besides fulfilment. Default: none. */
   readonly wantedBy?: readonly TaskWish[] | undefined
 }
+
+export interface Arrival extends Evidence, Offer {}
 
 /** An event for one of its handlers, or for nobody. */
 export interface Task extends Arrival {
@@ -107,8 +110,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     async record(received) {
       const [task, ...others] = splitArrival(deps, received)
       if (task === undefined || others.length > 0) {
-        const batch = { evidence: received, events: [received.event], wantedBy: () => received.wantedBy }
-        const [outcome] = await recordBatch({ ...batch, endsAt: performance.now() + GROUP_LIMITS.maxWaitMs })
+        const endsAt = performance.now() + GROUP_LIMITS.maxWaitMs
+        const [outcome] = await recordBatch({ evidence: received, offers: [received], endsAt })
         return outcome ?? 'not_stored'
       }
       const body = { hash: hash('sha256', task.rawBody, 'base64') }

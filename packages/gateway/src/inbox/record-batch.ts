@@ -1,20 +1,16 @@
 import { hash } from 'node:crypto'
 import type { BatchTerms, GroupCommit } from '@oncehook/queue/insert/group-commit'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from '@oncehook/queue/insert/group-commit'
-import type { TaskWish } from '@oncehook/queue/order/turns'
-import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { StoredBody } from './bodies.ts'
 import { type BodiesDeps, bodyIdOf, createBodies } from './bodies.ts'
 import type { EventDocument } from './event-document.ts'
-import type { Arrival, Evidence, Inbox, Recorded, Task, Written } from './inbox.ts'
+import type { Arrival, Evidence, Inbox, Offer, Recorded, Task, Written } from './inbox.ts'
 import { joinOutcomes } from './tasks.ts'
 
 /** Several events of one delivery. Each id occurs once. */
 export interface BatchArrival {
   readonly evidence: Evidence
-  readonly events: readonly WebhookEvent[]
-  /** The handlers that want an event, besides fulfilment. Default: none. */
-  readonly wantedBy?: ((event: WebhookEvent) => readonly TaskWish[] | undefined) | undefined
+  readonly offers: readonly Offer[]
   /** After this instant of `performance.now()` the outcome is no longer needed. */
   readonly endsAt: number
 }
@@ -34,20 +30,18 @@ interface EventSteps {
 /** Creates the `recordBatch` of an inbox: one body for all events, and one batch in the queue of single events. */
 export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox['recordBatch'] {
   const bodies = createBodies(deps)
-  return async ({ evidence, events, wantedBy, endsAt }) => {
+  return async ({ evidence, offers, endsAt }) => {
     const { provider, rawBody } = evidence
     const bodyHash = hash('sha256', rawBody, 'base64')
     const body = { hash: bodyHash, id: bodyIdOf({ provider, bodyHash }) }
-    const tasks = events.map((event) =>
-      steps
-        .split({ ...evidence, event, wantedBy: wantedBy?.(event) })
-        .map((task) => ({ task, body, key: steps.keyOf(task, body) })),
+    const tasks = offers.map((offer) =>
+      steps.split({ ...evidence, ...offer }).map((task) => ({ task, body, key: steps.keyOf(task, body) })),
     )
     const members = tasks.flat()
     const fresh = members.filter(({ key }) => !steps.isKnown(key))
     // The body is stored before any record that refers to it.
     const kept = fresh.length === 0 ? 'kept' : await bodies.keep({ id: body.id, rawBody }, endsAt)
-    if (kept === 'not_stored') return events.map(() => 'not_stored')
+    if (kept === 'not_stored') return offers.map(() => 'not_stored')
     const isOwn = kept === 'erased' && fresh.length * rawBody.length <= GROUP_LIMITS.maxBytes
     const outcomes = await (isOwn
       ? writeFresh(fresh.map(withOwnBody), steps, { endsAt, bytes: OVERHEAD_BYTES + rawBody.length })

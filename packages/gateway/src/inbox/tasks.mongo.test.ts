@@ -84,11 +84,9 @@ describe('an event with tasks', () => {
   it('is part of a delivery with several events, each with its own handlers', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database)
-    const handlers: Record<string, string[]> = { one: ['a', 'b'], two: [] }
     const outcomes = await open.inbox.recordBatch({
       evidence: sampleArrival('x'),
-      events: [invoice('one'), invoice('two')],
-      wantedBy: ({ id }) => handlers[id],
+      offers: [{ event: invoice('one'), wantedBy: ['a', 'b'] }, { event: invoice('two') }],
       endsAt: performance.now() + 5_000,
     })
     expect(outcomes).toEqual(['recorded', 'recorded'])

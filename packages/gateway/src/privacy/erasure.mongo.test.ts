@@ -64,8 +64,8 @@ async function paidCustomer() {
 /** One delivery of two events, whose ids begin with the mark. */
 function deliverTwo({ inbox }: OpenInbox, mark: string): Promise<readonly Recorded[]> {
   const { event, ...evidence } = sampleArrival(mark, { rawBody: Buffer.from(`{"name":"Name ${mark}"}`) })
-  const events = ['a', 'b'].map((name) => ({ ...event, id: `${mark}-${name}`, type: 'other' }))
-  return inbox.recordBatch({ evidence, events, endsAt: performance.now() + 10_000 })
+  const offers = ['a', 'b'].map((name) => ({ event: { ...event, id: `${mark}-${name}`, type: 'other' } }))
+  return inbox.recordBatch({ evidence, offers, endsAt: performance.now() + 10_000 })
 }
 
 const RETENTION = { retentionMs: 3_600_000, bodyRetentionMs: 60_000 }

@@ -1,5 +1,4 @@
 import type { Clock } from '@oncehook/kernel/time/clock'
-import type { TaskWish } from '@oncehook/queue/order/turns'
 import {
   type Delivery,
   type HandshakeAnswer,
@@ -11,9 +10,7 @@ import {
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
 import { refuseMediaType } from '../http/media-type.ts'
-import type { Evidence, Inbox, Recorded } from '../inbox/inbox.ts'
-import type { BatchArrival } from '../inbox/record-batch.ts'
-
+import type { Evidence, Inbox, Offer, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, checkedInTime, confirmEvents } from './confirm-events.ts'
 import type { FindWanting } from './find-wanting.ts'
@@ -83,43 +80,37 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const read = provider.readEvents(verified)
   const isProven = provider.confirm === undefined && verified.transmission === undefined
   const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
-  const stored = { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
+  const stored = { secretId, events: await storeEvents(deps, evidence, { events, endsAt }) }
   return verified.refusedItems === undefined ? stored : { ...stored, refusedItems: verified.refusedItems }
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */
 async function storeEvents(
   deps: ReceiveDeps,
-  { evidence, events, endsAt }: BatchArrival,
+  evidence: Evidence,
+  { events, endsAt }: { readonly events: readonly WebhookEvent[]; readonly endsAt: number },
 ): Promise<readonly StoredEvent[]> {
-  const wishes = findWishes(deps, evidence, events)
-  const distinct = [...wishes.keys()]
-  const [first, second] = distinct
+  const find = deps.findWanting?.(evidence)
+  const offers = firstOfEachId(events).map((event) => ({ event, wantedBy: find?.(event) }))
+  const [first, second] = offers
   if (first === undefined) return []
-  const wantedBy = (event: WebhookEvent): readonly TaskWish[] => wishes.get(event) ?? []
   const outcomes =
     second === undefined
-      ? [await deps.inbox.record({ ...evidence, event: first, wantedBy: wantedBy(first) })]
-      : await deps.inbox.recordBatch({ evidence, events: distinct, wantedBy, endsAt })
-  return distinct.map((event, at) => ({ event, outcome: toOutcome(deps, event, wantedBy(event), outcomes[at]) }))
+      ? [await deps.inbox.record({ ...evidence, ...first })]
+      : await deps.inbox.recordBatch({ evidence, offers, endsAt })
+  return offers.map((offer, at) => ({ event: offer.event, outcome: toOutcome(deps, offer, outcomes[at]) }))
 }
 
-/** Event -> the handlers that want it. If several events have the same id, the first one counts, as in separate deliveries. */
-function findWishes(
-  { findWanting }: ReceiveDeps,
-  evidence: Evidence,
-  events: readonly WebhookEvent[],
-): ReadonlyMap<WebhookEvent, readonly TaskWish[]> {
-  const find = findWanting?.(evidence)
-  const byId = Map.groupBy(events, ({ id }) => id)
-  return new Map([...byId.values()].flatMap(([event]) => (event === undefined ? [] : [[event, find?.(event) ?? []]])))
+/** If several events have the same id, the first one counts, as in separate deliveries. */
+function firstOfEachId(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  if (events.length < 2) return events
+  return [...Map.groupBy(events, ({ id }) => id).values()].flatMap(([event]) => event ?? [])
 }
 
 /** @throws notStored */
 function toOutcome(
   { isHandled }: ReceiveDeps,
-  event: WebhookEvent,
-  wantedBy: readonly TaskWish[],
+  { event, wantedBy = [] }: Offer,
   recorded: Recorded | undefined,
 ): StoredEvent['outcome'] {
   if (recorded === undefined || recorded === 'not_stored') throw notStored()

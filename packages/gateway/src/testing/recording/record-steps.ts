@@ -90,7 +90,7 @@ function recordAnswers(inbox: Inbox, begin: BeginStep): Inbox {
     record: async (arrival) => note(arrival.event.id, await inbox.record(arrival)),
     async recordBatch(arrival) {
       const recorded = await inbox.recordBatch(arrival)
-      for (const [index, { id }] of arrival.events.entries()) note(id, recorded[index] ?? 'not_stored')
+      for (const [index, { event }] of arrival.offers.entries()) note(event.id, recorded[index] ?? 'not_stored')
       return recorded
     },
   }
