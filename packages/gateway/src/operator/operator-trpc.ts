@@ -16,7 +16,7 @@ import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Operator } from './access/identify-operator.ts'
-import type { Audit } from './audit/audit.ts'
+import type { OperatorAudit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { TestEvents } from './test-events/test-events.ts'
@@ -26,7 +26,6 @@ export interface OperatorParts {
   /** Decrypts encrypted bodies. */
   readonly encryption: Encryption
   readonly keyRegister: KeyRegister
-  readonly audit: Audit
   readonly replays: Replays
   readonly signIns: SignIns
   readonly pauses: Pauses
@@ -55,6 +54,7 @@ export interface OperatorContext extends OperatorParts {
   readonly roles: ReadonlySet<Role>
   /** The token that was sent: whose it is, when it ends, and what the issuer states. */
   readonly caller: Operator
+  readonly audit: OperatorAudit
   /** The subject of a call, for its log line. */
   readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string
@@ -87,8 +87,9 @@ function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The base of procedures for every operator, whatever the roles. Catalogue errors keep their status. An unavailable database is 503, and so is a missing index. The
- * log gets the subject of the call.
+ * The base of the procedures for everybody with a token, even without a role: who the caller is, and the end of the caller's
+ * session. They write nothing else. Catalogue errors keep their status. An unavailable database is 503, and so is a missing
+ * index. The log gets the subject of the call.
  */
 export const identifiedProcedure = t.procedure.use(async ({ next, ctx, getRawInput }) => {
   ctx.call.about = aboutOf(await getRawInput())
@@ -99,7 +100,7 @@ export const identifiedProcedure = t.procedure.use(async ({ next, ctx, getRawInp
   return result
 })
 
-/** The base of procedures that only read. They need the role `read`. */
+/** The base of all other procedures. They need the role `read`, which every other role includes. */
 export const procedure = identifiedProcedure.use(({ next, ctx }) => {
   demandRole(ctx, 'read')
   return next()

@@ -19,7 +19,7 @@ import {
   type TokenChecks,
 } from '../operator/access/identify-operator.ts'
 import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
-import { withIdentity } from '../operator/audit/audit.ts'
+import { limitAudit, type OpenOperatorAudit } from '../operator/audit/audit.ts'
 import { type ConsoleFiles, SIGN_IN_PATH, serveConsole } from '../operator/console/console.ts'
 import type { OperatorParts } from '../operator/operator-trpc.ts'
 import { createReplays } from '../operator/replays/replays.ts'
@@ -58,6 +58,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
+  const openAudit = limitAudit(audit, createRateLimit({ name: 'audited', limit: 300, windowSeconds: 60, clock }))
   const identify = createIdentifyRequest({
     ...{ holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context), clock },
     ...{ signIns, tokenChecks: createTokenChecks(context) },
@@ -66,8 +67,9 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     identify,
     failedLogins,
     errors: databaseErrors,
+    openAudit,
     parts: {
-      ...{ db, encryption, keyRegister, audit, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
+      ...{ db, encryption, keyRegister, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
       ...{ handlers: services.handlers, isHandlerUp: services.isHandlerUp },
       handlerPauses: context.handlerPauses,
       ...{ signIns, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
@@ -76,7 +78,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     },
   })
   const signIn: SignInDeps = {
-    ...{ signIns, audit, failedLogins, logger, limits: createSignInLimits(context) },
+    ...{ signIns, openAudit, failedLogins, logger, limits: createSignInLimits(context) },
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
     atIssuer: openIssuerSignIn(context),
   }
@@ -97,7 +99,7 @@ function openTestEvents({ settings, clock }: GatewayContext, services: AdminServ
   })
 }
 
-/** The limits of attempts to sign in, in a minute. */
+/** The limits of attempts to sign in at the issuer, in a minute. */
 function createSignInLimits({ clock }: GatewayContext): SignInLimits {
   const createLimit = (limit: number): RateLimit =>
     createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
@@ -152,9 +154,10 @@ function createOperatorApi(deps: {
   identify: IdentifyRequest
   failedLogins: FailedLogins
   errors: Pick<DatabaseErrors, 'count'>
+  openAudit: OpenOperatorAudit
   parts: OperatorParts
 }): Answer {
-  const { identify, failedLogins, errors, parts } = deps
+  const { identify, failedLogins, errors, openAudit, parts } = deps
   const authenticate = async (request: IncomingMessage): Promise<Operator> => {
     try {
       return await identify(request.headers.authorization, request)
@@ -176,7 +179,7 @@ function createOperatorApi(deps: {
           ...{ ...parts, operator: caller?.name ?? '', requestId, call: {} },
           roles: caller?.roles ?? new Set<Role>(),
           caller: caller ?? NOBODY,
-          audit: withIdentity(parts.audit, caller?.identity ?? null),
+          audit: openAudit(caller ?? NOBODY),
         }),
       },
       request,

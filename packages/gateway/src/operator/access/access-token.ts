@@ -152,7 +152,7 @@ function checkSignIn({ acr, amr }: Claims, rules: SignInRules): void {
   if (!amrValues.every((value) => methods.includes(value))) throw tooWeak('amr', rules)
 }
 
-/** Until when the claims meet the rules, in seconds. Streams end then. */
+/** Until when the claims meet the rules, in seconds. */
 function endOf({ exp, iat }: Claims, { maxAgeSeconds }: OperatorIssuer): number {
   return Math.min(Number(exp), Number(iat) + maxAgeSeconds)
 }

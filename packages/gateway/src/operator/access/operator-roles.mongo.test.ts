@@ -35,7 +35,24 @@ const system = stack.use(
 )
 const clientOf = (name: keyof typeof tokens) => createOperatorClient(system.gateway.adminUrl, tokens[name])
 const FORBIDDEN = { code: 'FORBIDDEN', httpStatus: 403, reason: 'role_missing' }
+const REFUSED = { error: { data: FORBIDDEN } }
 const audit = database.db.collection('audit')
+
+const PROCEDURES = Object.entries(
+  operatorRouter._def.procedures as unknown as Record<string, { _def: { type: 'query' | 'mutation' } }>,
+).map(([name, { _def }]) => [name, _def.type] as const)
+
+const countWritten = () =>
+  Promise.all(
+    ['audit', 'sign_in_codes', 'operator_sessions'].map((name) => database.db.collection(name).countDocuments()),
+  )
+
+/** Calls a procedure with an empty input, because the role is checked before the input. */
+async function callBare(name: string, kind: 'query' | 'mutation', token: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const sent = kind === 'query' ? { headers } : { method: 'POST', headers, body: '{}' }
+  return JSON.parse((await system.call(`/operator/${name}`, sent)).body)
+}
 
 /** Sends a delivery of a payment with the wrong amount and waits until it is dead. Resolves to its ids. */
 async function deadEvent(): Promise<{ id: string; eventId: string }> {
@@ -46,22 +63,24 @@ async function deadEvent(): Promise<{ id: string; eventId: string }> {
 }
 
 describe('a role', () => {
+  it('is needed by every procedure, except to ask who one is and to sign out', async () => {
+    const before = await countWritten()
+    for (const [name, kind] of PROCEDURES) {
+      if (name === 'me' || name === 'signIn.end') continue
+      expect({ name, answer: await callBare(name, kind, tokens.nobody) }).toMatchObject({ name, answer: REFUSED })
+    }
+    expect(await countWritten()).toEqual(before)
+    const nobody = clientOf('nobody')
+    expect(await nobody.me.query()).toMatchObject({ operator: 'nobody', roles: [] })
+    expect(await nobody.signIn.end.mutate({})).toEqual({ ended: false })
+  })
+
   it('to read is refused by every procedure that changes something', async () => {
-    const procedures = Object.entries(
-      operatorRouter._def.procedures as unknown as Record<string, { _def: { type: string } }>,
-    )
     // Those of the sign-in change nothing but the operator's own session.
-    const mutations = procedures
-      .filter(([name, { _def }]) => _def.type === 'mutation' && !name.startsWith('signIn.'))
-      .map(([name]) => name)
-    expect(mutations).toContain('erase')
-    for (const name of mutations) {
-      const answer = await fetch(`${system.gateway.adminUrl}/operator/${name}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${tokens.reader}`, 'content-type': 'application/json' },
-        body: '{}',
-      })
-      expect({ name, answer: await answer.json() }).toMatchObject({ name, answer: { error: { data: FORBIDDEN } } })
+    const mutations = PROCEDURES.filter(([name, kind]) => kind === 'mutation' && !name.startsWith('signIn.'))
+    expect(mutations.map(([name]) => name)).toContain('erase')
+    for (const [name, kind] of mutations) {
+      expect({ name, answer: await callBare(name, kind, tokens.reader) }).toMatchObject({ name, answer: REFUSED })
     }
   })
 

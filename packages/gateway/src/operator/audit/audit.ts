@@ -7,7 +7,8 @@ import { AS_WRITTEN, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import type { IssuedIdentity } from '../access/access-token.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Operator } from '../access/identify-operator.ts'
 import { pageMembers } from '../events/event-filter.ts'
 import { procedure } from '../operator-trpc.ts'
 
@@ -353,20 +354,36 @@ async function isStored(entries: Collection<ChainedEntry>, { seq, hash }: ChainL
   return (await entries.findOne({ seq, hash }, { projection: { _id: 1 }, maxTimeMS: SEARCH_MS })) !== null
 }
 
+/** The audit log for the calls of operators. */
+export type OperatorAudit = Omit<Audit, 'recordAll'>
+
+/** Opens the audit log for one call of an operator. */
+export type OpenOperatorAudit = (operator: Pick<Operator, 'name' | 'identity'>) => OperatorAudit
+
+// They say how something ended whose beginning was counted: a session must end, and a rotation ends once.
+const NEVER_REFUSED: ReadonlySet<AuditEntry['action']> = new Set(['encryption.rotated', 'sign_in.ended'])
+
 /**
- * An audit log whose entries also show the issuer's claims about the operator, because the subject alone means little
- * to a reader.
+ * Limits what an operator can write: entries are kept forever. The first entry of a call counts, and is refused with
+ * `rate_limited` beyond the limit; the call has done nothing yet. Its later entries say how it ended. Entries also show the
+ * issuer's claims about the operator, because the subject alone means little to a reader.
  */
-export function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
-  if (identity === null) return audit
-  const shown = (entry: NewAuditEntry): NewAuditEntry => ({
-    ...entry,
-    details: { ...entry.details, operator: { ...identity } },
-  })
-  return {
-    ...audit,
-    record: (entry) => audit.record(shown(entry)),
-    recordAll: (entries) => audit.recordAll(entries.map(shown)),
+export function limitAudit({ recordAll: _, ...audit }: Audit, limit: RateLimit): OpenOperatorAudit {
+  return ({ name, identity }) => {
+    let isCounted = false
+    const count = (): void => {
+      const allowance = limit.count(name)
+      if (allowance.remaining < 0) throw limit.refusal(allowance, { reason: 'audited' })
+      isCounted = true
+    }
+    return {
+      ...audit,
+      async record(entry) {
+        if (!isCounted && !NEVER_REFUSED.has(entry.action)) count()
+        const shown = identity === null ? {} : { operator: { ...identity } }
+        await audit.record({ ...entry, details: { ...entry.details, ...shown } })
+      },
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { rateLimited } from '@oncehook/kernel/http/error-codes'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
+import type { Role } from '../../http/authentication.ts'
 import { createRateLimit } from '../../http/rate-limit.ts'
 import { limitSignIn, openSession, refuseOverLimit } from './answer-sign-in.ts'
 
@@ -19,11 +20,11 @@ it('a session is opened after its entry in the audit log, and not without', asyn
     },
   }
   const unused = () => Promise.reject(new Error('A sign-in does not need it'))
-  const rest = { recordAll: unused, has: unused, list: unused, verify: unused }
+  const rest = { has: unused, list: unused, verify: unused }
   const record = async ({ by, action }: { readonly by: string; readonly action: string }) => {
     steps.push([by, action])
   }
-  const opened = await openSession({ signIns, audit: { ...rest, record } }, operator, credential)
+  const opened = await openSession({ signIns, openAudit: () => ({ ...rest, record }) }, operator, credential)
   expect(opened).toEqual({
     ...{ token: 'ohs_of-alice', operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
   })
@@ -33,8 +34,11 @@ it('a session is opened after its entry in the audit log, and not without', asyn
   ])
 
   steps.length = 0
-  const full = { ...rest, record: () => Promise.reject(new Error('the audit log is away')) }
-  await expect(openSession({ signIns, audit: full }, operator, credential)).rejects.toThrow('is away')
+  const full = () => ({ ...rest, record: () => Promise.reject(new Error('the audit log is away')) })
+  await expect(openSession({ signIns, openAudit: full }, operator, credential)).rejects.toThrow('is away')
+  const nobody = { ...operator, roles: new Set<Role>() }
+  const opening = openSession({ signIns, openAudit: () => ({ ...rest, record }) }, nobody, credential)
+  await expect(opening).rejects.toMatchObject({ code: 'role_missing' })
   expect(steps).toEqual([])
 })
 

@@ -19,15 +19,16 @@ import { CHALLENGE, type FailedLogins } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Operator } from '../access/identify-operator.ts'
-import { type Audit, withIdentity } from '../audit/audit.ts'
+import type { OpenOperatorAudit } from '../audit/audit.ts'
 import { SIGN_IN_PATH } from '../console/console.ts'
+import { demandRole } from '../operator-trpc.ts'
 import type { IssuerSignIn } from './issuer-sign-in.ts'
 import type { SignIns } from './sign-ins.ts'
 
 /** What signing in needs, with a code or at the issuer. */
 export interface SignInDeps {
   readonly signIns: Pick<SignIns, 'useCode' | 'createSession'>
-  readonly audit: Audit
+  readonly openAudit: OpenOperatorAudit
   readonly failedLogins: Pick<FailedLogins, 'refuse' | 'isSummarised'>
   readonly logger: Logger
   /**
@@ -102,14 +103,11 @@ async function exchange(deps: SignInDeps, request: IncomingMessage) {
   refuseForeignRequest(request)
   const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_CODE_BYTES)))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with the code and nothing else' })
-  const { code } = body.data
-  const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
-  return await limitSignIn(deps.limits, address, async () => {
-    const { credential, operator } = await redeem(deps, { code, request })
-    return await openSession(deps, operator, credential)
-  })
+  const { credential, operator } = await redeem(deps, { code: body.data.code, request })
+  return await openSession(deps, operator, credential)
 }
 
+/** Only failures count, and a correct code is never refused for those of others: it has 256 bits, so nobody guesses one. */
 async function redeem(
   deps: SignInDeps,
   { code, request }: { readonly code: string; readonly request: IncomingMessage },
@@ -213,14 +211,18 @@ function redirectUriOf({ headers: { origin } }: IncomingMessage): string {
   return `${origin}${SIGN_IN_PATH}`
 }
 
-/** Opens a session with the token of an operator. The audit log has an entry before the session exists. */
+/**
+ * Opens a session with the token of an operator. The audit log has an entry before the session exists.
+ * @throws roleMissing for a token without any role, which opens nothing and writes nothing
+ */
 export async function openSession(
-  { signIns, audit }: { signIns: Pick<SignIns, 'createSession'>; audit: Audit },
+  { signIns, openAudit }: { signIns: Pick<SignIns, 'createSession'>; openAudit: OpenOperatorAudit },
   operator: Operator,
   credential: Secret,
 ) {
+  demandRole(operator, 'read')
   const entry = { by: operator.name, action: 'sign_in.opened', reason: null, details: {} } as const
-  await withIdentity(audit, operator.identity).record(entry)
+  await openAudit(operator).record(entry)
   const session = await signIns.createSession(credential, operator.endsAt)
   return {
     token: session.text.reveal(),
@@ -230,7 +232,7 @@ export async function openSession(
   }
 }
 
-/** The limits of attempts to sign in: of an address, and of all together. */
+/** The limits of attempts to sign in at the issuer: of an address, and of all together. */
 export interface SignInLimits {
   readonly ofAddress: RateLimit
   readonly ofAll: RateLimit
@@ -239,8 +241,8 @@ export interface SignInLimits {
 const EVERYBODY = 'all'
 
 /**
- * Makes an attempt to sign in, with a code or at the issuer. An attempt counts from its start, so that never more than the
- * limit are in progress. One that succeeds stops counting.
+ * Makes an attempt to sign in at the issuer, which is asked about each. An attempt counts from its start, so that never more
+ * than the limit are in progress. One that succeeds stops counting.
  * @throws rateLimited if its address, or all together, have no attempt left, and whatever the attempt throws
  */
 export async function limitSignIn<Opened>(

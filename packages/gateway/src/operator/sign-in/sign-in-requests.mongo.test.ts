@@ -64,14 +64,10 @@ describe('a request to the sign-in at the issuer', () => {
     expect(await post('/finish', ANSWER, { origin, 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 429 })
   })
 
-  it('with a wrong answer counts together with wrong codes', async () => {
+  it('is not refused because others typed wrong codes', async () => {
     const code = { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{"code":"${random}"}` }
-    for (let times = 0; times < 5; times += 1) {
-      expect((await system.call('/sign-in', code)).status).toBe(401)
-      expect(await post('/finish', ANSWER)).toMatchObject({ status: 401 })
-    }
-    expect((await system.call('/sign-in', code)).status).toBe(429)
-    expect(await post('/begin', {})).toMatchObject({ status: 429 })
+    for (let times = 0; times < 20; times += 1) expect((await system.call('/sign-in', code)).status).toBe(401)
+    expect(await post('/begin', {})).toMatchObject({ status: 200 })
   })
 
   it('names the address of the page, whichever others its headers name', async () => {

@@ -6,7 +6,7 @@ import type { Clock } from '@oncehook/kernel/time/clock'
 import { Binary, type Db } from 'mongodb'
 import { z } from 'zod'
 import { sessionNotEnough } from '../../errors.ts'
-import { identifiedProcedure } from '../operator-trpc.ts'
+import { identifiedProcedure, procedure } from '../operator-trpc.ts'
 
 const CODE_MS = 600_000
 const SESSION_MS = 43_200_000
@@ -66,6 +66,7 @@ export function createSignIns(db: Db, { now }: Clock) {
   const options = { writeConcern: MAJORITY }
   const codes = db.collection<SignInDocument>(CODES, options)
   const sessions = db.collection<SignInDocument>(SESSIONS, options)
+  const takeTurn = createTurns(CODES_AT_ONCE)
   return {
     /** Stores a code that can be used once within 10 minutes. */
     async createCode(credential: Secret): Promise<Issued> {
@@ -73,10 +74,13 @@ export function createSignIns(db: Db, { now }: Clock) {
       await codes.insertOne(toDocument(issued, { credential, purpose: 'code' }))
       return issued
     },
-    /** The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. */
+    /**
+     * The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. A few are
+     * looked up at a time, and the others wait: a flood of wrong codes takes no more of the database than that.
+     */
     async useCode(code: string): Promise<Secret | null> {
       if (!CODE.test(code)) return null
-      const found = await codes.findOneAndDelete({ _id: { $eq: digestOf(code) } })
+      const found = await takeTurn(() => codes.findOneAndDelete({ _id: { $eq: digestOf(code) } }))
       if (found === null || found.expireAt.getTime() <= now()) return null
       return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
     },
@@ -98,6 +102,25 @@ export function createSignIns(db: Db, { now }: Clock) {
     async endSession(token: string): Promise<void> {
       await sessions.deleteOne({ _id: { $eq: digestOf(token) } })
     },
+  }
+}
+
+const CODES_AT_ONCE = 2
+
+/** Creates a queue that runs tasks in the order of their arrival, so many at a time. */
+export function createTurns(most: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+  let free = most
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
   }
 }
 
@@ -170,7 +193,7 @@ const empty = z.strictObject({})
  * `signIn.createCode`: a code that signs in once, within 10 minutes, as the operator whose token requests it. A session
  * cannot request one: otherwise it could extend itself forever.
  */
-export const createCodeProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
+export const createCodeProcedure = procedure.input(empty).mutation(async ({ ctx }) => {
   if (ctx.caller.session !== null) throw sessionNotEnough()
   await ctx.audit.record({ by: ctx.operator, action: 'sign_in.code_created', reason: null, details: {} })
   const { text, endsAt } = await ctx.signIns.createCode(ctx.caller.credential)
