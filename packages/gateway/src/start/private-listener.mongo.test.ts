@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
+import * as undici from 'undici'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { isOwnName } from './private-listener.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database, { settings: DEAD_SOON }))
+const settings = { ...DEAD_SOON, ADMIN_NAMES: 'hooks.example, Oncehook.internal' }
+const system = stack.use(await startOperatedSystem(database, { settings }))
 const authorization = `Bearer ${system.tokens.operators.alice}`
 
 const PROCEDURES: readonly (readonly [method: string, name: string])[] = [
@@ -74,6 +77,56 @@ describe('the token of an operator', () => {
       expect((await fetch(`${system.gateway.url}${path}`, { headers: { authorization } })).status).toBe(404)
     }
     expect((await fetch(`${system.gateway.url}/api/orders`, { headers: { authorization } })).status).toBe(401)
+  })
+})
+
+describe('the name by which the listener is called', () => {
+  const PATHS = ['/metrics', '/livez', '/', '/operator/overview', '/sign-in/issuer']
+  const { port } = new URL(system.gateway.adminUrl)
+  const statusOf = async (path: string, host: string) => {
+    const { statusCode, body } = await undici.request(`${system.gateway.adminUrl}${path}`, {
+      headers: { host, authorization },
+    })
+    return { statusCode, body: await body.text() }
+  }
+
+  it.each([
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'hooks.example.evil.example',
+    'sub.hooks.example',
+  ])('is refused if it is not one of its own: %s', async (host) => {
+    for (const path of PATHS) {
+      const { statusCode, body } = await statusOf(path, host)
+      expect({ path, statusCode, body }).toEqual({
+        path,
+        statusCode: 421,
+        body: expect.stringContaining('host_unknown'),
+      })
+      expect(body).not.toContain('evil')
+    }
+  })
+
+  it.each([
+    '127.0.0.1',
+    `127.0.0.1:${port}`,
+    '10.1.2.3:8081',
+    `[::1]:${port}`,
+    'localhost',
+    `LOCALHOST:${port}`,
+    'hooks.example',
+    `Hooks.Example:${port}`,
+    'oncehook.internal:8081',
+  ])('may be an address, localhost, or a name of the setting: %s', async (host) => {
+    expect((await statusOf('/metrics', host)).statusCode).toBe(200)
+    expect((await statusOf('/operator/overview', host)).statusCode).toBe(200)
+  })
+
+  it('is not needed where no browser asks', () => {
+    expect(isOwnName(undefined, new Set())).toBe(true)
+    expect(isOwnName('', new Set())).toBe(false)
   })
 })
 

@@ -66,6 +66,22 @@ describe('readGatewaySettings', () => {
     expect(readGatewaySettings({ ...needed, WORKERS }).WORKERS).toBe(expected)
   })
 
+  it.each([
+    ['', []],
+    ['hooks.example, Gateway', ['hooks.example', 'gateway']],
+  ])('takes %j as the names of the private listener', (ADMIN_NAMES, expected) => {
+    expect([...readGatewaySettings({ ...needed, ADMIN_NAMES }).ADMIN_NAMES]).toEqual(expected)
+  })
+
+  it.each(['hooks.example:8081', 'https://hooks.example', 'hooks example', 'hooks.example/'])(
+    'refuses %j as the name of the private listener',
+    (ADMIN_NAMES) => {
+      expect(problemsOf({ ...needed, ADMIN_NAMES })).toEqual([
+        'ADMIN_NAMES must be names of hosts without ports, like hooks.example',
+      ])
+    },
+  )
+
   it('names what is missing, all at once', () => {
     expect(problemsOf({})).toEqual(['MONGODB_URI is not set', 'SERVICE_PRIVATE_KEY is not set', 'PROVIDERS is not set'])
   })
