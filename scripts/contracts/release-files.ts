@@ -1,8 +1,9 @@
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
 import { describeHandler } from './describe-handler.ts'
+import { schemaBreaks } from './schema-breaks.ts'
 
 /**
  * The providers of internal procedures, each with what describes it. `npm run fix` writes each description to
@@ -13,12 +14,9 @@ export const DESCRIPTIONS: Readonly<Record<string, () => FulfilmentDescription>>
   handler: describeHandler,
 }
 
-const PATTERNS = ['*-*.json', 'messages/*.json']
+const PATTERNS = ['*-*.json', '{fulfilment,handler}.json', 'messages/*.json', 'libraries/*.txt']
 
-/**
- * The file names of the contracts in a folder, those of messages included, and of the recorded service tokens. The description
- * has another form of name.
- */
+/** The file names of everything in a folder that somebody relies on. */
 export function contractNames(folder: string): string[] {
   return globSync(PATTERNS, { cwd: folder }).toSorted()
 }
@@ -33,6 +31,22 @@ export async function lastRelease(contracts: string): Promise<string | undefined
 /** The text of a description's file. */
 export function describedText(description: FulfilmentDescription): string {
   return `${JSON.stringify(description, null, 2)}\n`
+}
+
+/**
+ * Compares a provider of internal procedures with its committed description, and with those of the releases.
+ * @throws with the consumer and every break
+ */
+export function demandDescription(contracts: string, provider: string): void {
+  const now = DESCRIPTIONS[provider]?.()
+  for (const name of globSync([`${provider}.json`, `releases/*/${provider}.json`], { cwd: contracts })) {
+    const recorded: FulfilmentDescription = JSON.parse(readFileSync(join(contracts, name), 'utf8'))
+    const breaks = now === undefined ? ['it is gone'] : schemaBreaks(recorded, now)
+    if (breaks.length === 0) continue
+    const who = `The provider ${provider} breaks what it owes to the consumer gateway (contracts/${name}):`
+    const hint = 'If no gateway relies on it, record it: UPDATE_CONTRACTS=1 npm run fix'
+    throw new Error([who, ...breaks.map((line) => `- ${line}`), hint].join('\n'))
+  }
 }
 
 /**

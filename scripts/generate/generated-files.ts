@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
-import { DESCRIPTIONS, describedText } from '../contracts/release-files.ts'
+import { DESCRIPTIONS, demandDescription, describedText } from '../contracts/release-files.ts'
 import type { Say } from '../progress.ts'
 import { describeOrders } from './order-schemas.ts'
 
@@ -33,7 +33,10 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
     },
     ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
       path: `contracts/${provider}.json`,
-      content: async () => describedText(describe()),
+      content: async () => {
+        if (process.env.UPDATE_CONTRACTS !== '1') demandDescription(join(repository, 'contracts'), provider)
+        return describedText(describe())
+      },
     })),
     ...vectorFiles(),
   ]

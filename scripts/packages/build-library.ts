@@ -40,10 +40,7 @@ interface Entry {
 export async function buildLibrary(repository: string, folder: string, library: Library): Promise<void> {
   const { workspace, external, terse } = library
   const source = join(repository, 'packages', workspace)
-  const { exports } = await readManifest(source)
-  const entries = Object.entries(exports)
-    .filter(([subpath]) => !/^\.\/(?:signing|testing)\//.test(subpath))
-    .map(([subpath, path]): Entry => ({ subpath, name: subpath.slice(2) || 'index', path }))
+  const entries = await entriesOf(source)
   const dist = join(folder, 'dist')
   await mkdir(dist, { recursive: true })
   const code = entries.map(({ path }) => `export * from '${path}'`).join('\n')
@@ -66,6 +63,14 @@ export async function buildLibrary(repository: string, folder: string, library: 
     },
   }
   await writePackage(repository, { source, folder, contained, fields })
+}
+
+/** The entries of the published package: not those that only other workspaces use. */
+export async function entriesOf(workspace: string): Promise<Entry[]> {
+  const { exports } = await readManifest(workspace)
+  return Object.entries(exports)
+    .filter(([subpath]) => !/^\.\/(?:signing|testing)\//.test(subpath))
+    .map(([subpath, path]) => ({ subpath, name: subpath.slice(2) || 'index', path }))
 }
 
 function conditionsOf(path: string): object {

@@ -69,7 +69,8 @@ async function readTypes(
   return { text, imported }
 }
 
-function withoutComments(text: string): string {
+/** The declarations without their comments. */
+export function withoutComments(text: string): string {
   return shorten(text.replaceAll(/^ *\/\*\*.*?\*\/\n/gms, ''))
 }
 
