@@ -49,14 +49,6 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'contract-mutations',
-          include: ['test/mutations/**/*.test.ts'],
-          sequence: { groupOrder: 4 },
-        },
-      },
-      {
-        extends: true,
-        test: {
           name: 'http',
           include: ['test/http/**/*.test.ts'],
           ...LOADED_ONCE,

@@ -1,16 +1,27 @@
+import { readGatewaySettings } from '@oncehook/gateway/start/settings'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { systemClock } from '@oncehook/kernel/time/clock'
+import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { MatchersV3 } from '@pact-foundation/pact'
+import { createContext } from '../../packages/gateway/src/start/create-context.ts'
+import type { GatewayContext } from '../../packages/gateway/src/start/gateway-context.ts'
 import { type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
+import { demandToken, type SentCall, toSentCall } from './hand-made-token.ts'
 import { CONTENT } from './paid-orders.ts'
 
 const { integer, regex, string } = MatchersV3
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
 /** The token of the principal `seller`, which can use only the orders that it created. */
 export const OWN_TOKEN = 'the-token-of-a-seller-in-a-test-of-contracts'
+const SCOPES = ['orders:read', 'orders:write', 'orders:delete']
 const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
+const NOWHERE = 'http://127.0.0.1:1'
+const WHO = 'The consumer gateway breaks its promise to fulfilment (contracts/service-tokens.json)'
 
 /** A call of the gateway to fulfilment, as its contract has it. */
 export interface Call {
@@ -32,9 +43,9 @@ interface Received {
 }
 
 /** A running gateway and its contract with fulfilment. */
-export interface GatewayContract extends AsyncDisposable {
-  /** Serves the answer of a call while `request` makes the gateway call. `request` gets fulfilment's current URL. */
-  expectCall(call: Call, request: (url: string) => Promise<void>): Promise<void>
+export interface GatewayContract extends AsyncDisposable, Pick<GatewayContext, 'fulfilment' | 'payments'> {
+  /** Serves the answer of a call while `request` makes the gateway call. Checks the token of each call. */
+  expectCall(call: Call, request: () => Promise<void>): Promise<void>
   /** Calls the order API of the gateway, below `/api/orders`. */
   callApi(method: string, path: string, more?: { headers?: object; body?: object }): Promise<Received>
   /** Calls a procedure of the operator API of the gateway. */
@@ -52,36 +63,57 @@ export async function openGatewayContract(
   const isOfPart = (path: string): boolean => hasRouter(path.replace('/trpc/', '').split('.', 1)[0] ?? '')
   const contract = resources.use(await openConsumerContract('gateway', 'fulfilment', isOfPart))
   const database = resources.use(await testDatabase(env))
+  const keys = newServiceKeyPair()
   // Where the gateway finds fulfilment: the URL of the current exchange.
   let fulfilmentUrl = ''
-  const gateway = resources.use(
-    await startGateway({
-      database,
-      settings: {
-        API_TOKENS: JSON.stringify({
-          shop: API_TOKEN,
-          seller: {
-            tokens: [{ value: OWN_TOKEN }],
-            scopes: ['orders:read', 'orders:write', 'orders:delete'],
-            own: true,
-          },
-        }),
-        OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
-      },
-      fetch: (input, init) => fetch(String(input).replace('http://127.0.0.1:1', fulfilmentUrl), init),
+  const sent: SentCall[] = []
+  const send: typeof fetch = (input, init) => {
+    const address = String(input).replace(NOWHERE, fulfilmentUrl)
+    sent.push(toSentCall(address, init))
+    return fetch(address, init)
+  }
+  const settings = {
+    API_TOKENS: JSON.stringify({
+      shop: API_TOKEN,
+      seller: { tokens: [{ value: OWN_TOKEN }], scopes: SCOPES, own: true },
     }),
+    OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
+  }
+  const gateway = resources.use(await startGateway({ database, keys, settings, fetch: send }))
+  const { logger } = memoryLogger()
+  const lifecycle = new Lifecycle(logger)
+  resources.defer(async () => void (await lifecycle.stop()))
+  // The clients of a gateway, for the calls that no request of ours causes.
+  const { fulfilment, payments } = createContext(
+    {
+      ...{ logger, clock: systemClock, random: Math.random, fetch: send },
+      settings: readGatewaySettings({
+        ...{ MONGODB_URI: database.uri.reveal(), GATEWAY_DB: database.name, FULFILMENT_URL: NOWHERE },
+        ...{ SERVICE_PRIVATE_KEY: keys.privateKey, PROVIDERS: '{}', ...settings },
+      }),
+    },
+    lifecycle,
   )
   const owned = resources.move()
   return {
-    ...createCallers(gateway),
+    ...{ ...createCallers(gateway), fulfilment, payments },
     expectCall: (call, request) =>
       contract.expectExchange(exchangeOf(call), async (url) => {
         fulfilmentUrl = url
-        await request(url)
+        sent.length = 0
+        await request()
+        if (sent.length === 0) throw new Error(`The gateway did not call ${call.procedure}`)
+        for (const one of sent) demandToken(WHO, one, { publicKey: keys.publicKey, ...principalOf(call) })
       }),
     compareWithCommitted: (given) => contract.compareWithCommitted(given),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** In whose name the gateway calls: that of the caller of the order API, or else its own. */
+function principalOf({ procedure, input }: Call): { readonly subject?: string } {
+  if (!procedure.startsWith('orders.')) return {}
+  return { subject: 'owner' in input ? String(input.owner) : 'shop' }
 }
 
 function createCallers(gateway: {

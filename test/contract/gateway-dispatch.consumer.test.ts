@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
 import { afterAll, describe, expect, it } from 'vitest'
 import { demandPart } from './demand-part.ts'
+import { demandToken, toSentCall } from './hand-made-token.ts'
 import { CONTRACTS, readPact } from './pact-files.ts'
+import { demandOneMessage, type SentMessage } from './verify-messages.ts'
 import { eventOf, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
 const WHO = 'The consumer gateway breaks its promise to fulfilment (gateway-fulfilment.json)'
@@ -25,11 +28,20 @@ const applied: Applied[] = []
 /** The events whose orders change while fulfilment applies them. */
 const overtaken = new Set<unknown>()
 
-/** Fulfilment as its contract has it: it knows the orders whose events are even, at version 7. */
+/** Everything that the gateway sent, by its path. */
+const requests: (SentMessage & { readonly path: string })[] = []
+
+/** Fulfilment as its contract has it: it knows the orders that end so, at version 7. And two handlers, which do everything. */
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+  const body = await text(request)
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
+  requests.push({ path: request.url ?? '', body, headers: new Headers(headers) })
   const answer = (data: object): void =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result: { data } }))
+  if (pathname === '/webhooks') return response.writeHead(204).end()
+  if (pathname === '/trpc/events.handle')
+    return answer({ results: JSON.parse(body).events.map(() => ({ done: true })) })
   if (pathname === '/trpc/payments.versions') {
     const input = searchParams.get('input') ?? ''
     asked.push(input)
@@ -37,7 +49,7 @@ const server = createServer(async (request, response) => {
     const versions = Object.fromEntries(orderIds.map((id) => [id, id.endsWith('known') ? 7 : null]))
     return answer(versions)
   }
-  const call = (await json(request)) as Applied
+  const call: Applied = JSON.parse(body)
   if (call.events.some(({ eventId }) => overtaken.delete(eventId))) {
     const result = { refused: 'precondition_failed', retry: 'now' }
     return answer({ results: call.events.map(() => result) })
@@ -53,8 +65,15 @@ const fulfilmentUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port
 const providers = { acme: { ...sender.provider, secrets: [{ id: 's1', value: sender.secret }] } }
 
 const database = stack.use(await testDatabase(process.env))
-const settings = { RETRY_BASE_MS: '20', RETRY_CAP_MS: '100' }
-const gateway = stack.use(await startGateway({ database, fulfilmentUrl, providers, settings }))
+const keys = newServiceKeyPair()
+const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
+const events = [{ types: ['customer.*'] }]
+const HANDLERS = JSON.stringify({
+  billing: { https: `${fulfilmentUrl}/webhooks`, secrets: [{ id: '1', value: SECRET }], events },
+  search: { trpc: `${fulfilmentUrl}/trpc`, events },
+})
+const settings = { RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', HANDLERS }
+const gateway = stack.use(await startGateway({ database, keys, fulfilmentUrl, providers, settings }))
 
 /** Delivers an event as a provider does, and returns what the gateway then sends to fulfilment. */
 async function handOn({ signer, secret, settings }: WebhookSender, id: string, type: string) {
@@ -97,3 +116,37 @@ describe('the gateway sends to fulfilment', () => {
     expect(Object.keys(sent).toSorted(), WHO).toEqual(Object.keys(example).toSorted())
   })
 })
+
+// A Pact compares parsed JSON, and has only a pattern of a signature and of a token.
+describe('the gateway, as it is started, sends', () => {
+  it('a task with every byte of its delivery, signed, to a handler by https and one by tRPC', async () => {
+    const raw =
+      '{ "id": "evt_digits", "type": "customer.moved", "data": { "object": { "id": "obj_1", "count": 9007199254740993, "share": 1.0, "a": "\\u00e9" } } }'
+    const signature = sender.sign(raw, { id: 'msg_digits', now: Date.now(), secret: sender.secret })
+    const headers = { ...signature, 'content-type': 'application/json' }
+    const sent = await fetch(`${gateway.url}/api/webhooks/acme`, { method: 'POST', headers, body: raw })
+    expect(sent.status).toBe(200)
+    const tasks = () => requests.filter(({ body }) => body.includes('evt_digits'))
+    await expect.poll(tasks).toHaveLength(2)
+    for (const { path, body, headers } of tasks()) {
+      const by = path === '/webhooks' ? 'https' : 'trpc'
+      const who = `The gateway breaks what it owes to the consumer ${by}-handler (contracts/gateway-${by}-handler.json):`
+      expect(body, `${who} a task has every byte of its delivery`).toContain(`"body":${raw}}`)
+      expect(headers.get('content-encoding'), `${who} nobody asked for a compressed task`).toBeNull()
+      expect(headers.get('content-type'), who).toBe('application/json')
+      if (by === 'https') demandOneMessage(who, SECRET, { body, headers })
+      else demandToken(who, sentCallOf({ path, body, headers }), { publicKey: keys.publicKey, audience: 'search' })
+    }
+  })
+
+  it('every call of fulfilment with a token that names the call and no principal', async () => {
+    await handOn(sender, 'evt_token_known', 'payment.succeeded')
+    const calls = requests.filter(({ path }) => path.startsWith('/trpc/payments.'))
+    expect(calls).not.toEqual([])
+    for (const call of calls) demandToken(WHO, sentCallOf(call), keys)
+  })
+})
+
+function sentCallOf({ path, body, headers }: (typeof requests)[number]) {
+  return toSentCall(`${fulfilmentUrl}${path}`, { headers, ...(body === '' ? {} : { body }) })
+}

@@ -1,12 +1,6 @@
-import type { ApplyResult, PaymentProcedures } from '@oncehook/gateway/handlers/fulfilment/apply-payments'
+import type { ApplyResult } from '@oncehook/gateway/handlers/fulfilment/apply-payments'
 import type { PaymentCommand } from '@oncehook/gateway/handlers/fulfilment/payment-command'
-import {
-  createFulfilmentClient,
-  createPaymentProcedures,
-  toFulfilmentError,
-} from '@oncehook/gateway/http/fulfilment-client'
-import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
-import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
+import { type FulfilmentClient, toFulfilmentError } from '@oncehook/gateway/http/fulfilment-client'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type NeededState } from './consumer-contract.ts'
@@ -28,16 +22,7 @@ const { integer, regex, reify } = MatchersV3
 
 const gateway = await openGatewayContract(process.env, (router) => router !== 'orders')
 compareAtTheEnd(gateway)
-const { expectCall, callOperator } = gateway
-
-function clientOf(url: string, clock: Clock = systemClock) {
-  const tokens = testServiceTokens(newServiceKeyPair(), { clock })
-  return createFulfilmentClient(new URL(url), tokens, globalThis.fetch, 5_000)
-}
-
-function procedures(url: string, clock?: Clock): PaymentProcedures {
-  return createPaymentProcedures(clientOf(url, clock))
-}
+const { expectCall, callOperator, fulfilment, payments } = gateway
 
 type Event = PaymentCommand & { readonly ifMatch: string }
 
@@ -172,15 +157,15 @@ describe('the gateway as a sender of payments', () => {
   ])('$does', async ({ versions, ...more }) => {
     const orderIds = Object.keys(versions)
     const call = { ...more, procedure: 'payments.versions', input: { orderIds }, answer: data(versions) }
-    await expectCall(call, async (url) => {
-      expect(Object.fromEntries(await procedures(url).versions(orderIds))).toEqual(versions)
+    await expectCall(call, async () => {
+      expect(Object.fromEntries(await payments.versions(orderIds))).toEqual(versions)
     })
   })
 
   it.each(PAYMENTS)('$does', async ({ does, states, events, results }) => {
     const call = { does, states, procedure: 'payments.applyEvents', kind: 'mutation', input: { events } } as const
-    await expectCall({ ...call, answer: data({ results }) }, async (url) => {
-      expect(await procedures(url).applyEvents(events)).toEqual(results)
+    await expectCall({ ...call, answer: data({ results }) }, async () => {
+      expect(await payments.applyEvents(events)).toEqual(results)
     })
   })
 
@@ -188,30 +173,27 @@ describe('the gateway as a sender of payments', () => {
     const events = [eventFor('unreadable', { provider: ' ' })]
     const call = { does: 'hands on an event that cannot be read', procedure: 'payments.applyEvents' }
     const answer = refusal(400, 'invalid_request')
-    await expectCall({ ...call, kind: 'mutation', input: { events }, answer }, async (url) => {
-      const refused = procedures(url).applyEvents(events)
+    await expectCall({ ...call, kind: 'mutation', input: { events }, answer }, async () => {
+      const refused = payments.applyEvents(events)
       await expect(refused).rejects.toMatchObject({ code: 'invalid_request', status: 400, retry: 'never' })
     })
   })
 
-  const anHourAgo = { now: () => Date.now() - 3_600_000 }
   it.each([
-    { does: 'asks with a token that has expired', clock: anHourAgo, known: 'the token of the caller has expired' },
-    { does: 'asks without a token', clock: systemClock, known: 'the caller has no token', anonymous: true },
-    { does: 'asks with a token of somebody else', clock: systemClock, known: 'the caller has another secret' },
-  ])('$does', async ({ clock, known, ...more }) => {
+    { does: 'asks with a token that has expired', known: 'the token of the caller has expired' },
+    { does: 'asks without a token', known: 'the caller has no token', anonymous: true },
+    { does: 'asks with a token of somebody else', known: 'the caller has another secret' },
+  ])('$does', async ({ known, ...more }) => {
     const call = { ...more, procedure: 'payments.versions', kind: 'query', input: { orderIds: ['ord_1'] } } as const
     const answer = refusal(401, 'unauthenticated')
     const challenged = { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer' } }
-    await expectCall({ ...call, states: [{ description: known }], answer: challenged }, async (url) => {
+    await expectCall({ ...call, states: [{ description: known }], answer: challenged }, async () => {
       // Neither an event nor a caller could do anything about this.
-      const refused = procedures(url, clock).versions(['ord_1'])
+      const refused = payments.versions(['ord_1'])
       await expect(refused).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
     })
   })
 })
-
-type Client = ReturnType<typeof clientOf>
 
 /** A call of the client itself. */
 interface ClientCall<Input extends object> {
@@ -221,12 +203,12 @@ interface ClientCall<Input extends object> {
   readonly kind: Call['kind']
   readonly input: Input
   readonly answer: Call['answer']
-  readonly act: (client: Client, input: Input) => Promise<unknown>
+  readonly act: (client: FulfilmentClient, input: Input) => Promise<unknown>
 }
 
 /** Lets the compiler check that the input of a call is what its procedure takes. */
 function calls<Input extends object>({ act, ...call }: ClientCall<Input>) {
-  return { ...call, act: (client: Client) => act(client, call.input) }
+  return { ...call, act: (client: FulfilmentClient) => act(client, call.input) }
 }
 
 const NO_KEYS = { firstKey: null, keys: [], missing: [], leaving: [] }
@@ -269,9 +251,9 @@ describe('the gateway as an eraser of personal data and a rotator of encryption 
       act: ({ encryption }, input) => encryption.retire.mutate(input),
     }),
   ])('$does', async ({ act, ...call }) => {
-    await expectCall(call, async (url) => {
+    await expectCall(call, async () => {
       const { result, error } = bodyOf(call.answer)
-      const acted = act(clientOf(url)).catch(toFulfilmentError)
+      const acted = act(fulfilment).catch(toFulfilmentError)
       if (result !== undefined) expect(await acted).toEqual(result.data)
       else expect(await acted).toMatchObject({ status: call.answer.status, code: error?.data.reason })
     })

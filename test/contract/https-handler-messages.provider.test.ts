@@ -6,11 +6,15 @@ import type { TaskEvent } from '../../packages/gateway/src/handlers/task-event.t
 import { sampleTask } from './sample-task.ts'
 import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
 
+const SECRETS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(
+  (text) => `whsec_${Buffer.from(text).toString('base64')}`,
+)
+
 /** What the gateway posts for a task. */
 async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
   const { fetch, message } = recordMessage()
-  const keys = Array.from({ length: secrets }, (_, index) => {
-    const key = readWebhookKey(`whsec_${Buffer.alloc(32, index).toString('base64')}`)
+  const keys = SECRETS.slice(-secrets).map((secret, index) => {
+    const key = readWebhookKey(secret)
     if (key === null) throw new Error('The secret of a test is invalid')
     return { id: `key ${index}`, key, notAfter: null }
   })
@@ -23,7 +27,7 @@ async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
 }
 
 describe('the gateway as a sender of tasks', () => {
-  testMessages('gateway', 'https-handler-gateway', {
+  testMessages('gateway', 'https-handler-gateway', SECRETS[1] ?? '', {
     'a task': () => post(sampleTask({ eventId: 'new' })),
     'a task for the second time': () => post(sampleTask({ eventId: 'second', attempt: 2 })),
     'a task while the secrets change': () => post(sampleTask({ eventId: 'rotation' }), 2),

@@ -2,8 +2,8 @@ import { existsSync, globSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** The folder of the contracts that are committed, or a copy of it whose contracts are broken on purpose. */
-export const CONTRACTS = process.env.CONTRACTS_FOLDER ?? join(import.meta.dirname, '..', '..', 'contracts')
+/** The folder of the contracts that are committed. */
+export const CONTRACTS = join(import.meta.dirname, '..', '..', 'contracts')
 
 /** A condition that the provider creates before an interaction. */
 export interface ProviderState {

@@ -5,10 +5,12 @@ import { describe } from 'vitest'
 import { createReceiptSink } from '../../packages/fulfilment/src/receipts/sinks/receipt-sinks.ts'
 import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
 
+const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
+
 /** What fulfilment posts to a sink for a receipt. */
 async function post(email: string | null): Promise<SentMessage> {
   const { fetch, message } = recordMessage()
-  const key = readWebhookKey(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)
+  const key = readWebhookKey(SECRET)
   if (key === null) throw new Error('The secret of a test is invalid')
   const sink = createReceiptSink('https://receipts.test/', {
     ...{ logger: memoryLogger().logger, clock: systemClock, from: undefined, keys: [key], fetch },
@@ -20,7 +22,7 @@ async function post(email: string | null): Promise<SentMessage> {
 }
 
 describe('fulfilment as a sender of receipts', () => {
-  testMessages('fulfilment', 'receipt-sink-fulfilment', {
+  testMessages('fulfilment', 'receipt-sink-fulfilment', SECRET, {
     'a receipt': () => post('one@example.com'),
     'a receipt of a customer without an e-mail address': () => post(null),
   })

@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { MessageProviderPact, providerWithMetadata } from '@pact-foundation/pact'
+import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
 import { CONTRACTS, type ContractFile, readPact } from './pact-files.ts'
@@ -29,8 +30,8 @@ export function recordMessage() {
 /** How to send each message of a contract, by its description. */
 type Senders = Readonly<Record<string, () => Promise<SentMessage>>>
 
-/** The tests of a sender: it has a contract of this name, and sends what all of its contracts say. */
-export function testMessages(provider: string, name: string, senders: Senders): void {
+/** The tests of a sender: it has a contract of this name, and sends what all of its contracts say, signed with a secret. */
+export function testMessages(provider: string, name: string, secret: string, senders: Senders): void {
   const contracts = messageContractsOf(provider)
 
   it(`has a contract ${name}`, () => {
@@ -38,7 +39,7 @@ export function testMessages(provider: string, name: string, senders: Senders): 
   })
 
   it.each(contracts)('sends what $name says', async (contract) => {
-    await verifyMessages(contract, senders)
+    await verifyMessages(contract, senders, secret)
   })
 }
 
@@ -53,7 +54,7 @@ function messageContractsOf(provider: string): ContractFile[] {
  * Makes the sender send every message of a contract, and compares what it sends.
  * @throws with the receiver and every message that is another one
  */
-async function verifyMessages(contract: ContractFile, senders: Senders): Promise<void> {
+async function verifyMessages(contract: ContractFile, senders: Senders, secret: string): Promise<void> {
   const { consumer, provider, interactions } = await readPact(contract.file)
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
   const unsent = interactions.filter(({ description }) => senders[description] === undefined)
@@ -64,6 +65,7 @@ async function verifyMessages(contract: ContractFile, senders: Senders): Promise
     description,
     async (descriptor: never) => {
       const { body, headers } = await send()
+      demandOneMessage(who, secret, { body, headers })
       return providerWithMetadata(async () => JSON.parse(body), Object.fromEntries(headers))(descriptor)
     },
   ])
@@ -78,4 +80,24 @@ async function verifyMessages(contract: ContractFile, senders: Senders): Promise
     (error: unknown) => describeVerification(error),
   )
   if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
+}
+
+/**
+ * Checks what no pattern can: the official library accepts the signature of the bytes that were sent, the body and all headers
+ * have the same key, and nothing is compressed.
+ * @throws with `who` and the difference
+ */
+export function demandOneMessage(who: string, secret: string, { body, headers }: SentMessage): void {
+  try {
+    new Webhook(secret).verify(body, Object.fromEntries(headers))
+  } catch (error) {
+    throw new Error(`${who} gets a message that standardwebhooks refuses: ${String(error)}`)
+  }
+  const { key } = JSON.parse(body)
+  for (const name of ['webhook-id', 'idempotency-key']) {
+    const value = headers.get(name) ?? key
+    if (value !== key) throw new Error(`${who} gets ${name}: ${value}, but the key in the body is ${key}`)
+  }
+  const encoding = headers.get('content-encoding')
+  if (encoding !== null) throw new Error(`${who} gets a body in ${encoding}, which it did not ask for`)
 }

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import { expect } from 'vitest'
 import type { ContractFile } from './pact-files.ts'
 import { verifyContract } from './verify-contract.ts'
-import { bytesOf, eventOf, MAX_BYTES, type WebhookSender } from './webhook-senders.ts'
+import { bytesOf, eventOf, MAX_BYTES, type Signing, type WebhookSender } from './webhook-senders.ts'
 
 const OTHER_SECRET = `whsec_${Buffer.from('a secret of somebody else, 32 by').toString('base64')}`
 const NEXT_SECRET = `whsec_${Buffer.from('the next secret of every sender.').toString('base64')}`
@@ -18,30 +18,26 @@ export function providersOf(senders: readonly WebhookSender[]): object {
   )
 }
 
-interface Signing {
-  readonly secret: string
-  readonly now: number
-}
-
-/** The header lines of a delivery that is signed now. A contract's signature would be too old and for other bytes. */
-function sign(sender: WebhookSender, body: Buffer, { secret, now, eventId }: Signing & { eventId: string }) {
-  const lines = sender.signer.sign({ body, secret, now, eventId, settings: sender.settings })
-  return lines.map(([name, value]): [string, string] => [name, value])
-}
-
 /** What a sender posts about an event. */
 export function bodyOf({ signer }: WebhookSender, eventId: string, type: string): Buffer {
   return bytesOf(JSON.parse(Buffer.from(signer.writeEvent(eventOf(eventId, type))).toString()))
+}
+
+interface Delivered {
+  readonly body: Buffer
+  readonly eventId?: string
+  /** Null: none. */
+  readonly mediaType?: string | null
 }
 
 /** Delivers as the sender does. */
 export async function deliver(
   url: string,
   sender: WebhookSender,
-  { body, eventId = 'msg_1', mediaType = 'application/json' }: { body: Buffer; eventId?: string; mediaType?: string },
+  { body, eventId = 'msg_1', mediaType = 'application/json' }: Delivered,
 ): Promise<Response> {
-  const signature = sign(sender, body, { secret: sender.secret, now: Date.now(), eventId })
-  const headers: [string, string][] = [['content-type', mediaType], ...signature]
+  const signature = sender.sign(body.toString(), { id: eventId, now: Date.now(), secret: sender.secret })
+  const headers = { ...(mediaType === null ? {} : { 'content-type': mediaType }), ...signature }
   return await fetch(`${url}/api/webhooks/${sender.name}`, { method: 'POST', headers, body })
 }
 
@@ -56,8 +52,8 @@ export async function verifySender(
   sender: WebhookSender,
   { url, db }: { readonly url: string; readonly db: Db },
 ): Promise<void> {
-  // Null: nothing is signed.
-  let signing: (() => Signing) | null = null
+  // Null: nothing is signed. A contract's signature would be too old and for other bytes.
+  let signing: (() => Omit<Signing, 'id'>) | null = null
   const signWith = (secret: string, skewMs = 0): void => {
     signing = () => ({ secret, now: Date.now() + skewMs })
   }
@@ -68,9 +64,8 @@ export async function verifySender(
       const body = Buffer.isBuffer(request.body) ? request.body : bytesOf(request.body)
       request.body = body
       request.headers['content-length'] = String(body.length)
-      const eventId = request.headers['webhook-id'] ?? 'msg_1'
-      const lines = signing === null ? [] : sign(sender, body, { ...signing(), eventId })
-      for (const [name, value] of lines) request.headers[name] = value
+      const id = request.headers['webhook-id'] ?? 'msg_1'
+      Object.assign(request.headers, signing === null ? {} : sender.sign(body.toString(), { ...signing(), id }))
     },
     states: {
       'the event is not known': async ({ eventId }: { eventId: string }) => {

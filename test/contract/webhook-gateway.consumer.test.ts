@@ -24,6 +24,8 @@ interface Case {
   /** The type of the event: a payment that succeeded, unless said otherwise. */
   readonly type?: (sender: WebhookSender) => string
   readonly change?: Readonly<Record<string, unknown>>
+  /** Whether each object of the body has a property that nobody knows. */
+  readonly hasMore?: boolean
   readonly path?: (sender: WebhookSender) => string
   readonly method?: string
   readonly mediaType?: string
@@ -51,6 +53,7 @@ const CASES: readonly Case[] = [
     does: 'delivers an event of a type that changes no order',
     type: ({ unhandled }) => unhandled,
   },
+  { id: 'evt_more', does: 'delivers an event with properties that are not known', hasMore: true },
   {
     id: 'evt_forged',
     does: 'delivers a forged event',
@@ -158,9 +161,9 @@ describe.each(SENDERS)('the provider $name', (sender) => {
   const cases = CASES.filter(({ only = () => true }) => only(sender))
 
   it.each(cases)('$does', async ({ id, does, state = UNKNOWN, answer = RECEIVED, ...sent }) => {
-    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change, isSigned = true } = sent
+    const { method = 'POST', mediaType = 'application/json', skewMs = 0, isSigned = true } = sent
     const event = eventOf(id, sent.type?.(sender) ?? 'payment.succeeded')
-    const message = changed({ eventId: id, body: sender.signer.writeEvent(event) }, change)
+    const message = changed({ eventId: id, body: sender.signer.writeEvent(event) }, sent)
     const path = sent.path?.(sender) ?? `/api/webhooks/${sender.name}`
     const text = Buffer.from(message.body).toString()
     const body = mediaType.includes('json') ? (JSON.parse(text) as Record<string, never>) : text
@@ -170,13 +173,17 @@ describe.each(SENDERS)('the provider $name', (sender) => {
     const request = { method, path, headers, body }
     await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
       const { signer, secret, settings } = sender
+      const now = Date.now()
       const asTold: typeof fetch = (input, init) => {
         const sent = new Headers(init?.headers)
+        const official = sender.sign(Buffer.from(message.body).toString(), { id, now: now + skewMs, secret })
+        const who = `The consumer ${sender.name} signs otherwise than its official library`
+        if (isSigned) expect(Object.fromEntries(sent), who).toMatchObject(official)
         sent.set('content-type', mediaType)
         if (!isSigned) for (const name of Object.keys(sender.headers(event))) sent.delete(name)
         return fetch(input, { ...init, method, headers: sent })
       }
-      const deps = { fetch: asTold, now: Date.now, sleep: async (ms: number) => sleep(ms) }
+      const deps = { fetch: asTold, now: () => now, sleep: async (ms: number) => sleep(ms) }
       const provider = createPaymentProvider(deps, { url: `${url}${path}`, signer, secret, settings, skewMs })
       const report = await provider.deliver(message)
       expect(report).toMatchObject({ status: answer.status, failure: null })
@@ -186,8 +193,10 @@ describe.each(SENDERS)('the provider $name', (sender) => {
 })
 
 /** The message with other properties in its body. */
-function changed(message: Message, change: Case['change']): Message {
-  if (change === undefined) return message
-  const body = JSON.parse(Buffer.from(message.body).toString()) as object
-  return { ...message, body: Buffer.from(JSON.stringify({ ...body, ...change })) }
+function changed(message: Message, { change, hasMore = false }: Pick<Case, 'change' | 'hasMore'>): Message {
+  if (change === undefined && !hasMore) return message
+  const body = { ...(JSON.parse(Buffer.from(message.body).toString()) as object), ...change }
+  const more = (_: string, value: unknown) =>
+    hasMore && typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value, later: '1' } : value
+  return { ...message, body: Buffer.from(JSON.stringify(body, more)) }
 }

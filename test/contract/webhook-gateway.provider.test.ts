@@ -27,6 +27,11 @@ describe('the gateway', () => {
     const accepted = interactions.filter(({ response }) => response?.status === 200)
     expect(await events.distinct('eventId', { provider: sender.name })).toHaveLength(accepted.length)
     expect(await events.countDocuments({ provider: sender.name })).toBe(accepted.length)
+    // An answer does not show whether a delivery was understood.
+    const ofPayments = accepted.filter(({ description }) => !/changes no order|is no event/.test(description))
+    const type = { $in: ['payment.succeeded', 'payment.failed'] }
+    const read = await events.countDocuments({ provider: sender.name, type, orderId: /^ord_evt_/ })
+    expect(read, `payments that the gateway reads from the consumer ${sender.name}`).toBe(ofPayments.length)
   })
 
   // No contract can contain a body that is not JSON.
@@ -37,6 +42,13 @@ describe('the gateway', () => {
     expect([answer.status, await answer.json()]).toMatchObject(expected)
     const kept = { provider: sender.name, eventId: `sha256:${hash('sha256', body, 'base64url')}` }
     expect((await events.deleteMany(kept)).deletedCount).toBe(isPreset(sender) ? 1 : 0)
+  })
+
+  // Pact adds a media type to every body.
+  it.each(SENDERS)('takes a delivery without a media type: $name', async (sender) => {
+    const body = bodyOf(sender, 'evt_bare', 'payment.succeeded')
+    expect((await deliver(gateway.url, sender, { body, mediaType: null })).status).toBe(200)
+    expect((await events.deleteMany({ provider: sender.name, orderId: 'ord_evt_bare' })).deletedCount).toBe(1)
   })
 
   // The verifier of Pact understands no other charset.

@@ -3,6 +3,9 @@ import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import type { Signer, SigningSettings } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import { MatchersV3 } from '@pact-foundation/pact'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import Stripe from 'stripe'
+import { Webhook as SvixWebhook } from 'svix'
 import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 
 const { regex } = MatchersV3
@@ -12,6 +15,8 @@ export interface WebhookSender {
   /** Its name as a consumer, and in the path that it delivers to. */
   readonly name: string
   readonly signer: Signer
+  /** The header lines of a delivery by the official library, or by its documentation: `signer` and the gateway share code. */
+  readonly sign: (body: string, how: Signing) => Record<string, string>
   readonly secret: string
   readonly settings: SigningSettings
   /** Its entry in `PROVIDERS`, without its secrets. */
@@ -21,6 +26,13 @@ export interface WebhookSender {
   readonly headers: (event: Pick<PaymentEvent, 'id' | 'type'>) => Record<string, string | ReturnType<typeof regex>>
   /** A type that it sends and that changes no order. */
   readonly unhandled: string
+}
+
+/** `now` in milliseconds. `id` is that of the message, of which not every sender has one. */
+export interface Signing {
+  readonly id: string
+  readonly now: number
+  readonly secret: string
 }
 
 /** The largest body that the gateway takes from the senders here. */
@@ -56,12 +68,14 @@ const github: Signer = {
     const action = type === 'payment.succeeded' ? 'created' : 'cancelled'
     return bytesOf({ action, sponsorship: { id: paymentId, order: orderId } })
   },
-  sign({ body, secret }) {
-    return [
-      ['x-github-event', Buffer.from(body).includes('"zen"') ? 'ping' : 'sponsorship'],
-      ['x-hub-signature-256', `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`],
-    ]
-  },
+  sign: ({ body, secret }) => Object.entries(signAsGithub(Buffer.from(body).toString(), { secret })),
+}
+
+function signAsGithub(body: string, { secret }: Pick<Signing, 'secret'>): Record<string, string> {
+  return {
+    'x-github-event': body.includes('"zen"') ? 'ping' : 'sponsorship',
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+  }
 }
 
 /** Svix and its many customers send the headers of Standard Webhooks under their former names. */
@@ -80,7 +94,13 @@ const HMAC_SETTINGS = {
 
 /** What all senders of Standard Webhooks have in common, whatever their header lines begin with. */
 function asStandardWebhooks(prefix: 'webhook' | 'svix'): Omit<WebhookSender, 'name' | 'signer' | 'secret'> {
+  const Library = prefix === 'svix' ? SvixWebhook : StandardWebhook
   return {
+    sign: (body, { id, now, secret }) => ({
+      [`${prefix}-id`]: id,
+      [`${prefix}-timestamp`]: secondsOf(now),
+      [`${prefix}-signature`]: new Library(secret).sign(id, new Date(now), body),
+    }),
     settings: {},
     provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
     signsTime: true,
@@ -110,6 +130,10 @@ export const SENDERS: readonly WebhookSender[] = [
   {
     name: 'stripe',
     signer: signerOf('stripe'),
+    sign: (payload, { now, secret }) => {
+      const parts = { payload, secret, timestamp: Number(secondsOf(now)) }
+      return { 'stripe-signature': new Stripe('sk_test_unused').webhooks.generateTestHeaderString(parts) }
+    },
     secret: 'whsec_of_a_test_and_of_nothing_else_at_all',
     settings: {},
     provider: { scheme: 'stripe', testMode: true },
@@ -122,6 +146,7 @@ export const SENDERS: readonly WebhookSender[] = [
   {
     name: 'github',
     signer: github,
+    sign: signAsGithub,
     secret: 'a secret of a test and of nothing else',
     settings: {},
     provider: {
@@ -140,6 +165,11 @@ export const SENDERS: readonly WebhookSender[] = [
   {
     name: 'hmac',
     signer: signerOf('hmac'),
+    sign: (body, { now, secret }) => {
+      const text = `${secondsOf(now)}.${body}`
+      const signature = createHmac('sha512', secret).update(text).digest('base64')
+      return { 'x-timestamp': secondsOf(now), 'x-signature': `v1=${signature}` }
+    },
     secret: 'another secret of a test and of nothing else',
     settings: HMAC_SETTINGS,
     provider: { scheme: 'hmac', ...BOTH_EFFECTS, ...HMAC_SETTINGS },
@@ -151,6 +181,10 @@ export const SENDERS: readonly WebhookSender[] = [
     unhandled: 'payment.refunded',
   },
 ]
+
+function secondsOf(now: number): string {
+  return String(Math.floor(now / 1_000))
+}
 
 function signerOf(scheme: string): Signer {
   const signer = signers.get(scheme)

@@ -9,10 +9,6 @@ const { call, deliver, delivery } = stack.use(await startHttpSystem())
 const anEvent = () => ({ id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } })
 const RECEIVED = { status: 200, json: { received: true } }
 
-it('F20 a delivery needs no Content-Type', async () => {
-  expect(await deliver(anEvent(), { 'content-type': undefined })).toMatchObject(RECEIVED)
-})
-
 it('F23 a delivery may come in chunks', async () => {
   const { headers, body, ...rest } = delivery(anEvent())
   const octets = body as Buffer

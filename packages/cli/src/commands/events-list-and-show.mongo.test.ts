@@ -28,27 +28,6 @@ describe('events list', () => {
     expect(next.stdout).toContain(first.id)
   })
 
-  it('finds by every part of the filter, by an id of anything, and by a text', async () => {
-    const receivedAt = new Date(Date.now() - 2 * 86_400_000)
-    const raw = new Binary(Buffer.from('{"note":"wanted in the body"}'))
-    const received = { receivedAt, objectId: 'pay_wanted', deliveries: 3, mismatches: 1, raw }
-    const wanted = { eventId: 'evt_wanted', provider: 'wanted', type: 'wanted.type', orderId: 'ord_wanted' }
-    await system.events.insertOne(sampleRecord({ ...wanted, ...received, state: 'dead', reason: 'wanted_reason' }))
-    const found = async (...options: string[]) => {
-      const { document } = await runJson(['events', 'list', ...options])
-      return (document as { items: { eventId: string }[] }).items.map(({ eventId }) => eventId)
-    }
-    const options = [
-      ...['--event-id', 'evt_wanted', '--provider', 'wanted', '--type', 'wanted.type', '--order', 'ord_wanted'],
-      ...['--failed-with', 'wanted_reason', '--payment', 'pay_wanted', '--duplicates', 'changed'],
-      ...['--from', '3d', '--to', '1d', '--no-test', '--handler', 'fulfilment'],
-    ]
-    expect(await found(...options)).toEqual(['evt_wanted'])
-    expect(await found(...options, '--type', 'other.type')).toEqual([])
-    expect(await found('--about', 'pay_wanted')).toEqual(['evt_wanted'])
-    expect(await found('--text', 'wanted in the body', '--provider', 'wanted')).toEqual(['evt_wanted'])
-  })
-
   it('says on standard error how far a search came that took too long', async () => {
     const page = { items: [], next: 'a'.repeat(24), cut: { searchedTo: '2026-11-21T08:00:05.000Z' }, notReadable: 2 }
     const fetch = async (): Promise<Response> => Response.json({ result: { data: page } })

@@ -11,7 +11,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const system = stack.use(await startOperatedSystem(database))
-const { deadEvent, operatorToken, run, runJson } = operateEvents(system)
+const { deadEvent, operatorToken, run } = operateEvents(system)
 
 describe('the gateway and its token', () => {
   it('are those of npm start, and the token is sent to no other gateway', async () => {
@@ -58,7 +58,7 @@ describe('the gateway and its token', () => {
   })
 })
 
-describe('events close and events release', () => {
+describe('events close', () => {
   it('closes a failed event with a reason, which `events show` prints', async () => {
     const { id } = await deadEvent()
     const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
@@ -67,14 +67,6 @@ describe('events close and events release', () => {
     expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
     expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)
   })
-
-  it('releases an event that a process holds', async () => {
-    const held = sampleRecord({ state: 'processing', claim: 'stuck', dueAt: new Date(Date.now() + 50_000) })
-    await system.events.insertOne(held)
-    const { exitCode, document } = await runJson(['events', 'release', String(held._id), '--reason', 'it hangs'])
-    expect({ exitCode, document }).toEqual({ exitCode: 0, document: { id: String(held._id), state: 'pending' } })
-    await system.until(held.eventId, ({ state }) => state === 'unhandled')
-  })
 })
 
 it('events show says why an event has no effect, and what to do', async () => {
@@ -82,22 +74,4 @@ it('events show says why an event has no effect, and what to do', async () => {
   await system.events.insertOne(record)
   const { stdout } = await run(['events', 'show', String(record._id)])
   expect(stdout).toMatch(/^State +unhandled: not_expected\nBecause +.*`livemode`.*\nWhat to do +.*"testMode": true/m)
-})
-
-describe('events test', () => {
-  it('sends a test event, which `events show` marks and `events list --test` finds', async () => {
-    const args = ['events', 'test', 'acme', '--type', 'payment.failed', '--order', 'ord_9']
-    const sent = await run([...args, '--reason', 'a test'])
-    expect(sent).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringMatching(/^Stored: test_\w+ is unhandled \(test\)\./),
-    })
-    const [, id = ''] = /events show (\w+)/.exec(sent.stdout) ?? []
-    const { stdout } = await run(['events', 'show', id])
-    expect(stdout).toMatch(/^Type +payment\.failed$/m)
-    expect(stdout).toMatch(/^Test +yes: an operator sent it$/m)
-    expect((await runJson(['events', 'list', '--test'])).document.items).toMatchObject([{ id, orderId: 'ord_9' }])
-    expect((await runJson(['events', 'list', '--no-test', '--order', 'ord_9'])).document.items).toEqual([])
-    expect(await run(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--reason') })
-  })
 })

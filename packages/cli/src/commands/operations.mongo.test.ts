@@ -45,14 +45,6 @@ describe('receipts', () => {
     expect(line).toMatch(/ parked +1 +receipt_outcome_unknown /)
     expect((await run(['receipts', 'list', '--order', 'ord_of_nobody'])).stdout).toBe('No receipts\n')
   })
-
-  it('releases one', async () => {
-    const { orderId, key } = await parkedReceipt()
-    const released = await run(['receipts', 'release', key, ...why])
-    expect(released).toMatchObject({ exitCode: 0, stdout: `Released: the receipt for order ${orderId} is due now\n` })
-    const list = () => runJson<{ items: object[] }>(['receipts', 'list', '--order', orderId])
-    await expect.poll(list).toMatchObject({ items: [{ state: 'sent', attempts: 2 }] })
-  })
 })
 
 describe('providers list', () => {
@@ -98,24 +90,6 @@ describe('refused', () => {
     expect((await run(['refused', '--provider', 'nobody'])).stdout).toBe('No refused deliveries\n')
     const json = JSON.stringify(await runJson(['refused']))
     for (const secret of [...Object.values(system.secrets), forger]) expect(stdout + json).not.toContain(secret)
-  })
-})
-
-describe('providers pause and resume', () => {
-  it('says what happens, and providers list and overview show the pause', async () => {
-    expect(await run(['providers', 'pause', 'shop', '--reason', 'a wrong mapping'])).toMatchObject({
-      exitCode: 0,
-      stdout: 'Paused: events of shop are stored, and wait until it is resumed\n',
-    })
-    const { stdout } = await run(['providers', 'list'])
-    expect(stdout).toMatch(/^PROVIDER +PAUSED SINCE +BY +REASON +WAITING$/m)
-    expect(stdout).toMatch(/^shop +20\d\d-.+Z +alice +a wrong mapping +0$/m)
-    expect((await run(['overview'])).stdout).toMatch(/^Paused {6}shop$/m)
-    expect(await run(['providers', 'resume', 'shop', '--reason', 'the mapping is right'])).toMatchObject({
-      exitCode: 0,
-      stdout: 'Resumed: the events of shop that waited are due now\n',
-    })
-    expect((await run(['providers', 'list'])).stdout).not.toContain('PAUSED SINCE')
   })
 })
 

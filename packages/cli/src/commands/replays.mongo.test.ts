@@ -45,26 +45,6 @@ describe('events replay', () => {
     expect(document).toMatchObject({ ended: 'settled', state: 'finished', matched: 1, done: 0, failed: 1 })
   })
 
-  it('replays only dead events by default', async () => {
-    const provider = 'mixed'
-    await insertDead(3, provider)
-    await system.events.insertMany([
-      sampleRecord({ provider }),
-      sampleRecord({ provider, state: 'unhandled', reason: 'type_unhandled' }),
-    ])
-    const dryRun = async (...options: string[]) => {
-      const { document } = await runJson(['events', 'replay', '--provider', provider, '--dry-run', ...options])
-      return document.matched
-    }
-    expect(await dryRun()).toBe(3)
-    expect(await dryRun('--state', 'unhandled')).toBe(1)
-    expect(await dryRun('--state', 'done', '--include-done')).toBe(1)
-    expect(await dryRun('--include-done')).toBe(5)
-    const { stdout } = await run(['events', 'replay', '--provider', provider, '--dry-run'])
-    expect(stdout).toBe('3 events would be replayed; nothing was changed\n')
-    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBe(3)
-  })
-
   it('keeps to the rate, and shows its progress on a terminal', async () => {
     const provider = 'barred'
     await insertDead(6, provider)

@@ -12,7 +12,7 @@ import { afterAll, describe, it } from 'vitest'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { NO_BODY } from '../inbox/evidence-encryption.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
-import { type HandlerServer, isSignedWith, startHandlerServer } from '../testing/handlers/handler-server.ts'
+import { type HandlerServer, startHandlerServer } from '../testing/handlers/handler-server.ts'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { serveFake } from '../testing/serve-fake.ts'
 import { type RunningGateway, startGateway } from '../testing/start-gateway.ts'
@@ -72,7 +72,7 @@ async function start(handlers: object | { readonly file: string }, settings: obj
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const NAMES = ['once', 'again', 'lined', 'moved', 'bare'] as const
+const NAMES = ['again', 'lined', 'moved', 'bare'] as const
 type Name = (typeof NAMES)[number]
 const opened = await Promise.all(NAMES.map(async (name) => [name, stack.use(await startHandlerServer())] as const))
 const servers = Object.fromEntries(opened) as unknown as Readonly<Record<Name, HandlerServer>>
@@ -84,29 +84,12 @@ const own = (name: Name, members: object = {}) => ({
 /** For the tests that need no gateway of their own. */
 const shared = stack.use(
   await start({
-    ...{ ...own('once'), ...own('again'), ...own('moved'), ...own('bare') },
+    ...{ ...own('again'), ...own('moved'), ...own('bare') },
     ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }),
   }),
 )
 // Each has its own handler, and most of its time is waiting.
 describe.concurrent('a handler that is called by https', () => {
-  it('gets an event once, signed, under the key of the task', async ({ expect }) => {
-    const { id, status } = await shared.deliver('once.paid', { amount: 5 })
-    expect(status).toBe(200)
-    await expect.poll(() => shared.states(id)).toEqual({ once: 'done' })
-    const [call, ...others] = servers.once.received
-    expect(others).toEqual([])
-    expect(call?.path).toBe('/hook')
-    expect(call?.headers).toMatchObject({ 'webhook-id': `shop:${id}:once`, 'oncehook-attempt': '1' })
-    expect(isSignedWith(SECRET, call!)).toBe(true)
-    expect(JSON.parse(call!.body)).toMatchObject({
-      ...{ key: `shop:${id}:once`, provider: 'shop', eventId: id, type: 'once.paid', objectId: 'obj_1' },
-      body: { id, type: 'once.paid', amount: 5 },
-    })
-    const [record] = await shared.records(id)
-    expect(record).toMatchObject({ attempts: [{ outcome: 'done' }] })
-  })
-
   it('gets the same body at every attempt', async ({ expect }) => {
     const server = servers.again
     server.answer = () => ({ status: server.received.length < 3 ? 500 : 200 })

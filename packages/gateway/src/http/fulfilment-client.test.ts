@@ -1,9 +1,6 @@
-import { createPublicKey } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
-import { systemClock } from '@oncehook/kernel/time/clock'
 import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulfilment.ts'
@@ -39,46 +36,6 @@ function refusal(status: number, reason: string, more: object = {}): { status: n
 }
 
 describe('createPaymentProcedures', () => {
-  it('reads versions and applies events, with a service token', async () => {
-    fake.orders.set('ord_1', 3)
-    expect(await open().versions(['ord_1', 'absent'])).toEqual(
-      new Map([
-        ['ord_1', 3],
-        ['absent', null],
-      ]),
-    )
-    expect(await open().applyEvents([event])).toEqual([{ outcome: 'applied', version: 4 }])
-    expect(served.received.map(({ procedure, method }) => [procedure, method])).toEqual([
-      ['payments.versions', 'GET'],
-      ['payments.applyEvents', 'POST'],
-    ])
-    const keys = () => [createPublicKey(pair.publicKey)]
-    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
-    const verify = createServiceTokenVerifier(rules)
-    const inputs = [{ orderIds: ['ord_1', 'absent'] }, { events: [event] }]
-    for (const [index, { headers, procedure }] of served.received.entries()) {
-      const token = await verify(headers.authorization)
-      token.checkProcedure(procedure)
-      token.checkInput(JSON.stringify(inputs[index]))
-    }
-  })
-
-  it('names the principal of each call only in its token, and none if the call has none', async () => {
-    const tokens = testServiceTokens(pair)
-    const client = createFulfilmentClient(new URL(served.url), tokens, globalThis.fetch, 5_000)
-    const versionsFor = (context: Record<string, string>) =>
-      client.payments.versions.query({ orderIds: ['ord_1'] }, { context })
-    await Promise.all([versionsFor({ principal: 'shop ü' }), versionsFor({ principal: 'desk' }), versionsFor({})])
-    const keys = () => [createPublicKey(pair.publicKey)]
-    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
-    const verify = createServiceTokenVerifier(rules)
-    const verified = await Promise.all(served.received.map(({ headers }) => verify(headers.authorization)))
-    expect(new Set(verified.map(({ subject }) => subject))).toEqual(new Set(['shop ü', 'desk', null]))
-    expect(JSON.stringify(served.received.map(({ headers }) => ({ ...headers, authorization: '' })))).not.toContain(
-      'desk',
-    )
-  })
-
   it.each([
     ['of usual length', (index: number) => `ord_${index}_0123456789-0123456789-0123456789`],
     ['of 255 bytes', (index: number) => `${index}`.padEnd(255, 'x')],

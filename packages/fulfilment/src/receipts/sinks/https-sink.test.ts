@@ -46,14 +46,6 @@ async function receiver(...statuses: number[]) {
 }
 
 describe('an https: sink', () => {
-  it('posts the receipt as JSON under its own key', async () => {
-    await using there = await receiver(201)
-    await there.send()
-    expect(there.taken).toHaveLength(1)
-    expect(there.taken[0]?.headers).toMatchObject({ 'idempotency-key': 'rcpt_1', 'content-type': 'application/json' })
-    expect(JSON.parse(there.taken[0]?.body ?? '')).toEqual(receipt)
-  })
-
   it.each([400, 410, 413, 422])('takes %i for final', async (status) => {
     await using there = await receiver(status)
     await expect(there.send()).rejects.toSatisfy(receiptRefused.is)

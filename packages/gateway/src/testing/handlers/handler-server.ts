@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
@@ -49,12 +48,4 @@ function send(response: ServerResponse, answer: HandlerAnswer): void {
   const { status, headers = {}, json } = answer
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(json === undefined ? '' : JSON.stringify(json))
-}
-
-/** Whether a call is signed with a secret of Standard Webhooks. */
-export function isSignedWith(secret: string, { headers, body }: ReceivedTask): boolean {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-  const signature = `v1,${createHmac('sha256', key).update(text).digest('base64')}`
-  return String(headers['webhook-signature']).split(' ').includes(signature)
 }
