@@ -15,17 +15,22 @@ interface VerificationResult {
 }
 
 /**
- * Describes a failed verification. Each line names an interaction and how the answer differed. An error that is not the
- * result of a verification becomes a single line.
+ * Describes a failed verification. Each line names an interaction, how the answer differed, and the reason that the provider
+ * gave. An error that is not the result of a verification becomes a single line.
  */
-export function describeVerification(error: unknown): string[] {
+export function describeVerification(
+  error: unknown,
+  reasonOf: (interaction: string) => string | undefined = () => undefined,
+): string[] {
   const message = error instanceof Error ? error.message : String(error)
   const result = readResult(message)
   if (result === null) return [`- ${message}`]
   return result.errors.map(({ interaction, mismatch }) => {
     const { mismatches = [], message: problem = 'the answer is another one' } = mismatch
     const what = mismatches.length === 0 ? problem : mismatches.map(sayMismatch).join('; ')
-    return `- ${interaction.replace(/^Verifying a pact between .*? and \S+ ?/, '')}: ${what}`
+    const does = interaction.replace(/^Verifying a pact between .*? and \S+ ?/, '')
+    const reason = reasonOf(does.replace(/^Given .*? - /, ''))
+    return `- ${does}: ${what}${reason === undefined ? '' : ` (the provider: ${reason})`}`
   })
 }
 

@@ -1,6 +1,6 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, it } from 'vitest'
-import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
+import { type Command, expectCommand, FILTERS, openCliContract, withOption } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
 import { data, refusal, state, time } from './gateway-contract.ts'
 import { dead, HANDLER, MAY_NOT, READER, REPLAY } from './operator-exchanges.ts'
@@ -23,7 +23,42 @@ const configured = { description: 'a handler is configured' }
 const ROTATED = { examined: integer(1), changed: integer(0), unknown: integer(0), altered: integer(0), key: 'first' }
 const ROTATED_ALL = { examined: 1, changed: 0, unknown: 0, altered: 0, key: 'first', next: null }
 
+const dryRun = { reason: 'dry run', dryRun: true }
+const wouldReplay = (matched: number) => ({
+  ...{ answer: data({ replayId: null, matched }), says: new RegExp(`^${matched} events? would be replayed`) },
+})
+
 const CHANGES: readonly Omit<Command, 'kind'>[] = [
+  ...FILTERS.flatMap((given): Omit<Command, 'kind'>[] => {
+    const [option, , filter] = given
+    return [
+      {
+        ...{ does: `asks what a replay with ${option} would concern`, states: [dead(ID)], procedure: 'events.replay' },
+        input: { filter: { state: 'dead', ...filter }, ...dryRun, includeDone: false },
+        ...{
+          args: [...withOption('events replay', given), '--dry-run'],
+          ...wouldReplay(option === '--no-test' ? 1 : 0),
+        },
+      },
+      {
+        ...{ does: `asks what a backfill with ${option} would examine`, states: [configured] },
+        ...{ procedure: 'handlers.backfill', input: { handler: HANDLER, filter, ...dryRun } },
+        answer: data({ replayId: null, matched: 0 }),
+        args: [...withOption(`handlers backfill ${HANDLER}`, given), '--dry-run'],
+        says: /^0 stored records are examined/,
+      },
+    ]
+  }),
+  {
+    ...{ does: 'asks what a replay of all would concern', states: [dead(ID)], procedure: 'events.replay' },
+    input: { filter: { state: 'dead' }, ...dryRun, includeDone: false },
+    ...{ args: words('events replay --all --dry-run'), ...wouldReplay(1) },
+  },
+  {
+    ...{ does: 'asks what a replay of all, also of those that are done, would concern', states: [dead(ID)] },
+    ...{ procedure: 'events.replay', input: { filter: {}, ...dryRun, includeDone: true } },
+    ...{ args: words('events replay --all --include-done --dry-run'), ...wouldReplay(1) },
+  },
   {
     ...{ does: 'asks what a replay would concern', states: [dead(ID)], procedure: 'events.replay' },
     input: { ids: [ID], reason: 'dry run', dryRun: true, includeDone: false },

@@ -1,9 +1,11 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { checkReason } from '../../packages/cli/src/doctor/check-events.ts'
+import { checkAdmin, checkOperatorToken } from '../../packages/cli/src/doctor/check-listeners.ts'
 import { checkEncryption } from '../../packages/cli/src/doctor/check-secrets.ts'
 import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
-import { type Command, expectCommand, openCliContract } from './cli-contract.ts'
+import { testContext } from '../../packages/cli/src/testing/run-command.ts'
+import { type Command, expectCommand, FILTERS, openCliContract, withOption } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
 import { data, refusal, time } from './gateway-contract.ts'
 import {
@@ -68,7 +70,70 @@ const pausedProvider = {
   parameters: { provider: 'shop', reason: 'an entry' },
 }
 
+const words = (text: string): string[] => text.split(' ')
+const NOTHING = { description: 'nothing in particular' }
+const cursor = '0'.repeat(24)
+const LISTED = [
+  ...FILTERS,
+  ['--about', 'pay_none', { about: 'pay_none' }],
+  ['--text', 'none', { text: 'none' }],
+  ['--after', cursor, { after: cursor }],
+] as const
+
 const QUERIES: readonly Omit<Command, 'kind'>[] = [
+  ...LISTED.map((given): Omit<Command, 'kind'> => {
+    const [option, , input] = given
+    const isFound = option === '--no-test'
+    const answer = data({ items: isFound ? [SHOWN] : [], next: null, cut: null, notReadable: 0 })
+    return {
+      ...{ does: `lists events with ${option}`, states: [dead(ID)], procedure: 'events.list', input, answer },
+      ...{ args: withOption('events list', given), says: isFound ? /order_unknown/ : /^No events/ },
+    }
+  }),
+  {
+    ...{ does: 'lists older replays', procedure: 'replays.list', input: { after: cursor } },
+    ...{ answer: data({ items: [], next: null }), args: ['replays', 'list', '--after', cursor], says: /^No replays/ },
+  },
+  {
+    ...{ does: 'lists older refused deliveries', procedure: 'refusals.list', input: { after: cursor } },
+    answer: data({ items: [], next: null, notKept: [] }),
+    ...{ args: ['refused', '--after', cursor], says: /^No refused deliveries/ },
+  },
+  {
+    ...{ does: 'lists refused deliveries with a reason', states: [{ description: 'a forged delivery was refused' }] },
+    ...{ procedure: 'refusals.list', input: { reason: 'invalid_body' } },
+    answer: data({ items: [], next: null, notKept: [] }),
+    ...{ args: ['refused', '--reason', 'invalid_body'], says: /^No refused deliveries/ },
+  },
+  {
+    ...{ does: 'lists older entries of the audit log', states: [pausedProvider], procedure: 'audit.list' },
+    ...{
+      input: { after: cursor },
+      answer: data({ items: [], next: null }),
+      args: ['audit', 'list', '--after', cursor],
+    },
+    says: /^The audit log is empty/,
+  },
+  {
+    ...{ does: 'looks for an entry that the audit log lacks', states: [pausedProvider], procedure: 'audit.verify' },
+    ...{ input: { after: { seq: 1, hash: '0'.repeat(64) } }, answer: data({ ok: false, last: null }) },
+    ...{ args: ['audit', 'verify', '--expect', `1:${'0'.repeat(64)}`], exitCode: 1 },
+    says: /does not exist with this hash/,
+  },
+  {
+    ...{
+      does: 'lists receipts in a state',
+      procedure: 'receipts.list',
+      input: { state: 'parked', orderId: 'ord_none' },
+    },
+    ...{ answer: data({ items: [], next: null }), args: words('receipts list --state parked --order ord_none') },
+    says: /^No receipts/,
+  },
+  {
+    ...{ does: 'lists receipts after others', procedure: 'receipts.list', input: { after: 'WyJvcmRfeiIsIiJd' } },
+    ...{ answer: data({ items: [], next: null }), args: ['receipts', 'list', '--after', 'WyJvcmRfeiIsIiJd'] },
+    says: /^No receipts/,
+  },
   {
     ...{ does: 'shows an overview', states: [dead('6920000000000000000000a0')], procedure: 'overview' },
     ...{ answer: OVERVIEW, args: ['overview'], says: /Dead +1\n +order_unknown: 1/ },
@@ -255,6 +320,27 @@ describe('the command line', () => {
       const { level, message } = await checkEncryption(createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN }))
       expect({ level, message }).toEqual({ level: 'ok', message: expect.stringMatching(says) })
     })
+  })
+
+  const PROBES = [
+    { path: '/livez', headers: {}, more: {} },
+    { path: '/readyz', headers: {}, more: { body: { checks: { mongodb: 'ok', fulfilment: 'ok' } } } },
+    { path: '/operator/audit.list', headers: { authorization: `Bearer ${OPERATOR_TOKEN}` }, more: {} },
+  ]
+  it.each(PROBES)('asks $path whether the gateway answers', async ({ path, headers, more }) => {
+    const exchange = { does: `asks ${path} whether the gateway answers`, states: [NOTHING] }
+    const request = { method: 'GET', path, headers }
+    await (await contract).expectExchange(
+      { ...exchange, request, answer: { status: 200, ...more } },
+      async (adminUrl) => {
+        const other = async () => Response.json({ checks: {} })
+        const context = testContext({ fetch: (url, init) => (String(url).endsWith(path) ? fetch(url, init) : other()) })
+        const found = path.startsWith('/operator')
+          ? [await checkOperatorToken(context, { adminUrl, token: OPERATOR_TOKEN })]
+          : await checkAdmin(context, adminUrl)
+        expect(found.map(({ level }) => level)).not.toContain('failure')
+      },
+    )
   })
 
   it('counts the events that nobody could read', async () => {

@@ -17,13 +17,14 @@ import {
   operatorExchange,
   READER,
   REPLAY,
+  SIGN_IN,
   STRANGER,
   UNKNOWN,
 } from './operator-exchanges.ts'
 
 const { eachLike, integer, regex, string } = MatchersV3
 
-const contract = openConsumerContract('console', 'operator-api')
+const contract = openConsumerContract('console', 'operator-api', (path) => !path.startsWith(SIGN_IN))
 compareAtTheEnd(contract)
 afterEach(() => void vi.unstubAllGlobals())
 

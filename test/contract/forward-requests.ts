@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
@@ -9,29 +9,36 @@ interface Forwarder extends AsyncDisposable {
 }
 
 /** An answer that was passed on, and the path of its request. */
-interface PassedAnswer {
+export interface PassedAnswer {
   readonly path: string
   readonly isOk: boolean
   readonly text: string
+  /** Undefined: as it should be, because nobody asked for another one. */
+  readonly encoding: string | undefined
+  /** Why it is no success, in the words of the provider. */
+  readonly reason: string | undefined
 }
 
-// They belong to one connection, or fetch has already decoded them.
-const NOT_FORWARDED = new Set(['connection', 'host', 'content-length', 'transfer-encoding', 'keep-alive'])
-
-/** Starts a server that forwards each request to the server that `target` names then, and hands each answer to `hear`. */
+/**
+ * Starts a server that forwards each request to the server that `target` names then, and hands each answer to `hear`. A redirect
+ * gets more headers.
+ */
 export async function forwardRequests(
   target: () => string,
   hear: (answer: PassedAnswer) => void = () => undefined,
+  redirect: Readonly<Record<string, string>> = {},
 ): Promise<Forwarder> {
   const server = createServer(async (request, response) => {
-    const headers = Object.entries(request.headers).filter(([name]) => !NOT_FORWARDED.has(name)) as [string, string][]
-    const body = await buffer(request)
     const { method = 'GET', url: path = '/' } = request
-    const answer = await fetch(`${target()}${path}`, { method, headers, ...(method === 'GET' ? {} : { body }) })
-    const text = await answer.text()
-    hear({ path, isOk: answer.ok, text })
-    response.writeHead(answer.status, [...answer.headers].filter(([name]) => !NOT_FORWARDED.has(name)).flat())
-    response.end(text)
+    const headers = { ...request.headers, host: new URL(target()).host, 'accept-encoding': 'identity' }
+    const sent = send(new URL(path, target()), { method, headers, agent: false }).end(await buffer(request))
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    const [{ statusCode: status = 0 }, body] = [answer, await buffer(answer)]
+    const [isOk, text] = [status < 400, body.toString()]
+    const reason = isOk ? undefined : reasonIn(text)
+    hear({ path, isOk, text, encoding: answer.headers['content-encoding'], reason })
+    const more = status >= 300 && status < 400 ? Object.entries(redirect).flat() : []
+    response.writeHead(status, [...answer.rawHeaders, ...more]).end(body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -41,5 +48,16 @@ export async function forwardRequests(
       server.close()
       await once(server, 'close')
     },
+  }
+}
+
+/** What an error says: that of the operator API and of fulfilment, or a problem of HTTP. */
+function reasonIn(text: string): string {
+  try {
+    const { error, code, title, detail } = JSON.parse(text)
+    if (typeof error === 'object') return `${error.data?.reason}: ${error.message}`
+    return [code, error ?? title, detail].filter(Boolean).join(': ')
+  } catch {
+    return text.slice(0, 200)
   }
 }

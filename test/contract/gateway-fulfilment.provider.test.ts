@@ -11,7 +11,6 @@ import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-enc
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { describe, expect, it } from 'vitest'
 import { type ProcedureName, procedureOutputs } from '../../scripts/contracts/procedure-outputs.ts'
-import { forwardRequests } from './forward-requests.ts'
 import { contractsOf, CONTRACTS as FOLDER, readPact } from './pact-files.ts'
 import { CONTENT, changeReceipt, parkReceipt, payOrder } from './paid-orders.ts'
 import { type FilteredRequest, type StateHandler, verifyContract } from './verify-contract.ts'
@@ -169,17 +168,14 @@ describe('fulfilment', () => {
     }
     // Pact compares only what the consumer has written down.
     const unpromised: string[] = []
-    await using listened = await forwardRequests(
-      () => fulfilment.url,
-      ({ path, isOk, text }) => {
+    await verifyContract({
+      contract,
+      url: fulfilment.url,
+      states,
+      hear({ path, isOk, text }) {
         const procedure = path.replace('/trpc/', '').split('?', 1)[0] as ProcedureName
         if (isOk) unpromised.push(...unpromisedIn(procedure, JSON.parse(text).result.data))
       },
-    )
-    await verifyContract({
-      contract,
-      url: listened.url,
-      states,
       filter: async (request) => {
         const token = await tokens.take(bindable(request))
         if (token === null) delete request.headers.authorization

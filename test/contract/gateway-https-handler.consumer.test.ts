@@ -1,4 +1,6 @@
 import { lookup } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { MatchersV3 } from '@pact-foundation/pact'
@@ -7,6 +9,7 @@ import { createGuardedFetch } from '../../packages/gateway/src/handlers/guarded-
 import { createHttpsCall } from '../../packages/gateway/src/handlers/https-call.ts'
 import type { TaskAnswer, TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
 import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
+import { forwardRequests } from './forward-requests.ts'
 import { sampleTask } from './sample-task.ts'
 
 const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
@@ -140,6 +143,18 @@ const CASES: readonly Case[] = [
     task: sampleTask({ eventId: 'away' }),
     ...{ answer: { status: 503, headers: WAIT }, means: isBusy },
   },
+  ...[502, 504].map((status) => ({
+    does: `learns of a gateway in front of the handler that answers ${status}`,
+    state: answers(status),
+    task: sampleTask({ eventId: `in-front-${status}` }),
+    ...{ answer: { status }, means: { ...isFailed, isBusy: true } },
+  })),
+  ...[301, 302, 303, 307, 308].map((status) => ({
+    does: `does not follow a redirect by ${status}`,
+    state: answers(status),
+    task: sampleTask({ eventId: `elsewhere-${status}` }),
+    ...{ answer: { status }, means: isFailed },
+  })),
   {
     does: 'learns of a conflict',
     state: answers(409),
@@ -161,6 +176,15 @@ const CASES: readonly Case[] = [
 ]
 
 describe('the gateway as a caller of handlers by https', () => {
+  it('has an interaction for every status that its code names', () => {
+    const code = join(import.meta.dirname, '../../packages/gateway/src/handlers/https-call.ts')
+    const sets = readFileSync(code, 'utf8').matchAll(/Set\(\[([\d, ]+)\]\)/g)
+    const named = Array.from(sets, ([, statuses = '']) => statuses.split(',').map(Number)).flat()
+    const had = new Set(CASES.map(({ answer }) => answer?.status))
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((status) => !had.has(status))).toEqual([])
+  })
+
   it.each(CASES)('$does', async ({ does, state = isNew, task, keys = 1, answer = done, means = { done: true } }) => {
     const signature = 'v1,[A-Za-z0-9+/]{43}='
     const headers = {
@@ -176,7 +200,9 @@ describe('the gateway as a caller of handlers by https', () => {
     }
     const request = { method: 'POST', path: '/webhooks', headers, body: JSON.parse(task.json) }
     await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
-      expect(await sendTask(url, task, keys)).toMatchObject(means)
+      // The verifier of Pact follows a redirect, so its place is in no answer.
+      await using redirecting = await forwardRequests(() => url, undefined, { location: '/elsewhere' })
+      expect(await sendTask(redirecting.url, task, keys)).toMatchObject(means)
     })
   })
 })

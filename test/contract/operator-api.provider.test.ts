@@ -1,9 +1,9 @@
+import { startSignInIssuer } from '@oncehook/gateway/testing/issuer/sign-in-issuer'
 import { PROVIDERS, startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, it } from 'vitest'
-import { forwardRequests } from './forward-requests.ts'
-import { HANDLER } from './operator-exchanges.ts'
+import { HANDLER, SIGN_IN } from './operator-exchanges.ts'
 import { eventStates, handlerStates, type Operated, plainStates } from './operator-states.ts'
 import { contractsOf } from './pact-files.ts'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
@@ -43,10 +43,23 @@ const whole = await start(
   keys.path,
 )
 
+const issuer = stack.use(await startSignInIssuer({ people: { carol: ['hook-operators'] } }))
+const issued = await start(issuer.settings)
+const { adminUrl } = issued.system.gateway
+issuer.register(adminUrl)
+
+async function post(url: string, body: object, headers: Record<string, string>): Promise<never> {
+  const sent = { 'content-type': 'application/json', ...headers }
+  const answer = await fetch(url, { method: 'POST', headers: sent, body: JSON.stringify(body) })
+  return (await answer.json()) as never
+}
+
 it.each(contractsOf('operator-api'))('the gateway answers operators as $name says', async (contract) => {
   const { alice } = TOKENS.operators
   let next: string = alice
   let serving = plain
+  // The body of the next sign-in, because codes work once.
+  let signIn: object | null = null
   const at = (operated: Operated, states: Readonly<Record<string, StateHandler>>): Record<string, StateHandler> =>
     Object.fromEntries(
       Object.entries(states).map(([name, enter]) => [
@@ -57,17 +70,44 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
         },
       ]),
     )
-  await using forwarder = await forwardRequests(() => serving.system.gateway.adminUrl)
   await verifyContract({
     contract,
-    url: forwarder.url,
-    filter: ({ headers }) => {
+    url: () => serving.system.gateway.adminUrl,
+    filter: (request) => {
+      const { headers } = request
       headers.authorization = `Bearer ${next}`
       next = alice
+      if (request.path.startsWith(SIGN_IN)) headers.origin = serving.system.gateway.adminUrl
+      if (signIn === null) return
+      request.body = Buffer.from(JSON.stringify(signIn))
+      headers['content-length'] = String(Buffer.byteLength(JSON.stringify(signIn)))
+      signIn = null
     },
     states: {
       ...at(plain, { ...plainStates(plain), ...eventStates(plain) }),
       ...at(whole, handlerStates(whole)),
+      async 'a link was made that signs in'() {
+        serving = plain
+        const authorization = `Bearer ${alice}`
+        const made: { result: { data: { code: string } } } = await post(
+          `${plain.system.gateway.adminUrl}/operator/signIn.createCode`,
+          {},
+          { authorization },
+        )
+        signIn = { code: made.result.data.code }
+      },
+      async 'operators sign in at an issuer'() {
+        serving = issued
+      },
+      async 'an operator comes back from the issuer'() {
+        serving = issued
+        const begun: { url: string; kept: object } = await post(
+          `${adminUrl}/sign-in/issuer/begin`,
+          {},
+          { origin: adminUrl },
+        )
+        signIn = { answer: await issuer.answerOf(begun.url, 'carol'), kept: begun.kept }
+      },
       async 'the operator has another token'() {
         serving = plain
         next = 'the-token-of-somebody-else-who-is-no-operator'

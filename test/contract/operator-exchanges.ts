@@ -7,6 +7,9 @@ const { integer } = MatchersV3
 /** The token with which the operators of the contracts call. A provider test sets it to the token of its gateway. */
 export const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 
+/** The path of a sign-in. The other paths of a sign-in are below it. */
+export const SIGN_IN = '/sign-in'
+
 /** A call of the operator API, as its contract has it. */
 export interface OperatorCall {
   readonly does: string

@@ -1,5 +1,6 @@
 import { Verifier } from '@pact-foundation/pact'
 import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
+import { forwardRequests, type PassedAnswer } from './forward-requests.ts'
 import { type ContractFile, type ProviderState, readPact } from './pact-files.ts'
 import { demandPublished } from './published-states.ts'
 
@@ -18,10 +19,12 @@ export type StateHandler = (parameters: never) => Promise<void>
 /** Where the provider is, and how the states of its contract are created. */
 export interface VerifiedProvider {
   readonly contract: ContractFile
-  readonly url: string
+  readonly url: string | (() => string)
   readonly states: Readonly<Record<string, StateHandler>>
   /** Changes each request just before it is sent. It creates values that would be too old in a file. */
   readonly filter: (request: FilteredRequest) => void | Promise<void>
+  /** Gets every answer. */
+  readonly hear?: (answer: PassedAnswer) => void
 }
 
 /**
@@ -29,7 +32,7 @@ export interface VerifiedProvider {
  * @throws with the consumer and every interaction that has a different answer or whose state could not be created
  */
 export async function verifyContract(verified: VerifiedProvider): Promise<void> {
-  const { contract, url, states, filter } = verified
+  const { contract, url, states, filter, hear = () => undefined } = verified
   const { consumer, provider, interactions } = await readPact(contract.file)
   const needed = interactions.flatMap(({ providerStates = [] }) => providerStates)
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
@@ -38,9 +41,14 @@ export async function verifyContract(verified: VerifiedProvider): Promise<void> 
   demandPublished(provider.name, Object.keys(states))
   const entered: string[] = []
   const failed: string[] = []
+  const answers: PassedAnswer[] = []
+  await using forwarder = await forwardRequests(typeof url === 'string' ? () => url : url, (answer) => {
+    answers.push(answer)
+    hear(answer)
+  })
   const tried = new Verifier({
     provider: provider.name,
-    providerBaseUrl: url,
+    providerBaseUrl: forwarder.url,
     pactUrls: [contract.file],
     logLevel: 'error',
     requestFilter: ((request: FilteredRequest, _response: unknown, next: (error?: unknown) => void) => {
@@ -59,9 +67,14 @@ export async function verifyContract(verified: VerifiedProvider): Promise<void> 
       ]),
     ),
   }).verifyProvider()
+  const descriptions = interactions.map(({ description }) => description)
+  // One request for each interaction, in their order.
+  const reasonOf = (description: string): string | undefined =>
+    answers.length === descriptions.length ? answers[descriptions.indexOf(description)]?.reason : undefined
+  const compressed = answers.filter(({ encoding }) => encoding !== undefined).map(({ path }) => `- ${path}: compressed`)
   const broken = await tried.then(
-    () => [],
-    (error: unknown) => describeVerification(error),
+    () => compressed,
+    (error: unknown) => describeVerification(error, reasonOf),
   )
   const asked = { who, provider: provider.name, needed: needed.length, entered: entered.length }
   const problem = problemOf({ ...asked, failed, broken })

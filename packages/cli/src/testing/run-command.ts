@@ -2,8 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Command } from 'commander'
 import type { CliContext } from '../command.ts'
-import { runCli } from '../run-cli.ts'
+import { addOperatorOptions } from '../operator/operator-client.ts'
+import { commandTable, runCli } from '../run-cli.ts'
 import { fakeSecret, fakeToken } from './fake-gateway.ts'
 
 /** The context of commands in tests: no local system and no terminal. */
@@ -38,6 +40,21 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     ...overrides,
   })
   return { exitCode: await runCli(args, context), stdout: stdout.join(''), stderr: stderr.join('') }
+}
+
+/** Each command by its words, with its long options, but for those of every operator command. */
+export function describeCommands(): { readonly words: readonly string[]; readonly options: readonly string[] }[] {
+  const program = new Command()
+  for (const addCommand of commandTable) addCommand(program, { context: testContext(), finish: () => undefined })
+  const namesOf = ({ options }: Command): string[] => options.map(({ long }) => long ?? '')
+  const usual = new Set(namesOf(addOperatorOptions(new Command())))
+  const describe = (command: Command, words: readonly string[]) => ({
+    ...{ words, options: namesOf(command).filter((name) => !usual.has(name)) },
+  })
+  return program.commands.flatMap((group) => [
+    describe(group, [group.name()]),
+    ...group.commands.map((command) => describe(command, [group.name(), command.name()])),
+  ])
 }
 
 /** The description of a local system. */

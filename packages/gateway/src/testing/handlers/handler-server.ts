@@ -3,7 +3,7 @@ import { listen } from '@oncehook/kernel/http/server/listen'
 import { readRawBody } from '@oncehook/kernel/http/server/raw-body'
 
 /** A call as a handler received it. */
-export interface ReceivedTask {
+interface ReceivedTask {
   readonly headers: IncomingHttpHeaders
   readonly path: string
   readonly body: string

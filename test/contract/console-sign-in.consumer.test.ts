@@ -1,0 +1,106 @@
+import { MatchersV3 } from '@pact-foundation/pact'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
+import { type OperatorCall, SIGN_IN } from './operator-exchanges.ts'
+
+const { eachLike, like, regex, string } = MatchersV3
+
+type Act = () => Promise<unknown>
+
+/** What the page does at a sign-in. */
+interface Page {
+  readonly takeSignInCode: () => void
+  readonly takeIssuerAnswer: () => void
+  readonly exchangeSignInCode: Act
+  readonly exchangeIssuerAnswer: Act
+  readonly readIssuer: Act
+  readonly goToIssuer: Act
+}
+
+// By a text: these tests have no types of a browser.
+const SOURCE: string = '../../packages/console/src/sign-in/sign-in-from-address.ts'
+const { takeSignInCode, takeIssuerAnswer, exchangeSignInCode, exchangeIssuerAnswer, readIssuer, goToIssuer } =
+  (await import(SOURCE)) as Page
+
+const contract = openConsumerContract('console', 'operator-api', (path) => path.startsWith(SIGN_IN))
+compareAtTheEnd(contract)
+afterEach(() => void vi.unstubAllGlobals())
+
+const CODE = 'c'.repeat(43)
+const random = () => regex(/^[\w.~-]{43,128}$/, 'r'.repeat(43))
+const KEPT = { state: 'r'.repeat(43), nonce: 'r'.repeat(43), verifier: 'r'.repeat(43) }
+const NOTHING = { description: 'nothing in particular' }
+const AT_ISSUER = { description: 'operators sign in at an issuer' }
+const TYPE = { 'Content-Type': 'application/json' }
+
+const OPENED = answered(200, { token: string('a-token'), operator: string('alice'), roles: eachLike('operate') })
+
+function answered(status: number, body: object): Exchange['answer'] {
+  return { status, headers: { 'Content-Type': like('application/json; charset=utf-8') }, body: body as never }
+}
+
+interface SignInCall extends Omit<OperatorCall, 'procedure' | 'kind'> {
+  readonly path: string
+  /** What the address of the window has. Default: nothing. */
+  readonly address?: object
+  readonly act: Act
+  /** The code of the refusal that the page gets. Absent: it gets an answer. */
+  readonly refused?: string
+}
+
+const CALLS: readonly SignInCall[] = [
+  {
+    ...{ does: 'signs in with the code of a link', states: [{ description: 'a link was made that signs in' }] },
+    ...{ path: SIGN_IN, input: { code: CODE }, answer: OPENED, address: { hash: `#${CODE}` } },
+    act: exchangeSignInCode,
+  },
+  {
+    ...{ does: 'signs in with a code that is unknown', path: SIGN_IN, input: { code: CODE } },
+    answer: answered(401, { error: string('A sentence'), code: 'sign_in_code_invalid' }),
+    ...{ address: { hash: `#${CODE}` }, act: exchangeSignInCode, refused: 'sign_in_code_invalid' },
+  },
+  {
+    ...{ does: 'asks for the issuer when there is none', path: `${SIGN_IN}/issuer`, act: readIssuer },
+    answer: answered(200, { issuer: null }),
+  },
+  {
+    ...{ does: 'asks for the issuer', states: [AT_ISSUER], path: `${SIGN_IN}/issuer`, act: readIssuer },
+    answer: answered(200, { issuer: regex(/^https?:\/\/.+$/, 'https://issuer.example.com') }),
+  },
+  {
+    ...{ does: 'goes to the issuer', states: [AT_ISSUER], path: `${SIGN_IN}/issuer/begin`, input: {} },
+    answer: answered(200, {
+      url: regex(/^https?:\/\/.+$/, 'https://issuer.example.com/auth'),
+      kept: { state: random(), nonce: random(), verifier: random() },
+    }),
+    act: goToIssuer,
+  },
+  {
+    ...{ does: 'comes back from the issuer', path: `${SIGN_IN}/issuer/finish`, answer: OPENED },
+    states: [{ description: 'an operator comes back from the issuer' }],
+    ...{ input: { answer: 'code=c', kept: KEPT }, address: { search: '?code=c' }, act: exchangeIssuerAnswer },
+  },
+]
+
+describe("the operator's page", () => {
+  it.each(CALLS)('$does', async ({ act, refused, address, input, path, answer, ...call }) => {
+    const real = globalThis.fetch
+    const asked =
+      input === undefined ? { method: 'GET', headers: {} } : { method: 'POST', headers: TYPE, body: input as never }
+    const exchange = { states: [NOTHING], ...call, answer, request: { path, ...asked } }
+    await (await contract).expectExchange(exchange, async (url) => {
+      const there: typeof fetch = (input, init) => real(new URL(String(input), url), init)
+      const stored = JSON.stringify({ kept: KEPT, path: '/events' })
+      vi.stubGlobal('fetch', there)
+      vi.stubGlobal('location', { pathname: SIGN_IN, hash: '', search: '', assign: () => undefined, ...address })
+      vi.stubGlobal('history', { replaceState: () => undefined })
+      const store = { getItem: () => stored, setItem: () => undefined, removeItem: () => undefined }
+      vi.stubGlobal('window', { sessionStorage: store })
+      vi.stubGlobal('sessionStorage', store)
+      takeSignInCode()
+      takeIssuerAnswer()
+      if (refused === undefined) await act()
+      else await expect(act()).rejects.toMatchObject({ code: refused })
+    })
+  })
+})
