@@ -1,9 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { readEvent } from './handler-event.ts'
+import { contentOf, readEvent } from './handler-event.ts'
 
 function read(body: unknown) {
   return readEvent('key', Buffer.from(JSON.stringify(body)))
 }
+
+describe('contentOf', () => {
+  const head = '{"key":"a:1:b","provider":"a","eventId":"1","type":"t","receivedAt":"2026-11-26T10:00:01Z"'
+  const contentIn = (text: string) => contentOf(readEvent('key', Buffer.from(text))!)
+
+  it.each([
+    ['an object', `${head},"body":{"body":{},"raw":"x"}}`, '"body":{"body":{},"raw":"x"}}'],
+    ['a text', `${head},"pointer":"/a","raw":"bm8="}`, '"raw":"bm8="}'],
+    ['a value with the name of the body', `${head},"objectId":"\\",\\"body\\":","body":[]}`, '"body":[]}'],
+    ['a text of a megabyte', `${head},"objectId":"${'x\\"'.repeat(400_000)}","body":1}`, '"body":1}'],
+  ])('is what the gateway has from the provider: %s', (_, text, content) => {
+    expect(contentIn(text)).toBe(content)
+  })
+
+  it.each([
+    ['another sender', '{"type":"t","body":{}}'],
+    ['a form that the gateway does not write', `${head},"more":{},"body":{}}`],
+    ['spaces', `${head}, "body":{}}`],
+    ['no body', `${head}}`],
+  ])('is everything otherwise: %s', (_, text) => {
+    expect(contentIn(text)).toBe(text)
+  })
+})
 
 describe('readEvent', () => {
   it("reads what Oncehook's gateway says about an event, and the data of the provider", () => {

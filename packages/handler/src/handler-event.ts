@@ -47,6 +47,35 @@ function isFromGateway(body: Record<string, unknown>): boolean {
   return ['key', 'provider', 'eventId', 'receivedAt'].every((name) => typeof body[name] === 'string')
 }
 
+/**
+ * What is the same whenever an event comes again: of the gateway, the provider's body, which it writes last. What stands before it may
+ * change. A gateway that has lost its record has another `receivedAt`, and a new mapping may find another type or object.
+ */
+export function contentOf({ body, rawBody }: Pick<HandlerEvent, 'body' | 'rawBody'>): string {
+  if (!isFromGateway(body)) return rawBody
+  for (let at = 1; rawBody[at] === '"'; ) {
+    if (rawBody.startsWith('"body":', at) || rawBody.startsWith('"raw":', at)) return rawBody.slice(at)
+    const end = endOfText(rawBody, at)
+    // Up to the body, the gateway writes texts only, and no spaces.
+    if (!rawBody.startsWith(':"', end)) return rawBody
+    at = endOfText(rawBody, end + 1) + 1
+  }
+  return rawBody
+}
+
+/** The position after the closing quotation mark of a text. A mark after an odd number of backslashes is part of it. */
+export function endOfText(json: string, start: number): number {
+  let at = json.indexOf('"', start + 1)
+  while (isEscaped(json, at)) at = json.indexOf('"', at + 1)
+  return at === -1 ? json.length : at + 1
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let first = at
+  while (json[first - 1] === '\\') first -= 1
+  return (at - first) % 2 === 1
+}
+
 function readFromGateway(event: Record<string, unknown>): Pick<HandlerEvent, 'occurredAt' | 'objectId' | 'data'> {
   const { pointer, body } = event
   const own = typeof pointer === 'string' ? valueAt(body, pointer) : body

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HandlerEvent } from './handler-event.ts'
+import { contentOf, type HandlerEvent } from './handler-event.ts'
 import type { WriteLog } from './handler-log.ts'
 import type { EventFunction, FindFunction, HandlerLimits } from './handler-options.ts'
 import type { ErrorAnswer } from './http/answer.ts'
@@ -31,7 +31,7 @@ interface DoneAnswer {
 }
 
 /** Acts on an authentic event, and says what became of it. Never rejects. */
-export type ProcessEvent = (event: HandlerEvent, body: Uint8Array) => Promise<DoneAnswer | ErrorAnswer>
+export type ProcessEvent = (event: HandlerEvent) => Promise<DoneAnswer | ErrorAnswer>
 
 interface Processed {
   readonly result: EventResult
@@ -43,19 +43,19 @@ const DAY_MS = 86_400_000
 export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
   const { slots, limits, metrics, now } = parts
   const acting = { ...parts, slow: createSlowEvents() }
-  return async (event, body) => {
+  return async (event) => {
     const startedAt = now()
     const free = await slots.take(limits.waitMs)
-    const { result, answer } = free === null ? OVERLOADED : await actSafely(acting, event, body).finally(free)
+    const { result, answer } = free === null ? OVERLOADED : await actSafely(acting, event).finally(free)
     metrics.countEvent(result, (now() - startedAt) / 1_000)
     return answer
   }
 }
 
 /** An error may be made such that looking at it throws another. */
-async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
+async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent): Promise<Processed> {
   try {
-    return await act(parts, event, body)
+    return await act(parts, event)
   } catch {
     const { key, type } = event
     parts.log({ level: 'error', message: 'An event failed with an error that cannot be read', key, type })
@@ -65,7 +65,7 @@ async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: 
 
 type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: ReturnType<typeof createSlowEvents> }
 
-async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8Array): Promise<Processed> {
+async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent): Promise<Processed> {
   const { store, handler, find, laterNames, limits, refusesUnhandled } = parts
   const found = find(event.type)
   if (found === undefined && refusesUnhandled) return UNHANDLED
@@ -74,7 +74,7 @@ async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent, body: Uint8A
       handler,
       laterNames,
       key: event.key,
-      bodyHash: createHash('sha256').update(body).digest('hex'),
+      bodyHash: createHash('sha256').update(contentOf(event)).digest('hex'),
       keepMs: limits.keepKeysDays * DAY_MS,
       waitMs: limits.waitMs,
       timeoutMs: limits.timeoutMs,

@@ -21,7 +21,7 @@ export interface LaterTransaction {
 export interface Task<Tx> {
   readonly handler: string
   readonly key: string
-  /** The SHA-256 of the body, in hex. */
+  /** The SHA-256 of what is the same whenever the event comes, in hex. */
   readonly bodyHash: string
   /** How long the key is kept. */
   readonly keepMs: number

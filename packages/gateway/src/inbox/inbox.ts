@@ -26,6 +26,8 @@ export interface Evidence {
   readonly headers: Readonly<Record<string, string>>
   readonly secretId: string
   readonly requestId: string
+  /** When the delivery arrived. All tasks that it makes have this time: a handler compares what it gets. */
+  readonly receivedAt: Date
   /** Whether the signature covers a time, so that an old captured delivery is worthless. */
   readonly signsTime: boolean
 }
@@ -56,7 +58,6 @@ export type TaskTaker = Pick<Dispatcher, 'admits' | 'lastsMs' | 'take' | 'miss' 
 export interface InboxDeps extends Retention {
   readonly db: Db
   readonly owner: string
-  readonly now: () => number
   readonly databaseNow: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter

@@ -58,6 +58,22 @@ describe('an event with tasks', () => {
     expect(open.taken.a?.[0]?.handler).toBe('a')
   })
 
+  it('has one time of receipt in all tasks of a delivery, whichever handlers they are for', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    const receivedAt = new Date(Date.now() - 4_321)
+    await open.inbox.record(sampleArrival('e1', { wantedBy: ['a', 'b'], receivedAt }))
+    const offers = [{ event: invoice('one'), wantedBy: ['a'] }, { event: invoice('two') }]
+    await open.inbox.recordBatch({
+      evidence: sampleArrival('x', { receivedAt }),
+      offers,
+      endsAt: performance.now() + 5_000,
+    })
+    const records = await open.events.find().toArray()
+    expect(records.map((record) => record.receivedAt)).toEqual(records.map(() => receivedAt))
+    expect(records).toHaveLength(5)
+  })
+
   it('waits for a handler that is busy or no longer configured, without holding up the others', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database, ['b'])

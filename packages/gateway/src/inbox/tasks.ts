@@ -12,7 +12,6 @@ import { datesOfInsert } from './retention/retention.ts'
 export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): EventDocument {
   const { event, handler } = task
   const { orderId, ...facts } = event.facts
-  const receivedAt = new Date(deps.now())
   const _id = new ObjectId()
   const raw = body.id === undefined ? new Binary(task.rawBody) : NO_BODY
   return {
@@ -26,14 +25,14 @@ export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): Eve
     objectId: event.objectId ?? '',
     orderId,
     facts,
-    receivedAt,
+    receivedAt: task.receivedAt,
     bodyHash: body.hash,
     ...(body.id === undefined ? {} : { bodyId: body.id }),
     ...storeEvidence(_id, { raw, headers: task.headers, query: task.query }, deps.encryption),
     secretId: task.secretId,
     requestId: task.requestId,
     ...(task.signsTime ? {} : { keepKey: true }),
-    ...newState(deps, task, receivedAt),
+    ...newState(deps, task),
     ...deps.tests?.mark,
     lost: 0,
     attempts: [],
@@ -42,8 +41,8 @@ export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): Eve
   }
 }
 
-function newState(deps: InboxDeps, task: Task, receivedAt: Date): Partial<EventDocument> & NewState {
-  const { provider, event, signsTime, handler, line } = task
+function newState(deps: InboxDeps, task: Task): Partial<EventDocument> & NewState {
+  const { provider, event, receivedAt, signsTime, handler, line } = task
   const reason = deps.tests?.reason ?? (handler === NOBODY ? unhandledReason(event, deps.isHandled) : null)
   if (reason !== null) {
     return { ...insertUnhandled(reason, receivedAt), ...datesOfInsert(receivedAt, signsTime, deps) }

@@ -93,8 +93,7 @@ export function startInbox(
   context: GatewayContext,
   { dispatcher, handlers }: Dispatching,
 ): { inbox: Inbox; testInboxes: TestInboxes } {
-  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
-    context
+  const { settings, logger, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } = context
   const retention = readRetention(settings)
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
@@ -113,7 +112,6 @@ export function startInbox(
   const deps: InboxDeps = {
     db: recording?.inserts(db) ?? db,
     owner,
-    now: clock.now,
     databaseNow: mongo.accepting.databaseNow,
     ...retention,
     isHandled,

@@ -92,7 +92,7 @@ export async function openInbox(
       ...{
         db,
         owner,
-        ...{ now: Date.now, databaseNow: connection.databaseNow },
+        databaseNow: connection.databaseNow,
         ...storing,
         counts,
         paused: () => NO_PAUSES.current,
@@ -133,6 +133,7 @@ export function sampleArrival(eventId: string, members: Partial<Arrival> = {}): 
     headers: { 'content-type': 'application/json' },
     secretId: 's1',
     requestId: 'request-1',
+    receivedAt: new Date(),
     signsTime: true,
     ...members,
   }

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { systemClock } from '@oncehook/kernel/time/clock'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Arrival, Recorded } from '../inbox/inbox.ts'
@@ -8,6 +7,7 @@ import { receiveWebhook } from './receive-webhook.ts'
 const secret = 'a secret of the shop'
 const provider = makeProvider({ settings: { scheme: 'hmac', header: 'x-signature' }, secrets: [{ value: secret }] })
 const body = '{"id":"evt_1","type":"payment.succeeded","data":{"object":{"id":"pay_1"}}}'
+const NOW = Date.UTC(2026, 10, 30)
 
 afterEach(() => void vi.useRealTimers())
 
@@ -26,7 +26,9 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
   const recordBatch = () => Promise.reject(new Error('There is one event'))
   const none = () => Promise.reject(new Error('This scheme has none'))
   const transmissions = { bind: none, find: none }
-  const deps = { inbox: { record, recordBatch }, transmissions, clock: systemClock, isHandled, fetch: globalThis.fetch }
+  let now = NOW
+  const clock = { now: () => now++ }
+  const deps = { inbox: { record, recordBatch }, transmissions, clock, isHandled, fetch: globalThis.fetch }
   return receiveWebhook(deps, {
     provider,
     delivery,
@@ -47,6 +49,7 @@ describe('receiveWebhook', () => {
     expect(arrivals).toMatchObject([
       { provider: 'acme', rawBody: Buffer.from(body), secretId: 's1', requestId: 'request-1', signsTime: false },
     ])
+    expect(arrivals[0]?.receivedAt).toEqual(new Date(NOW))
   })
 
   it('throws not_stored when the inbox cannot say that it is stored', async () => {

@@ -60,7 +60,8 @@ interface StoredEvent {
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId, endsAt } = received
-  const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
+  const receivedAt = new Date(deps.clock.now())
+  const verdict = provider.verify(delivery, receivedAt.getTime(), deps.fetch)
   const verified = verdict instanceof Promise ? await checkedInTime(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   // The header is not signed: what is authentic is read, whatever it says.
@@ -75,6 +76,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
     headers: storedHeaders(provider, delivery),
     secretId,
     requestId,
+    receivedAt,
     signsTime: provider.signsTime,
   }
   const read = provider.readEvents(verified)

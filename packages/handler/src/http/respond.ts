@@ -42,7 +42,7 @@ export function createResponder({ verifier, limits, memory, metrics, process }: 
     if ('error' in body) return reject(body)
     const event = readVerified(await verifier.verify({ rawBody: body, headers }), headers, body)
     if ('error' in event) return reject(event)
-    const said = await process(event, body)
+    const said = await process(event)
     return 'error' in said ? answerError(said) : answerJson(200, said)
   }
 }

@@ -23,6 +23,7 @@ afterEach(async () => {
 
 const [OWN, OTHER] = [newServiceKeyPair(), newServiceKeyPair()]
 
+const RECEIVED_AT = new Date('2026-11-26T10:00:01Z')
 const DONE = { done: true }
 const UNKNOWN = 'Refused by the handler: refused (The subscription is unknown)'
 
@@ -95,6 +96,23 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     ])
     expect(lines.map(({ message }) => message)).toEqual(['A key came again with another body'])
     expect(await effectsOf(store, 'both_')).toEqual({ both_1: 1, both_2: 1 })
+  })
+
+  it('knows what it has done when a gateway sends it that has lost its record, or reads another type from it', async (context) => {
+    const store = under(context)
+    const { call, url, lines } = await start(store)
+    const raws = [Buffer.from('{ "n": 12345678901234567890, "body": "\\"body\\":" }'), Buffer.from('no JSON')]
+    const tasksAt = (receivedAt: Date, type?: string) =>
+      raws.map((raw, at) => taskOf(`restored_${at}`, { raw, receivedAt, ...(type === undefined ? {} : { type }) }))
+    expect(await call(tasksAt(new Date('2026-11-01T10:00:00Z')))).toEqual([DONE, DONE])
+    const again = tasksAt(new Date('2026-11-01T10:05:00Z'), 'invoice.renamed')
+    expect(await call(again)).toEqual([DONE, DONE])
+    for (const { key, json } of again) {
+      const answer = await fetch(`${url}/webhooks`, { method: 'POST', headers: signedHeaders(key, json), body: json })
+      expect(await answer.json()).toEqual({ outcome: 'done', repeated: true })
+    }
+    expect(lines).toEqual([])
+    expect(await effectsOf(store, 'restored_')).toEqual({ restored_0: 1, restored_1: 1 })
   })
 
   it('takes an event of a body that is nested as deeply as the gateway permits, by https and by trpc', async (context) => {
@@ -282,14 +300,17 @@ function callerOf(url: string, caller: Partial<Caller>) {
 }
 
 /** A task as the gateway writes it. */
-function taskOf(id: string, { type = 'invoice.paid', raw = Buffer.from('{}') } = {}): TaskEvent {
+function taskOf(
+  id: string,
+  { type = 'invoice.paid', raw = Buffer.from('{}'), receivedAt = RECEIVED_AT } = {},
+): TaskEvent {
   const claim = {
     ...{ _id: new ObjectId(), provider: 'stripe', handler: 'billing', claim: 'c', endsAt: 0 },
     ...{ starts: 1, lost: 0, failures: 0 },
     ...{ waited: 0, waitedFor: null, eventId: id },
     record: { type, objectId: `sub_of_${id}`, orderId: '', facts: { occurredAt: '2026-11-26T10:00:00Z' } },
   }
-  return writeTaskEvent(claim, 'billing', { receivedAt: new Date('2026-11-26T10:00:01Z'), attempt: 1, raw })
+  return writeTaskEvent(claim, 'billing', { receivedAt, attempt: 1, raw })
 }
 
 /** How many effects each event whose id starts like this has had, by its id. */

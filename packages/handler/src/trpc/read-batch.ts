@@ -1,12 +1,6 @@
 import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 import { TASK_DEPTH } from '@oncehook/webhooks'
-import { type HandlerEvent, readEvent } from '../handler-event.ts'
-
-/** An event of a call, and the body that it would have by `https`. */
-export interface BatchEvent {
-  readonly event: HandlerEvent
-  readonly body: Uint8Array
-}
+import { endOfText, type HandlerEvent, readEvent } from '../handler-event.ts'
 
 const MOST_EVENTS = 500
 // As the gateway writes keys: at most 600 bytes, everything else percent-encoded.
@@ -16,7 +10,7 @@ const KEY = /^[\x21-\x7e]{1,600}$/
  * Reads the events of a call of `events.handle`. One that is not valid is null: it does not concern the others. Returns
  * null if the call as a whole is not valid, or is for another handler.
  */
-export function readBatch(body: Uint8Array, audience: string): readonly (BatchEvent | null)[] | null {
+export function readBatch(body: Uint8Array, audience: string): readonly (HandlerEvent | null)[] | null {
   const text = decode(body)
   const call = text === null ? null : parse(text)
   if (text === null || call === null || call.handler !== audience || !Array.isArray(call.events)) return null
@@ -25,12 +19,11 @@ export function readBatch(body: Uint8Array, audience: string): readonly (BatchEv
   return isWhole ? texts.map(readOne) : null
 }
 
-function readOne(text: string): BatchEvent | null {
+function readOne(text: string): HandlerEvent | null {
   const body = Buffer.from(withoutAttempt(text))
   const known = parseStrictly(body)
   if (known === null || typeof known.key !== 'string' || !KEY.test(known.key)) return null
-  const event = readEvent(known.key, body)
-  return event === null ? null : { event, body }
+  return readEvent(known.key, body)
 }
 
 /** The attempt is the only part that is not the same each time. The gateway writes it first. */
@@ -122,17 +115,4 @@ class Walk {
     if (this.#depth === 3 && this.#isInEvents) this.events.push(this.#json.slice(this.#start, index + 1))
     this.#depth -= 1
   }
-}
-
-/** The position after the closing quotation mark of a text. A mark after an odd number of backslashes is part of it. */
-function endOfText(json: string, start: number): number {
-  let at = json.indexOf('"', start + 1)
-  while (isEscaped(json, at)) at = json.indexOf('"', at + 1)
-  return at === -1 ? json.length : at + 1
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let first = at
-  while (json[first - 1] === '\\') first -= 1
-  return (at - first) % 2 === 1
 }

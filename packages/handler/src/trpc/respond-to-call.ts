@@ -1,12 +1,13 @@
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import { withTimeout } from '@oncehook/kernel/time/waits'
+import type { HandlerEvent } from '../handler-event.ts'
 import type { Answer, ErrorAnswer } from '../http/answer.ts'
 import { type BodyMemory, type BodyPart, receiveBody, refuseHeaders } from '../http/receive-body.ts'
 import type { IncomingDelivery, Responder } from '../http/respond.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
 import { answerCall, answerCallError, PROCEDURE, refuseEvent } from './answer-call.ts'
-import { type BatchEvent, readBatch } from './read-batch.ts'
+import { readBatch } from './read-batch.ts'
 import type { CheckedTrpc } from './trpc-options.ts'
 
 export interface CallParts {
@@ -55,7 +56,7 @@ export function createCallResponder(parts: CallParts): Responder {
  */
 async function actOnEach(
   { trpc, concurrency, metrics, process }: CallParts,
-  events: readonly (BatchEvent | null)[],
+  events: readonly (HandlerEvent | null)[],
   then: () => unknown,
 ): Promise<readonly Said[]> {
   const said = events.map((): Said => UNFINISHED)
@@ -65,7 +66,7 @@ async function actOnEach(
     for (const [index, one] of queue) {
       if (isOver) return
       if (one === null) metrics.countRejected(NO_EVENT.status)
-      said[index] = one === null ? NO_EVENT : await process(one.event, one.body)
+      said[index] = one === null ? NO_EVENT : await process(one)
     }
   }
   const acting = Promise.allSettled(Array.from({ length: Math.min(concurrency, events.length) }, act))
@@ -87,7 +88,7 @@ async function receiveEvents(
   { trpc, bodyTimeoutMs }: CallParts,
   { method, headers, readBody }: IncomingDelivery,
   part: BodyPart,
-): Promise<readonly (BatchEvent | null)[] | ErrorAnswer> {
+): Promise<readonly (HandlerEvent | null)[] | ErrorAnswer> {
   const limits = { maxBytes: trpc.maxBytes, bodyTimeoutMs }
   const early = refuseHeaders(method, headers, limits.maxBytes)
   if (early !== null) return early
