@@ -43,6 +43,7 @@ export interface EventDocument extends TaskDocument {
    * removed when the retention of the record ends.
    */
   readonly stripAt?: Date
+  /** From this time on the record is removed, or everything but its key while another record of its event is complete. */
   readonly expireAt?: Date
 }
 
@@ -84,6 +85,6 @@ export const EVENT_INDEXES: NeededIndexes = {
     },
     { name: 'strip', key: { stripAt: 1 }, sparse: true },
     { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
-    { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
+    { name: 'expiry', key: { expireAt: 1 }, sparse: true },
   ],
 }

@@ -10,6 +10,7 @@ import { collectDefaultMetrics } from 'prom-client'
 import { sentHandlers } from '../handlers/handler-dispatchers.ts'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
 import { EVENT_INDEXES } from '../inbox/event-document.ts'
+import { removeExpired } from '../inbox/retention/remove-expired.ts'
 import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
@@ -114,6 +115,7 @@ async function openConsole({ findConsole, logger }: GatewayContext): Promise<Con
   return null
 }
 
+const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const CHECK_FILES_MS = 1_000
 
@@ -139,6 +141,7 @@ function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): H
     runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
+    runPeriodically({ task: (stopping) => removeExpired(db, stopping), everyMs: MINUTE_MS, random, onError }),
     runPeriodically({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
     runPeriodically({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runPeriodically({ task: warn, everyMs: HOUR_MS, random, onError }),

@@ -7,6 +7,7 @@ import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type CommandStartedEvent, type Db, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
+import { removeExpired } from '../../inbox/retention/remove-expired.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
 import { ReplayRunner, type ReplayRunnerDeps } from './replay-runner.ts'
@@ -45,7 +46,7 @@ function makeRunner(names: readonly string[], members: Partial<ReplayRunnerDeps>
 
 async function startBackfill(records: readonly EventDocument[]): Promise<ObjectId> {
   const handler = 'search'
-  await events.insertMany([...records])
+  if (records.length > 0) await events.insertMany([...records])
   const id = new ObjectId()
   const options = { ratePerSecond: null, includeDone: true, handler }
   const request = { by: 'alice', reason: 'a test', target: { filter: { handler: { $ne: handler } } }, ...options }
@@ -63,6 +64,21 @@ it('sends no more bytes at a time than the server accepts, and gets through larg
   const sizes = sent.filter(({ update }) => update === EVENTS).map(({ updates }) => updates.length)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(5)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(12)
+})
+
+it('makes no second task of an event that the handler had long ago, while another handler still has a task of it', async () => {
+  const expireAt = new Date(Date.now() - 1_000)
+  const [gone, held] = ['gone', 'held'].map((eventId) => sampleRecord({ eventId, handler: 'search', expireAt }))
+  const waiting = sampleRecord({ eventId: 'held', handler: 'billing', state: 'pending', dueAt: new Date() })
+  await events.insertMany([gone, held, waiting] as EventDocument[])
+  await removeExpired(db, new AbortController().signal)
+  await startBackfill([])
+  await makeRunner(['search']).tick()
+  const left = await events.find().sort({ handler: 1 }).toArray()
+  expect(left.map(({ eventId, handler, state }) => [eventId, handler, state])).toEqual([
+    ['held', 'billing', 'pending'],
+    ['held', 'search', 'done'],
+  ])
 })
 
 it('uses the mapping from the receipt if the current settings cannot read a body', async () => {
