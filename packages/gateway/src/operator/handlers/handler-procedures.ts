@@ -194,18 +194,18 @@ const backfillSchema = z.strictObject({
 })
 
 /**
- * `handlers.backfill`: gives a handler tasks for stored events that it wants and has no task of. It is a replay: `replays.get`
+ * `handlers.backfill`: gives a handler, or fulfilment, tasks for stored events that it wants and has no task of. It is a replay: `replays.get`
  * shows its progress, and `replays.cancel` ends it. `matched` is the number of records examined, of which the handler may
  * want fewer, because conditions on the body are checked one by one.
  */
 export const backfillProcedure = changingProcedure.input(backfillSchema).mutation(async ({ ctx, input }) => {
   const { handler: name, filter, reason, dryRun, ratePerSecond } = input
-  const handler = ctx.handlers?.().get(name)
-  if (handler === undefined) throw notFound({}, { message: 'No handler has this name' })
+  const wanted = name === FULFILMENT ? [] : ctx.handlers?.().get(name)?.events
+  if (wanted === undefined) throw notFound({}, { message: 'No handler has this name' })
   const meant = await toMongoFilter(ctx.db, filter)
   const request: ReplayRequest = {
     ...{ by: ctx.operator, reason, ratePerSecond: ratePerSecond ?? null, includeDone: true, includeClosed: true },
-    target: { filter: { $and: [meant, wantedBy(handler)] } },
+    target: { filter: { $and: [meant, wantedBy(name, wanted)] } },
     handler: name,
   }
   const matched = await ctx.replays.match(request)
@@ -220,9 +220,13 @@ export const backfillProcedure = changingProcedure.input(backfillSchema).mutatio
   return { replayId: String(replayId), matched }
 })
 
-/** The records of events that a handler may want, except for its own tasks and for test events. */
-function wantedBy({ name, events }: HandlerSettings): Filter<EventDocument> {
-  return { $or: events.map(toFilter), handler: { $ne: name }, test: { $ne: true } }
+/**
+ * The records of events that a handler may want, except for its own tasks and for test events. Fulfilment may want any event: its types
+ * are those to which the current settings map an event.
+ */
+function wantedBy(name: string, wanted: readonly WantedEvents[]): Filter<EventDocument> {
+  const types = name === FULFILMENT ? {} : { $or: wanted.map(toFilter) }
+  return { ...types, handler: { $ne: name }, test: { $ne: true } }
 }
 
 const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g

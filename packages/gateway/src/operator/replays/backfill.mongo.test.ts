@@ -6,7 +6,7 @@ import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
 import { Binary, type CommandStartedEvent, type Db, type Document, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { EVENT_INDEXES, type EventDocument } from '../../inbox/event-document.ts'
+import { EVENT_INDEXES, type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
 import { removeExpired } from '../../inbox/retention/remove-expired.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
@@ -44,8 +44,7 @@ function makeRunner(names: readonly string[], members: Partial<ReplayRunnerDeps>
   return new ReplayRunner({ ...parts, handlers, logger: memoryLogger().logger, onError, ...members })
 }
 
-async function startBackfill(records: readonly EventDocument[]): Promise<ObjectId> {
-  const handler = 'search'
+async function startBackfill(records: readonly EventDocument[], handler = 'search'): Promise<ObjectId> {
   if (records.length > 0) await events.insertMany([...records])
   const id = new ObjectId()
   const options = { ratePerSecond: null, includeDone: true, handler }
@@ -79,6 +78,17 @@ it('makes no second task of an event that the handler had long ago, while anothe
     ['held', 'billing', 'pending'],
     ['held', 'search', 'done'],
   ])
+})
+
+it('gives fulfilment the payments that only other handlers have, if it may act on them, also without a setting of handlers', async () => {
+  const payment = (facts: EventDocument['facts']) =>
+    sampleRecord({ handler: 'search', type: 'payment.succeeded', facts })
+  const [wanted, withheld] = [payment({}), payment({ withheld: 'effect_not_allowed' })]
+  const id = await startBackfill([wanted, withheld, sampleRecord({ handler: 'search' })], FULFILMENT)
+  await makeRunner([], { handlers: undefined }).tick()
+  expect(await jobs.findOne({ _id: id })).toMatchObject({ state: 'finished' })
+  const tasks = await events.find({ handler: FULFILMENT }).toArray()
+  expect(tasks).toMatchObject([{ eventId: wanted.eventId, state: 'pending', receivedAt: wanted.receivedAt }])
 })
 
 it('uses the mapping from the receipt if the current settings cannot read a body', async () => {

@@ -4,7 +4,7 @@ import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { EVENTS } from '@oncehook/queue/task'
 import { BSON, type Db, type Document, type Filter, type FindCursor, type ObjectId } from 'mongodb'
-import type { EventDocument } from '../../inbox/event-document.ts'
+import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
 import type { FindWanting } from '../../webhooks/find-wanting.ts'
 import type { Providers } from '../../webhooks/providers/providers.ts'
 import { type ReadSlice, readSlice, type SearchPart, writeSlice } from './replay-slice.ts'
@@ -123,12 +123,13 @@ export class ReplayRunner {
   /** Not those for a handler that this process does not know: it may not have read the file yet. */
   get #runnable(): Document {
     const names = [...(this.#deps.handlers?.current().keys() ?? [])]
-    return { state: 'running', handler: { $in: [null, ...names] } }
+    return { state: 'running', handler: { $in: [null, FULFILMENT, ...names] } }
   }
 
   /** Whether the handler of a replay, if it has one, is configured in this process. */
   #knows({ handler }: ReplayDocument): boolean {
-    return handler === undefined || this.#deps.handlers?.current().has(handler) === true
+    if (handler === undefined || handler === FULFILMENT) return true
+    return this.#deps.handlers?.current().has(handler) === true
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {

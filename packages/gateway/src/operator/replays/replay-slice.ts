@@ -109,8 +109,7 @@ async function plan(
   { record, read }: { readonly record: EventDocument; readonly read: RemapResult },
 ): Promise<EventUpdate['statement'] | null> {
   if (replay.handler === undefined) return { q: unchanged(record, replay), u: dueAgain(replay, record, read) }
-  if (deps.findWanting === undefined) return null
-  return planBackfill(deps, deps.findWanting, replay, { record, read })
+  return planBackfill(deps, replay, { record, read })
 }
 
 /**
@@ -199,24 +198,24 @@ function isLeftOut(failure: string): boolean {
  * read with the current settings, the mapping from its receipt applies.
  */
 async function planBackfill(
-  source: BodySource,
-  findWanting: FindWanting,
+  deps: SliceDeps,
   { _id: id, by, reason, handler }: ReplayDocument,
   { record: stored, read }: { readonly record: EventDocument; readonly read: RemapResult },
 ): Promise<TaskInsert | null> {
   if ('failure' in read && isLeftOut(read.failure)) return null
   // It could not be read when it came: a replay gives it its key first.
   if ('members' in read && read.members.eventId !== undefined) return null
-  const record = await withBody(source, stored)
+  const record = await withBody(deps, stored)
   const rawBody = record.raw.value()
   const members = 'members' in read ? read.members : {}
   const { provider, eventId } = stored
   const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
-  const wishes = findWanting({ provider, rawBody })(event).map(toTask)
-  const wish = wishes.find((one) => one.handler === handler)
+  const ofFulfilment = unhandledReason(event, isHandled) === null ? [{ handler: FULFILMENT }] : []
+  const ofHandlers = deps.findWanting?.({ provider, rawBody })(event).map(toTask) ?? []
+  const wish = [...ofFulfilment, ...ofHandlers].find((one) => one.handler === handler)
   if (wish === undefined) return null
-  const task = copyAsTask({ ...record, raw: record.raw }, { ...wish, members, encryption: source.encryption })
+  const task = copyAsTask({ ...record, raw: record.raw }, { ...wish, members, encryption: deps.encryption })
   const entry = { id, by, reason, ...('failure' in read ? { notRead: read.failure } : {}) }
   return { q: { provider, eventId, handler: wish.handler }, u: insertBackfilled(task, entry), upsert: true }
 }
