@@ -53,7 +53,10 @@ function orderOf(_id: string, eventIds: readonly string[]): OrderRecord {
   return {
     ...{ _id, version: 1 + eventIds.length, status: isPaid ? 'paid' : 'pending' },
     ...{ access: isPaid ? 'unlocked' : 'locked', payment: isPaid ? payment : null },
-    applied: eventIds.map((eventId) => ({ provider: 'acme', eventId, outcome: 'applied' })),
+    ...{
+      applied: [],
+      paidBy: eventIds.map((eventId) => ({ marker: { provider: 'acme', eventId, outcome: 'applied' } })),
+    },
     receipts: isPaid ? [{ key: 'key_1', paymentId: payment.id, state: 'sent' }] : [],
   }
 }

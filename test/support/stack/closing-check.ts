@@ -78,8 +78,9 @@ interface Sent {
 
 function checkOrder(order: OrderRecord, { log, recorded }: Sent): string[] {
   const problems: string[] = []
-  const markers = order.applied.map(({ eventId }) => eventId)
-  const applied = order.applied.filter(({ outcome }) => outcome === 'applied').length
+  const marked = [...order.applied, ...(order.paidBy ?? []).map(({ marker }) => marker)]
+  const markers = marked.map(({ eventId }) => eventId)
+  const applied = marked.filter(({ outcome }) => outcome === 'applied').length
   if (new Set(markers).size !== markers.length) problems.push(`I3 an event is applied twice to ${order._id}`)
   if (order.version !== 1 + applied)
     problems.push(`I3 ${order._id} has version ${order.version} after ${applied} events`)

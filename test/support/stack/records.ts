@@ -54,6 +54,12 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
+interface MarkerRecord {
+  readonly provider: string
+  readonly eventId: string
+  readonly outcome: string
+}
+
 /** A document of fulfilment's collection `orders`: one unit of change. */
 export interface OrderRecord {
   readonly _id: string
@@ -61,7 +67,8 @@ export interface OrderRecord {
   readonly status: string
   readonly access: 'locked' | 'unlocked'
   readonly payment: { readonly id: string; readonly provider: string } | null
-  readonly applied: readonly { readonly provider: string; readonly eventId: string; readonly outcome: string }[]
+  readonly applied: readonly MarkerRecord[]
+  readonly paidBy?: readonly { readonly marker: MarkerRecord }[]
   readonly receipts: readonly { readonly key: string; readonly paymentId: string; readonly state: string }[]
 }
 

@@ -36,7 +36,13 @@ describe('orders.delete', () => {
     await pay(id)
     await orders.delete.mutate({ id })
     const tombstone = await stored.findOne({ _id: id })
-    expect(tombstone).toMatchObject({ status: 'deleted', version: 3, payment: {}, applied: [{}], receipts: [{}] })
+    expect(tombstone).toMatchObject({
+      status: 'deleted',
+      version: 3,
+      payment: {},
+      paidBy: [{ marker: {} }],
+      receipts: [{}],
+    })
     expect(tombstone).not.toHaveProperty('items')
     const fresh = { orderId: id, eventId: 'evt_new', ifMatch: '*' }
     const refused = await payments.applyEvents.mutate({ events: [sampleEvent(fresh)] })

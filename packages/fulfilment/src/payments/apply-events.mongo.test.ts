@@ -61,7 +61,12 @@ describe('applyEvents', () => {
     await insertOrders(id)
     expect(await applyEvents(deps(), [sampleEvent({ orderId: id })])).toEqual([{ outcome: 'applied', version: 2 }])
     const stored = await orders.findOne({ _id: id })
-    expect(stored).toMatchObject({ status: 'paid', access: 'unlocked', version: 2, applied: [{ version: 2 }] })
+    expect(stored).toMatchObject({
+      status: 'paid',
+      access: 'unlocked',
+      version: 2,
+      paidBy: [{ marker: { version: 2 } }],
+    })
     expect(stored?.receipts).toMatchObject([{ paymentId: `pay_${id}`, amount: 300, currency: 'EUR', state: 'owed' }])
   })
 
@@ -74,7 +79,7 @@ describe('applyEvents', () => {
     const outcomes = results.flat().map((verdict) => ('outcome' in verdict ? verdict.outcome : verdict.refused))
     expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(49)
-    expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, applied: [{}], receipts: [{}] })
+    expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, applied: [], paidBy: [{}], receipts: [{}] })
   })
 
   it('applies 500 events in one update command, with majority and journal, and each in its place', async () => {
@@ -163,6 +168,26 @@ describe('applyEvents', () => {
     // The gateway died before it settled any of them. The markers of the first 300 are gone.
     await applyAll()
     expect(await withoutMarkers()).toEqual(after)
+  })
+
+  it('knows the event that paid an order, after any number of other events', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const pays = sampleEvent({ orderId: id, ifMatch: '*' })
+    expect(await applyEvents(deps(), [...failuresOf(id, 2), pays])).toMatchObject([
+      {},
+      {},
+      { outcome: 'applied', version: 4 },
+    ])
+    for (let from = 0; from < 2; from += 1) {
+      const others = failuresOf(id, APPLIED_KEPT).map((event) => ({ ...event, eventId: `${event.eventId}_${from}` }))
+      await applyEvents(deps(), others)
+    }
+    expect(await applyEvents(deps(), [pays, { ...pays, amount: 1 }])).toEqual([
+      { outcome: 'duplicate', version: 4 },
+      { refused: 'event_mismatch', retry: 'never' },
+    ])
+    expect(await orders.countDocuments({ _id: id, version: 4, applied: { $size: APPLIED_KEPT } })).toBe(1)
   })
 
   it.each([

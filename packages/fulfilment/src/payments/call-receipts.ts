@@ -1,4 +1,4 @@
-import type { OrderDocument, StoredReceipt } from '../orders/stored/order-document.ts'
+import type { PaymentKey, StoredReceipt } from '../orders/stored/order-document.ts'
 import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
 import { type FirstClaim, firstClaimOf, type ReceiptClaim, receiptKey } from '../receipts/claims/receipt-claim.ts'
 import type { CommitResult } from './commit-changes.ts'
@@ -47,7 +47,7 @@ export class CallReceipts implements Disposable {
    * Notes that a majority has a write of this call to an order. It may be that of an earlier round, without a receipt: the receipt is
    * stored only if its payment is the one that paid.
    */
-  confirm({ _id: orderId, paidBy = [] }: Pick<OrderDocument, '_id' | 'paidBy'>): void {
+  confirm({ _id: orderId, paidBy = [] }: { readonly _id: string; readonly paidBy?: readonly PaymentKey[] }): void {
     const receipt = this.#open.get(orderId)
     if (receipt === undefined || !paidBy.some((paid) => receiptKey(orderId, paid) === receipt.key)) return
     this.#open.delete(orderId)

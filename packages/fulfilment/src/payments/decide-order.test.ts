@@ -17,8 +17,11 @@ function incoming(members: Partial<PaymentEvent> = {}): IncomingEvent {
 function after(order: OrderDocument, events: IncomingEvent[], call = 'call_0'): OrderDocument {
   const { change } = decideOrder(order, events, { now: NOW, call })
   if (change === null) throw new Error('Nothing changes')
-  const applied = [...order.applied, ...change.markers]
-  return { ...order, ...change.state, applied, version: order.version + change.versionsUp } as OrderDocument
+  const { markers, paying, state, versionsUp } = change
+  const applied = [...order.applied, ...markers]
+  const { paidBy: [paid] = [], ...shown } = state ?? {}
+  const paidBy = paying === null || paid === undefined ? {} : { paidBy: [{ ...paid, marker: paying }] }
+  return { ...order, ...shown, ...paidBy, applied, version: order.version + versionsUp } as OrderDocument
 }
 
 describe('decideOrder', () => {
@@ -26,7 +29,8 @@ describe('decideOrder', () => {
     const { verdicts, change } = decideOrder(PENDING, [incoming()], CONTEXT)
     expect(verdicts).toEqual([{ outcome: 'applied', version: 2 }])
     expect(change).toMatchObject({ versionsUp: 1, state: { status: 'paid', access: 'unlocked' } })
-    expect(change?.markers).toMatchObject([{ eventId: 'evt_o1', outcome: 'applied', version: 2, call: 'call_1' }])
+    expect(change?.paying).toMatchObject({ eventId: 'evt_o1', outcome: 'applied', version: 2, call: 'call_1' })
+    expect(change?.markers).toEqual([])
   })
 
   it('answers a duplicate with the stored version whatever the condition says', () => {
@@ -50,7 +54,7 @@ describe('decideOrder', () => {
       { outcome: 'applied', version: 2 },
       { outcome: 'duplicate', version: 2 },
     ])
-    expect(change?.markers).toHaveLength(1)
+    expect([change?.markers.length, change?.paying?.eventId]).toEqual([0, 'evt_o1'])
   })
 
   it('compares every condition of a group with the version that the group starts from', () => {

@@ -14,6 +14,7 @@ import {
   type AppliedEvent,
   isLive,
   type LiveOrder,
+  markersOf,
   type OrderDocument,
   type Outcome,
 } from '../orders/stored/order-document.ts'
@@ -35,7 +36,9 @@ export interface DecisionContext {
 
 export interface OrderChange {
   readonly order: LiveOrder
+  /** The new markers, except for that of the event that pays the order. */
   readonly markers: readonly AppliedEvent[]
+  readonly paying: AppliedEvent | null
   /** The state after the events; null if only markers are written and readers see no change. */
   readonly state: PaymentState | null
   readonly versionsUp: number
@@ -67,8 +70,8 @@ export function decideOrder(
 }
 
 /** Whether an update of this call to an order was committed in an earlier round. */
-export function hasMarkerOf({ applied }: OrderDocument, call: string): boolean {
-  return applied.some((marker) => marker.call === call)
+export function hasMarkerOf(order: OrderDocument, call: string): boolean {
+  return markersOf(order).some((marker) => marker.call === call)
 }
 
 interface Draft {
@@ -78,6 +81,7 @@ interface Draft {
   readonly markers: AppliedEvent[]
   readonly ownReported: Set<string>
   readonly paidTwice: IncomingEvent[]
+  paying: AppliedEvent | null
   state: PaymentState | null
   applied: number
 }
@@ -87,10 +91,11 @@ function createDraft(order: OrderDocument, context: DecisionContext): Draft {
   return {
     order,
     context,
-    seen: new Map(order.applied.map((marker) => [eventKey(marker), marker])),
+    seen: new Map(markersOf(order).map((marker) => [eventKey(marker), marker])),
     markers: [],
     ownReported: new Set(),
     paidTwice: [],
+    paying: null,
     state: status === 'deleted' ? null : { status, access: order.access, payment, paidBy },
     applied: 0,
   }
@@ -127,7 +132,9 @@ function decideNew(draft: Draft, event: IncomingEvent): ApplyResult {
     draft.paidTwice.push(event)
   }
   draft.state = state
-  return mark(draft, event, outcome)
+  const marker = mark(draft, event, outcome)
+  if (outcome === 'applied' && event.type === 'payment.succeeded') draft.paying = marker
+  return { outcome, version: marker.version }
 }
 
 function refusalOf(order: LiveOrder, event: IncomingEvent): Refusal | null {
@@ -138,7 +145,7 @@ function refusalOf(order: LiveOrder, event: IncomingEvent): Refusal | null {
   return currency !== undefined && currency !== order.currency ? toRefusal(currencyMismatch) : null
 }
 
-function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): ApplyResult {
+function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): AppliedEvent {
   const version = draft.order.version + draft.applied
   const { provider, eventId, hash } = event
   const marker: AppliedEvent = {
@@ -152,12 +159,18 @@ function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): ApplyResult
   }
   draft.markers.push(marker)
   draft.seen.set(eventKey(event), marker)
-  return { outcome, version }
+  return marker
 }
 
-function changeOf({ order, markers, state, applied }: Draft): OrderChange | null {
+function changeOf({ order, markers, paying, state, applied }: Draft): OrderChange | null {
   if (markers.length === 0 || !isLive(order)) return null
-  return { order, markers, state: applied === 0 ? null : state, versionsUp: applied }
+  return {
+    order,
+    markers: markers.filter((marker) => marker !== paying),
+    paying,
+    state: applied === 0 ? null : state,
+    versionsUp: applied,
+  }
 }
 
 type Check = readonly [property: string, isRight: (value: unknown) => boolean]

@@ -1,7 +1,12 @@
-import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/stored/order-document.ts'
+import {
+  APPLIED_KEPT,
+  type AppliedEvent,
+  type PaidBy,
+  type StoredPayment,
+  type StoredReceipt,
+} from '../orders/stored/order-document.ts'
 import { claimNew, type FirstClaim, receiptKey } from '../receipts/claims/receipt-claim.ts'
 import type { OrderChange } from './decide-order.ts'
-import type { PaymentState } from './transitions.ts'
 
 export interface UpdateStatement {
   readonly q: { readonly _id: unknown; readonly [condition: string]: unknown }
@@ -21,11 +26,11 @@ const AT_ONCE = new Date(0)
  * written under the claim, if there is one.
  */
 export function orderUpdate(change: OrderChange, claim: FirstClaim | null): UpdateStatement {
-  const { order, markers, state, versionsUp } = change
+  const { order, markers, paying, state, versionsUp } = change
   const q = {
     _id: { $eq: order._id },
     version: order.version,
-    ...withoutMarkers(order, markers),
+    ...withoutMarkers(order, paying === null ? markers : [...markers, paying]),
   }
   const applied = { $each: markers, $slice: -APPLIED_KEPT }
   if (state === null) return { q, u: { $push: { applied } }, hint: BY_ID }
@@ -35,7 +40,7 @@ export function orderUpdate(change: OrderChange, claim: FirstClaim | null): Upda
     $currentDate: { updatedAt: true },
     $inc: { version: versionsUp },
   }
-  const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state, claim }) : {}
+  const pays = payment === null || paying === null ? {} : paymentPushes({ order, payment, paying, claim })
   return { q: { ...q, ...stillThis(pays.receipts?.email) }, u: { ...effect, $push: { applied, ...pays } }, hint: BY_ID }
 }
 
@@ -61,18 +66,18 @@ function stillThis(email: StoredReceipt['email'] | undefined): object {
 }
 
 interface PaymentPushes {
-  readonly paidBy?: PaymentKey
+  readonly paidBy?: PaidBy
   readonly receipts?: StoredReceipt
 }
 
 interface Paid {
   readonly order: OrderChange['order']
-  readonly state: PaymentState
+  readonly payment: StoredPayment
+  readonly paying: AppliedEvent
   readonly claim: FirstClaim | null
 }
 
-function paymentPushes({ order, state: { payment }, claim }: Paid): PaymentPushes {
-  if (payment === null || order.status === 'paid') return {}
+function paymentPushes({ order, payment, paying, claim }: Paid): PaymentPushes {
   const key = { provider: payment.provider, id: payment.id }
   const owed: StoredReceipt = {
     key: receiptKey(order._id, key),
@@ -89,5 +94,5 @@ function paymentPushes({ order, state: { payment }, claim }: Paid): PaymentPushe
     lastError: null,
     sentAt: null,
   }
-  return { paidBy: key, receipts: claimNew(owed, claim) }
+  return { paidBy: { ...key, marker: paying }, receipts: claimNew(owed, claim) }
 }

@@ -127,7 +127,7 @@ describe('erase', () => {
     expect(again).toMatchObject({ state: 'done', reason: 'erased', mismatches: 0 })
     const stored = system.fulfilment.db.collection<{ _id: string }>('orders')
     expect(await stored.findOne({ _id: orderId })).toMatchObject({
-      ...{ status: 'deleted', version: order.version + 1, applied: [{ eventId }], paidBy: [{}] },
+      ...{ status: 'deleted', version: order.version + 1, applied: [], paidBy: [{ marker: { eventId } }] },
       receipts: [{ state: 'sent', email: null, customerId: null }],
     })
     expect(await everything()).not.toContain(mark)

@@ -6,8 +6,8 @@ import { amountDueOf, type Order, type OrderContent, type OrderPayment, type Ord
 export const ORDERS = 'orders'
 
 /**
- * The number of applied events that an order remembers. Older events are recognised by `paidBy` and by the status,
- * which never goes back.
+ * The number of further events that an order remembers beside those that paid it. An older one has no effect either, because the status
+ * never goes back.
  */
 export const APPLIED_KEPT = 200
 
@@ -33,6 +33,11 @@ export interface StoredPayment extends Omit<OrderPayment, 'at'> {
 export interface PaymentKey {
   readonly provider: string
   readonly id: string
+}
+
+/** A payment that has paid the order, and the marker of the event that said so: it must outlast those of other events. */
+export interface PaidBy extends PaymentKey {
+  readonly marker: AppliedEvent
 }
 
 /** State of a receipt. `sending`: a worker holds it, so an attempt may have started; its outcome is not known yet. */
@@ -76,10 +81,11 @@ interface KeptForEver {
   readonly changedBy?: string
   readonly version: number
   readonly payment: StoredPayment | null
+  /** The newest markers, except for those in `paidBy`. */
   readonly applied: readonly AppliedEvent[]
   readonly receipts: readonly StoredReceipt[]
   /** Payments that have paid this order id, including earlier deleted orders with the same id. Absent if there are none. */
-  readonly paidBy?: readonly PaymentKey[]
+  readonly paidBy?: readonly PaidBy[]
   /** Customers named in receipts but no longer in the order itself. Absent if there are none. */
   readonly formerCustomers?: readonly string[]
 }
@@ -116,6 +122,10 @@ export interface Tombstone extends KeptForEver {
 
 /** One document is one unit of change: the order, its applied events and the receipts it owes. */
 export type OrderDocument = LiveOrder | Tombstone
+
+export function markersOf({ applied, paidBy = [] }: OrderDocument): readonly AppliedEvent[] {
+  return [...applied, ...paidBy.map(({ marker }) => marker)]
+}
 
 export function isLive(document: OrderDocument | null): document is LiveOrder {
   return document !== null && document.status !== 'deleted'

@@ -75,7 +75,8 @@ function recordDatabase(db: Db, recorded: RecordedCall): Db {
 async function recordCommand(db: Db, command: Document, { begin, call, id }: RecordedCall): Promise<Document> {
   if (command.update !== ORDERS) throw new Error('A call has sent a command that the model does not know')
   const { updates: [update] = [] } = command
-  const [{ outcome }] = update.u.$push.applied.$each
+  const { applied, paidBy } = update.u.$push
+  const [{ outcome }] = paidBy === undefined ? applied.$each : [paidBy.marker]
   const concern = String(command.writeConcern?.w)
   const end = begin('write', { call, concern, events: [{ id, version: update.q.version ?? -1, result: outcome }] })
   const reply = await db.command(command)

@@ -38,8 +38,9 @@ function recordCursor(cursor: FindCursor, find: RecordedFind): FindCursor {
 async function recordRead(cursor: FindCursor, { begin, call, id, concern }: RecordedFind): Promise<Document[]> {
   const end = begin('read', { call, concern, events: [{ id }] })
   const found: Document[] = await cursor.toArray()
-  const { version = -1, applied = [] } = found[0] ?? {}
-  const isApplied = (applied as readonly Document[]).some(({ eventId }) => eventId === id)
+  const { version = -1, applied = [], paidBy = [] } = found[0] ?? {}
+  const markers: readonly Document[] = [...applied, ...paidBy.map(({ marker }: Document) => marker)]
+  const isApplied = markers.some(({ eventId }) => eventId === id)
   end({ call, events: [{ id, version, isApplied }] })
   return found
 }
