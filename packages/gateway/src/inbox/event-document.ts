@@ -67,6 +67,9 @@ export const BODY_INDEX = 'body'
 export const REPLAYS_INDEX = 'replays'
 export const ORDER_INDEX = 'order'
 
+/** The states that the index of orders has. Of the other one, there is only what processes hold at the moment. */
+export const ORDER_STATES = ['pending', ...SETTLED_STATES] as const
+
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [
@@ -76,11 +79,12 @@ export const EVENT_INDEXES: NeededIndexes = {
       key: { 'replays.id': 1, state: 1 },
       partialFilterExpression: { 'replays.id': { $exists: true } },
     },
-    // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
+    // A task that is claimed when it is stored enters it at its end: an index that every insert also changes costs a tenth of
+    // the accept rate. Those that wait are in it from the beginning, because any number of them may wait.
     {
       name: ORDER_INDEX,
       key: { orderId: 1, _id: 1 },
-      partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
+      partialFilterExpression: { state: { $in: [...ORDER_STATES] }, orderId: { $gt: '' } },
       storageEngine: SMALL_PAGES,
     },
     { name: 'strip', key: { stripAt: 1 }, sparse: true },

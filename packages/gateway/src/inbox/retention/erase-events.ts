@@ -2,7 +2,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { DUE_INDEX, EVENTS, SETTLED_STATES } from '@oncehook/queue/task'
 import { Binary, type Db, type Filter } from 'mongodb'
 import { BODIES, type BodyDocument, bodyIdOf, IS_ERASED } from '../bodies.ts'
-import { BODY_INDEX, type EventDocument } from '../event-document.ts'
+import { BODY_INDEX, type EventDocument, ORDER_INDEX, ORDER_STATES } from '../event-document.ts'
 import { IS_COMPLETE, keyOnlyRecord } from '../key-only-record.ts'
 
 /** Which events to erase: the events of orders, or one by its provider's id. */
@@ -25,11 +25,9 @@ export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<
   if (!('orderIds' in meant)) return findByKey(db, meant)
   if (meant.orderIds.length === 0) return []
   const orderId = { $in: [...meant.orderIds] }
-  // As in an operator's list: events that are not settled are found with the indexes of their states, which hold few
-  // records.
+  // As in an operator's list.
   const parts = await Promise.all([
-    find(db, { orderId, state: { $in: [...SETTLED_STATES] }, ...IS_COMPLETE }, 'order'),
-    find(db, { orderId, state: 'pending', ...IS_COMPLETE }, DUE_INDEX),
+    find(db, { orderId, state: { $in: [...ORDER_STATES] }, ...IS_COMPLETE }, ORDER_INDEX),
     find(db, { orderId, state: 'processing', ...IS_COMPLETE }, DUE_INDEX),
   ])
   return parts.flat().slice(0, MOST_EVENTS)

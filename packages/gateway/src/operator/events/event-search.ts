@@ -1,14 +1,6 @@
-import {
-  DUE_INDEX,
-  EVENTS,
-  KEY_INDEX,
-  LISTED_STATES,
-  SETTLED_STATES,
-  STATE_INDEX,
-  type TaskState,
-} from '@oncehook/queue/task'
+import { DUE_INDEX, EVENTS, KEY_INDEX, LISTED_STATES, STATE_INDEX } from '@oncehook/queue/task'
 import { type Db, type Filter, type FindOptions, ObjectId } from 'mongodb'
-import { type EventDocument, ORDER_INDEX } from '../../inbox/event-document.ts'
+import { type EventDocument, ORDER_INDEX, ORDER_STATES } from '../../inbox/event-document.ts'
 import { hasExpired } from '../operator-trpc.ts'
 import { beforeCursor, type EventFilter, idRangeOf, toMongoFilter } from './event-filter.ts'
 import { LIST_PROJECTION } from './show-event.ts'
@@ -182,23 +174,19 @@ async function hasFew(db: Db, provider: string): Promise<boolean> {
 }
 
 /**
- * The searches by an id or for few open records. The index of orders contains only settled records. A search for an
- * order therefore uses it, and for each other state the index of that state, which contains few records.
+ * The searches by an id or for few open records. The index of orders has every state but one. A search for an order therefore uses
+ * it, and for what is being processed the index of work, in which that is as much as the processes hold.
  */
 function searchesByIds({ orderId, eventId, state }: EventFilter): readonly PartialSearch[] {
   // The index of event ids is the best.
   if (eventId !== undefined) return [{ states: {} }]
-  if (orderId !== undefined && state !== undefined) return [{ states: {}, hint: indexOfOrder(state) }]
-  if (state === 'pending' || state === 'processing') return [{ states: {}, hint: indexOfOrder(state) }]
-  if (orderId === undefined) return []
-  const open = (['pending', 'processing'] as const).map((one) => ({ states: { state: one }, hint: indexOfOrder(one) }))
-  return [{ states: { state: { $in: [...SETTLED_STATES] } }, hint: ORDER_INDEX }, ...open]
-}
-
-/** The index that finds the events of an order in a state. */
-function indexOfOrder(state: TaskState): string {
-  if (state === 'pending') return STATE_INDEX
-  return state === 'processing' ? DUE_INDEX : ORDER_INDEX
+  if (state === 'processing') return [{ states: {}, hint: DUE_INDEX }]
+  if (orderId === undefined) return state === 'pending' ? [{ states: {}, hint: STATE_INDEX }] : []
+  if (state !== undefined) return [{ states: {}, hint: ORDER_INDEX }]
+  return [
+    { states: { state: { $in: [...ORDER_STATES] } }, hint: ORDER_INDEX },
+    { states: { state: 'processing' }, hint: DUE_INDEX },
+  ]
 }
 
 /** The smallest index in the order of ids that contains all records which match. */
