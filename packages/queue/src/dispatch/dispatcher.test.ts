@@ -137,7 +137,7 @@ function many(count: number, prefix = 'e'): string[] {
 }
 
 describe('Dispatcher', () => {
-  describe('holds at most twice what it can send at once', () => {
+  describe('holds at most twice what it can send at once, four times if it sends singly', () => {
     it('of tasks that are stored', async () => {
       await using gateway = setUp({ batchSize: 2, concurrency: 3 })
       await gateway.start()
@@ -154,7 +154,7 @@ describe('Dispatcher', () => {
       await using gateway = setUp({ batchSize: 1, concurrency: 1 })
       await gateway.start()
       const { dispatcher } = gateway
-      expect([dispatcher.admits(), dispatcher.admits(), dispatcher.admits()]).toEqual([true, true, false])
+      expect(Array.from({ length: 5 }, () => dispatcher.admits())).toEqual([true, true, true, true, false])
       dispatcher.miss()
       expect([dispatcher.admits(), dispatcher.admits()]).toEqual([true, false])
     })
@@ -180,6 +180,15 @@ describe('Dispatcher', () => {
       expect(gateway.settled).toEqual(many(40))
       expect(gateway.released).toEqual([])
     })
+  })
+
+  it('claims several due tasks at a time, though it sends them singly', async () => {
+    await using gateway = setUp({ batchSize: 1, concurrency: 4 })
+    gateway.due.push(...claimsAt(0, ...many(80)))
+    await gateway.start()
+    for (const call of gateway.calls) await call.succeed()
+    expect(gateway.settled).toEqual(many(80))
+    expect(Math.min(...gateway.limits)).toBeGreaterThanOrEqual(8)
   })
 
   it('claims no new tasks while older ones are due, and sends a backlog gently: half of the calls, smaller ones', async () => {

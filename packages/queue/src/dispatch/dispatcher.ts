@@ -6,7 +6,7 @@ import type { Claim, SettledClaim } from '../claim/claim.ts'
 import type { Claims } from '../claim/claims.ts'
 import { Breaker } from './breaker.ts'
 import type { UsedPauses } from './fresh-pauses.ts'
-import { type Allowance, BacklogGrowth } from './pace.ts'
+import { type Allowance, BacklogGrowth, type ClaimSizes, claimSizes } from './pace.ts'
 import type { Send, Sent } from './send.ts'
 import { settleRepeatedly } from './settle.ts'
 
@@ -14,10 +14,11 @@ import { settleRepeatedly } from './settle.ts'
  * The dispatcher of one handler in one process. It sends claimed tasks in batches, a limited number at a time, and writes their
  * outcomes. New tasks come from memory, claimed when they were stored; all others it claims as they become due.
  *
- * It holds at most twice what it can send at once, so that what it holds is sent within seconds. What it cannot send in time,
- * because its claim ends before the call may end, it gives back; so it does with everything when the handler is paused or does not
- * answer, or when the process stops. While more is due than it has claimed, it claims no new tasks on insert, which would overtake
- * the others, and a backlog gets half of the calls, unless it grows.
+ * It holds at most twice what it can send at once, four times if it sends singly, so that what it holds is sent within seconds. It
+ * claims when there is room for a batch, or for half of what it may hold: a claim costs three commands, however small it is. What
+ * it cannot send in time, because its claim ends before the call may end, it gives back; so it does with everything when the handler
+ * is paused or does not answer, or when the process stops. While more is due than it has claimed, it claims no new tasks on insert,
+ * which would overtake the others, and a backlog gets half of the calls, unless it grows.
  *
  * Suspects come one group after the other, from the lane that all dispatchers of the process share. After a call that failed, other
  * tasks are sent first: only a verdict about one of them tells whether a suspect is the cause, or an outage. If the next call breaks
@@ -59,7 +60,7 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps
   readonly #breaker: Breaker
   readonly #growth: BacklogGrowth
-  readonly #mostHeld: number
+  readonly #sizes: ClaimSizes
   readonly #held = new Set<Claim>()
   #waiting: Claim[] = []
   readonly #running = new Set<Promise<void>>()
@@ -83,14 +84,12 @@ export class Dispatcher {
   #isExpected = false
 
   constructor(deps: DispatcherDeps) {
-    const { batchSize, concurrency, now, random, allowance, leaseMs } = deps
+    const { batchSize, now, random } = deps
     this.#deps = deps
     this.#pausesSeen = deps.pauses.current
     this.#breaker = new Breaker(now, random)
     this.#growth = new BacklogGrowth(batchSize)
-    // What it holds must be sent before its claims end: at a limited rate, half of that time at most.
-    const mostInTime = Math.max(1, Math.floor((allowance.perSecond * leaseMs) / 2_000))
-    this.#mostHeld = Math.min(2 * concurrency * batchSize, mostInTime)
+    this.#sizes = claimSizes(deps)
   }
 
   get lastsMs(): number {
@@ -108,7 +107,7 @@ export class Dispatcher {
    */
   admits(): boolean {
     if (!this.#isStarted || this.#isStopping || this.#deps.allowance.isPaused || !this.isUp) return false
-    if (!this.#moreDue && this.#held.size + this.#expectedClaims < this.#mostHeld) {
+    if (!this.#moreDue && this.#held.size + this.#expectedClaims < this.#sizes.mostHeld) {
       this.#expectedClaims += 1
       return true
     }
@@ -372,7 +371,7 @@ export class Dispatcher {
   }
 
   async #claimDue(): Promise<void> {
-    const limit = this.isUp ? this.#mostHeld - this.#held.size : 1
+    const limit = this.isUp ? this.#sizes.mostHeld - this.#held.size : 1
     const isExpected = this.#isExpected
     this.#isExpected = false
     const claimed = await this.#deps.claims.claimDue(limit, isExpected)
@@ -385,10 +384,9 @@ export class Dispatcher {
   }
 
   get #mayClaim(): boolean {
-    const { allowance, batchSize } = this.#deps
-    if (this.#isStopping || allowance.isPaused || !this.#breaker.allowsCall) return false
+    if (this.#isStopping || this.#deps.allowance.isPaused || !this.#breaker.allowsCall) return false
     if (!this.isUp) return this.#held.size === 0 && !this.#isTakingSuspects
-    return this.#held.size + Math.min(batchSize, this.#mostHeld) <= this.#mostHeld
+    return this.#held.size + this.#sizes.leastClaimed <= this.#sizes.mostHeld
   }
 }
 

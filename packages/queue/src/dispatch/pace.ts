@@ -74,3 +74,27 @@ export class BacklogGrowth {
     this.#outgrows = false
   }
 }
+
+/** How many tasks a dispatcher may hold, and the room that there must be before it claims more due ones. */
+export interface ClaimSizes {
+  readonly mostHeld: number
+  readonly leastClaimed: number
+}
+
+/** The sizes of a dispatcher that sends up to `concurrency` batches at a time. Its claims last `leaseMs`. */
+export function claimSizes({
+  batchSize,
+  concurrency,
+  allowance,
+  leaseMs,
+}: {
+  readonly batchSize: number
+  readonly concurrency: number
+  readonly allowance: Allowance
+  readonly leaseMs: number
+}): ClaimSizes {
+  // What it holds must be sent before its claims end: at a limited rate, half of that time at most.
+  const mostInTime = Math.max(1, Math.floor((allowance.perSecond * leaseMs) / 2_000))
+  const mostHeld = Math.min(2 * concurrency * Math.max(2, batchSize), mostInTime)
+  return { mostHeld, leastClaimed: Math.min(Math.max(2 * concurrency, batchSize), Math.ceil(mostHeld / 2)) }
+}
