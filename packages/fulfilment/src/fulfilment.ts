@@ -22,6 +22,7 @@ import {
 import { createPools, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { createEncryption, type Encryption } from '@oncehook/kernel/secrets/encryption'
 import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import { logSecretWarnings } from '@oncehook/kernel/secrets/secret-register'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
 import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import type { Clock } from '@oncehook/kernel/time/clock'
@@ -130,6 +131,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addMissingKeysGauge(registry, register)
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
+  logSecretWarnings(settings.findSecretWarnings(), logger)
   worker.start()
   startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')

@@ -6,6 +6,7 @@ import {
   encryptionKeySettings,
 } from '@oncehook/kernel/secrets/encryption-keys'
 import { secretProblem } from '@oncehook/kernel/secrets/secret'
+import { findSecretWarnings, registerSecret, type SecretWarning } from '@oncehook/kernel/secrets/secret-register'
 import { createPublicKeysSource, publicKeysSetting } from '@oncehook/kernel/secrets/service-keys'
 import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import type { FileSource } from '@oncehook/kernel/settings/file-source'
@@ -61,6 +62,8 @@ export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof t
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** The certificate of the listener; null for plain HTTP. */
   readonly tls: FileSource<ServerTls | null>
+  /** Finds the weaknesses of the secrets that were read. */
+  readonly findSecretWarnings: () => readonly SecretWarning[]
 }
 
 /**
@@ -82,7 +85,9 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
   const tls = createServerTlsSource(env, 'FULFILMENT_TLS')
   attempt(() => tls.read())
   if (settings === undefined || problems.length > 0) throw new SettingsError(problems)
-  return { ...settings, serviceKeys, encryptionKeys, tls }
+  // Its password, if it is the URL of a server.
+  if (settings.RECEIPT_SINK.includes('://')) registerSecret(env, { place: 'RECEIPT_SINK', text: settings.RECEIPT_SINK })
+  return { ...settings, serviceKeys, encryptionKeys, tls, findSecretWarnings: () => findSecretWarnings(env) }
 }
 
 const MOST_RECEIPT_KEYS = 3

@@ -48,7 +48,7 @@ function prepareProvider(
     name,
     scheme: scheme.name,
     maxBytes,
-    secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
+    secrets: secrets.map(({ id, notAfter, isPublic }) => ({ id, notAfter, ...(isPublic ? { isPublic } : {}) })),
     signsTime: scheme.signsTime(settings),
     redeliveryMs: scheme.redelivery.hours * HOUR_MS,
     signedHeaders: scheme.signedHeaders(settings),

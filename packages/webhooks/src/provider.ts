@@ -17,7 +17,7 @@ export interface Provider {
   readonly scheme: string
   readonly maxBytes: number
   /** The secrets by name, never by value. `notAfter` in milliseconds. */
-  readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter'>[]
+  readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter' | 'isPublic'>[]
   /** Whether the signature covers a time. If not, a captured delivery stays valid forever, so its event id must be kept. */
   readonly signsTime: boolean
   /** How long the provider may redeliver an event, in milliseconds after the first delivery. */

@@ -61,6 +61,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         serviceKeys: options.serviceKeys ?? createFileSource(() => [createPublicKey(keys.publicKey)]),
         encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),
         tls: options.tls ?? createFileSource(() => null),
+        findSecretWarnings: () => [],
         MAX_CONNECTIONS: options.maxConnections ?? 1_000,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
         RECEIPT_RETENTION_DAYS: 90,

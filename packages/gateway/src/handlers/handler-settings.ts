@@ -9,7 +9,7 @@ import {
   watchSource,
 } from '@oncehook/kernel/settings/file-source'
 import { parseSettingsJson, readSetting, SettingsError, textSetting } from '@oncehook/kernel/settings/settings'
-import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/settings/text-source'
+import { readTextSource, type TextSources, textSource, textsOf } from '@oncehook/kernel/settings/text-source'
 import { alternativesSchema, isObject, pointerSchema, secretTextProblem } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { FULFILMENT } from '../inbox/event-document.ts'
@@ -64,6 +64,7 @@ export function readHandlers(json: string, sources: TextSources): Handlers {
   for (const [name, entry] of parseHandlers(json)) {
     const { keys, texts, problems: found } = readKeys(entry.secrets ?? [], sources)
     problems.push(...found.map((problem) => `HANDLERS.${name}.secrets: ${problem}`))
+    for (const [at, text] of texts.entries()) sources.onSecret?.(`HANDLERS.${name}.secrets.${keys[at]?.id}`, text)
     handlers.set(name, toHandler(name, entry, { keys, texts }))
   }
   if (problems.length > 0) throw new SettingsError(problems)
@@ -254,10 +255,9 @@ export interface HandlersSource extends FileSource<Handlers> {
 /** Creates the source of the `HANDLERS` setting: its file, and the files of secrets that it names. */
 export function createHandlersSource(env: NodeJS.ProcessEnv): HandlersSource {
   const isSet = [env.HANDLERS, env.HANDLERS_FILE].some((text) => text !== undefined && text !== '')
-  const readEnv = (name: string): string | undefined => env[name]
   const source = createFileSource<Handlers>(
     (readFile) =>
-      isSet ? readHandlers(readSetting('HANDLERS', textSetting(), env), { readEnv, readFile }) : new Map(),
+      isSet ? readHandlers(readSetting('HANDLERS', textSetting(), env), textsOf(env, readFile)) : new Map(),
     { env, names: ['HANDLERS'] },
   )
   return { ...source, isSet }

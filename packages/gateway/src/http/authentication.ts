@@ -105,10 +105,8 @@ export function readTokenHolders<Rights extends z.ZodRawShape, Grant>(
       continue
     }
     for (const { value, notAfter: end = null } of read.tokens) {
-      const token = readTextSource(value, setting.sources)
-      const problem = problemOf(token)
+      const { digest, problem } = readToken(value, setting, name)
       if (problem !== null) problems.add(`has a token of ${name} that ${problem}`)
-      const digest = digestOf(token)
       const other = holders.get(digest)
       if (other !== undefined) problems.add(`has the same token for ${other.name} and ${name}`)
       holders.set(digest, { name, notAfter: end, grant: read.grant })
@@ -118,12 +116,12 @@ export function readTokenHolders<Rights extends z.ZodRawShape, Grant>(
   return holders
 }
 
-function digestOf(token: string | null): string {
-  return hash('sha256', token ?? '')
-}
-
-function problemOf(token: string | null): string | null {
-  return token === null ? 'cannot be read' : secretProblem(token, MIN_TOKEN_LENGTH)
+/** The hash of a token, and what is wrong with it. */
+function readToken(value: z.output<typeof textSource>, { name, sources }: TokenSetting, holder: string) {
+  const token = readTextSource(value, sources)
+  const problem = token === null ? 'cannot be read' : secretProblem(token, MIN_TOKEN_LENGTH)
+  if (token !== null && problem === null) sources.onSecret?.(`${name}.${holder}`, token)
+  return { digest: hash('sha256', token ?? ''), problem }
 }
 
 function entriesOf({ name, json }: TokenSetting): [string, unknown][] {

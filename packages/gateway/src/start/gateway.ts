@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { logSecretWarnings } from '@oncehook/kernel/secrets/secret-register'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { EVENTS, FIRST_TASK_INDEXES } from '@oncehook/queue/task'
 import { isHandled } from '../handlers/fulfilment/payment-command.ts'
@@ -44,7 +45,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle) {
 
   if (lifecycle.isStopping) return started
   dispatching.start()
-  for (const { event, places } of deps.settings.findSecretWarnings()) logger.warn({ places }, event)
+  logSecretWarnings(deps.settings.findSecretWarnings(), logger)
   background = await startBackground(context, { listener, testInboxes, handlers })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started

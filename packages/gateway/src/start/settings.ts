@@ -12,6 +12,7 @@ import {
   type EncryptionKeys,
   encryptionKeySettings,
 } from '@oncehook/kernel/secrets/encryption-keys'
+import { findSecretWarnings, type SecretWarning } from '@oncehook/kernel/secrets/secret-register'
 import { createPrivateKeySource, privateKeySetting } from '@oncehook/kernel/secrets/service-keys'
 import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import {
@@ -30,6 +31,7 @@ import {
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings/settings'
+import { textsOf } from '@oncehook/kernel/settings/text-source'
 import { MAX_RECORD_BYTES } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { createHandlersSource, type HandlersSource } from '../handlers/handler-settings.ts'
@@ -49,7 +51,6 @@ import {
   readOperatorIssuer,
 } from '../operator/access/operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from '../webhooks/providers/providers.ts'
-import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
 import { workersSetting } from './worker-count.ts'
 
 const DAY_MS = 86_400_000
@@ -124,7 +125,7 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   readonly operatorIssuer: OperatorIssuer | null
   readonly providers: ProvidersSource
   readonly handlers: HandlersSource
-  /** Finds the weaknesses of the present secrets. */
+  /** Finds the weaknesses of the secrets that were read. */
   readonly findSecretWarnings: () => readonly SecretWarning[]
   /** The certificate and the key of the private listener; null if it uses plain HTTP. */
   readonly adminTls: FileSource<TlsPair | null>
@@ -226,8 +227,7 @@ function readText(name: TextName, env: NodeJS.ProcessEnv): string {
 }
 
 function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {
-  const readEnv = (variable: string): string | undefined => env[variable]
-  return { name, json: readText(name, env), sources: { readEnv, readFile: (path) => readFileSync(path, 'utf8') } }
+  return { name, json: readText(name, env), sources: textsOf(env, (path) => readFileSync(path, 'utf8'), true) }
 }
 
 /** How many requests a rate limit allows in its window. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Logger } from '../log/logger.ts'
 import { createFileSource, type FileSource, type WatchedSource, watchSource } from '../settings/file-source.ts'
 import { collectProblems, parseSettingsJson, readSettings, SettingsError, textSetting } from '../settings/settings.ts'
-import { readTextSource, type TextSources, textSource } from '../settings/text-source.ts'
+import { readTextSource, type TextSources, textSource, textsOf } from '../settings/text-source.ts'
 
 /** The keys of encryption at rest: the first one encrypts; each one decrypts what it has encrypted. */
 export interface EncryptionKeys {
@@ -23,7 +23,7 @@ export function createEncryptionKeysSource(env: NodeJS.ProcessEnv): FileSource<E
   return createFileSource(
     (readFile) => {
       const { ENCRYPTION_KEYS: json } = readSettings(z.object(encryptionKeySettings), env)
-      return json === undefined ? null : readKeys(json, { readFile, readEnv: (name) => env[name] })
+      return json === undefined ? null : readKeys(json, textsOf(env, readFile))
     },
     { env, names: ['ENCRYPTION_KEYS'] },
   )
@@ -60,8 +60,11 @@ function readKeys(json: string, sources: TextSources): EncryptionKeys {
   const { problems, attempt } = collectProblems()
   const byId = new Map<string, KeyObject>()
   for (const [index, [id, source]] of entries.entries()) {
-    const key = attempt(() => readKey({ id, index, text: readTextSource(source, sources), byId }))
-    if (key !== undefined) byId.set(id, key)
+    const text = readTextSource(source, sources)
+    const key = attempt(() => readKey({ id, index, text, byId }))
+    if (key === undefined) continue
+    byId.set(id, key)
+    sources.onSecret?.(`ENCRYPTION_KEYS.${id}`, text ?? '')
   }
   const [first] = byId
   if (problems.length > 0 || first === undefined) throw new SettingsError(problems)

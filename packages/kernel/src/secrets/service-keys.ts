@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Logger } from '../log/logger.ts'
 import { createFileSource, type FileSource, type WatchedSource, watchSource } from '../settings/file-source.ts'
 import { readSettings, SettingsError, textSetting } from '../settings/settings.ts'
+import { registerSecret } from './secret-register.ts'
 import { parsePrivateKey, parsePublicKeys } from './service-key-pem.ts'
 
 /** The setting of the gateway: the key that signs. */
@@ -18,6 +19,7 @@ export const publicKeysSetting = { SERVICE_PUBLIC_KEYS: textSetting() }
 export function createPrivateKeySource(env: NodeJS.ProcessEnv): FileSource<KeyObject> {
   const read = (): KeyObject => {
     const { SERVICE_PRIVATE_KEY: pem } = readSettings(z.object(privateKeySetting), env)
+    registerSecret(env, { place: 'SERVICE_PRIVATE_KEY', text: pem })
     return orThrow('SERVICE_PRIVATE_KEY', parsePrivateKey(pem))
   }
   return createFileSource(read, { env, names: ['SERVICE_PRIVATE_KEY'] })

@@ -2,7 +2,8 @@
 // mounted secrets and replaced files. Wrong content is reported once, and the former value stays.
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { nameAsSet, SettingsError } from './settings.ts'
+import { nameAsSet } from './name-as-set.ts'
+import { SettingsError } from './settings.ts'
 
 /** A value stored fully or partly in files. It is read at start, and again whenever a file changes. */
 export interface FileSource<T> {

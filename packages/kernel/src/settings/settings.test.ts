@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Secret } from '../secrets/secret.ts'
 import { settingsProblems } from '../testing/settings-problems.ts'
+import { nameAsSet } from './name-as-set.ts'
 import {
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
-  nameAsSet,
   portSetting,
   readSettings,
   SettingsError,

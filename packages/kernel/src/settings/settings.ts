@@ -1,7 +1,9 @@
+import { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { parseStrictJson } from '../http/strict-json.ts'
 import { Secret, secretProblem } from '../secrets/secret.ts'
+import { registerSecret } from '../secrets/secret-register.ts'
 
 /** Exit status for errors that an operator must fix (EX_CONFIG in sysexits.h). */
 export const EXIT_CONFIG = 78
@@ -17,20 +19,6 @@ export class SettingsError extends Error {
     super(problems.join('\n'), options)
     this.problems = problems
   }
-}
-
-/**
- * A text about settings with the names that the user set: `NAME_FILE`, if the value came from a file. The code that reads a
- * setting knows it as `NAME`.
- */
-export function nameAsSet(text: string, env: NodeJS.ProcessEnv): string {
-  return text.replaceAll(/\b[A-Z][A-Z0-9_]*\b/g, (name) =>
-    isSet(env[`${name}_FILE`]) && !isSet(env[name]) ? `${name}_FILE` : name,
-  )
-}
-
-function isSet(value: string | undefined): boolean {
-  return value !== undefined && value !== ''
 }
 
 // Compiling a schema takes longer than one use of it.
@@ -70,7 +58,21 @@ export function readSettings<Schema extends z.ZodObject>(
   problems.push(...crossCheck(values))
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   Object.freeze(parsed.data)
+  registerAll(parsed.data, env)
   return parsed.data
+}
+
+function registerAll(settings: object, env: NodeJS.ProcessEnv): void {
+  for (const [name, value] of Object.entries(settings)) registerSecrets(name, value, env)
+}
+
+/** Registers what the parser of a setting took for a secret: a text that does not print, or keys. */
+function registerSecrets(place: string, value: unknown, env: NodeJS.ProcessEnv): void {
+  if (value instanceof Secret) registerSecret(env, { place, text: value.reveal() })
+  if (value instanceof KeyObject && value.type === 'secret') {
+    registerSecret(env, { place, text: value.export().toString('base64') })
+  }
+  if (Array.isArray(value)) for (const [at, one] of value.entries()) registerSecrets(`${place}.${at + 1}`, one, env)
 }
 
 /**
@@ -86,6 +88,7 @@ export function readSetting<Output>(
   if (problem !== undefined) throw new SettingsError([problem])
   const parsed = schema.safeParse(value, ONCE)
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map(({ message }) => `${name} ${message}`))
+  registerSecrets(name, parsed.data, env)
   return parsed.data
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../log/logger.ts'
-import { EXIT_CONFIG, nameAsSet, SettingsError } from '../settings/settings.ts'
+import { nameAsSet } from '../settings/name-as-set.ts'
+import { EXIT_CONFIG, SettingsError } from '../settings/settings.ts'
 import { leaveSignals, STOP_SIGNALS } from './stop-signals.ts'
 import { TIMED_OUT, withTimeout } from './waits.ts'
 

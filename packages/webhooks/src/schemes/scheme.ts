@@ -70,6 +70,8 @@ export interface SchemeParts<Settings> {
   /** The provider signs nothing and has no secret: its settings have none, and `prepareConfirm` proves its events. */
   readonly signsNothing?: true
   readonly readKey: (text: string, settings: Settings) => ReadKey
+  /** What its settings call a secret names somebody: anybody may know it. Public keys need no such mark. */
+  readonly secretIsPublic?: true
   /** The headers that the check and the reader use, in lower case. They are stored, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
   /** Of a preset: the headers of its signature that belong together, in lower case; one of these families must be complete. */

@@ -24,11 +24,15 @@ export function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: 
     if (problem !== null) problems.push(`secret ${secret.id} ${problem}`)
     else if (!('problem' in read)) {
       const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
-      const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read
-      secrets.push({ id: secret.id, notAfter, ...key })
+      secrets.push({ id: secret.id, notAfter, ...toKey(read, scheme) })
     }
   })
   return { secrets, problems }
+}
+
+function toKey(read: Exclude<ReadKey, { readonly problem: string }>, { secretIsPublic }: Scheme) {
+  const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read
+  return secretIsPublic === true || key.key.type === 'public' ? { ...key, isPublic: true as const } : key
 }
 
 function problemOf(read: ReadKey, { acceptShortSecret }: ProviderSettings): string | null {

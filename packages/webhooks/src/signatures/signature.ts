@@ -9,6 +9,8 @@ export interface LiveSecret {
   readonly kind?: string
   /** The secret is no longer valid from this time (milliseconds); null: it does not expire. */
   readonly notAfter: number | null
+  /** It names somebody or verifies only, so anybody may know it. */
+  readonly isPublic?: true
 }
 
 /** Whether a secret is valid at `now` (milliseconds). */

@@ -8,7 +8,13 @@ import {
   watchSource,
 } from '@oncehook/kernel/settings/file-source'
 import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
-import { readTextSource, type TextSources, textReference, textSource } from '@oncehook/kernel/settings/text-source'
+import {
+  readTextSource,
+  type TextSources,
+  textReference,
+  textSource,
+  textsOf,
+} from '@oncehook/kernel/settings/text-source'
 import {
   createProvider,
   isObject,
@@ -72,10 +78,24 @@ function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
 function withTexts(providers: unknown, sources: TextSources): { entries: unknown; unreadable: readonly string[] } {
   if (!isObject(providers)) return { entries: providers, unreadable: [] }
   const filled = Object.entries(providers).map(([name, settings]) => ({ name, ...fillInTexts(settings, sources) }))
+  for (const { name, entry } of filled) {
+    for (const [place, text] of secretTextsOf(entry)) sources.onSecret?.(`PROVIDERS.${name}.${place}`, text)
+  }
   return {
     entries: Object.fromEntries(filled.map(({ name, entry }) => [name, entry])),
     unreadable: filled.flatMap((one) => one.unreadable.map((place) => `PROVIDERS.${one.name}.${place}`)),
   }
+}
+
+/** The texts beside `secrets` that only the provider may know, by their place. */
+function secretTextsOf(entry: unknown): [place: string, text: string][] {
+  if (!isObject(entry)) return []
+  const token = isObject(entry.fetch) ? entry.fetch.token : undefined
+  const found: [string, unknown][] = [
+    ['fetch.token', token],
+    ['verifyToken', entry.verifyToken],
+  ]
+  return found.filter((one): one is [string, string] => typeof one[1] === 'string')
 }
 
 function lower(message: string): string {
@@ -94,6 +114,9 @@ function readProvider(
   if ('problems' in made) problems.push(...made.problems)
   if ('problems' in made || problems.length > 0) {
     return { problems: problems.map((problem) => `PROVIDERS.${name}: ${problem}`) }
+  }
+  for (const [at, { id, isPublic }] of made.secrets.entries()) {
+    if (isPublic !== true) sources.onSecret?.(`PROVIDERS.${name}.secrets.${id}`, secretTexts[at] ?? '')
   }
   return made
 }
@@ -198,14 +221,13 @@ export function createProvidersSource(
   },
 ): ProvidersSource {
   const { readText, maxBytes, toleranceSeconds } = options
-  const readEnv = (name: string): string | undefined => env[name]
   const source = createFileSource(
-    (readFile) => readProviders(readText(), { readEnv, readFile, maxBytes, toleranceSeconds }),
+    (readFile) => readProviders(readText(), { ...textsOf(env, readFile), maxBytes, toleranceSeconds }),
     { env, names: ['PROVIDERS'] },
   )
   return {
     ...source,
-    readSigning: (provider, now) => readSigning(readText(), readEnv, provider, now),
+    readSigning: (provider, now) => readSigning(readText(), (name) => env[name], provider, now),
   }
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import type { Logger } from '../../log/logger.ts'
+import { registerSecret } from '../../secrets/secret-register.ts'
 import { createFileSource, type FileSource, type WatchedSource, watchSource } from '../../settings/file-source.ts'
 import { collectProblems, readSettings, SettingsError, textSetting } from '../../settings/settings.ts'
 
@@ -103,6 +104,9 @@ function createTextsSource<T>(
   const schema = z.object(Object.fromEntries(names.map((name) => [name, textSetting().optional()])))
   const read = (): T => {
     const texts = readSettings(schema, env)
+    for (const [place, text] of Object.entries(texts)) {
+      if (place.endsWith('_KEY') && text !== undefined) registerSecret(env, { place, text })
+    }
     return check(names.map((name) => texts[name]))
   }
   return createFileSource(read, { env, names })

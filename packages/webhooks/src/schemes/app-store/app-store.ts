@@ -29,6 +29,7 @@ export const appStore = defineScheme(
   { certificates: pinnedCertificates, sandbox: z.boolean().default(false) },
   {
     problemsOf: ({ certificates = [] }) => certificateProblems(certificates, 'ec'),
+    secretIsPublic: true,
     // No less certain if it is short, so it is a key of another kind.
     readKey: (text) =>
       BUNDLE_ID.test(text) ? { key: createSecretKey(Buffer.from(text)) } : { problem: 'is not the id of a bundle' },

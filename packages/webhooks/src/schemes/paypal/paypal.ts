@@ -60,6 +60,7 @@ function createPaypal(roots: readonly string[]): Scheme {
         ? ['the token of fetch must be the client id of the REST app, a colon and its secret']
         : []),
     ],
+    secretIsPublic: true,
     readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
     signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
     fetchesKeys: ({ certificates }) => certificates === undefined,

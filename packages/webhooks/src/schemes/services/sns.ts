@@ -38,6 +38,7 @@ export const sns = defineScheme(
   { certificates: pinnedCertificates },
   {
     problemsOf: ({ certificates = [] }) => certificateProblems(certificates),
+    secretIsPublic: true,
     readKey: (text) => (ARN.test(text) ? Buffer.from(text) : { problem: 'is not the ARN of a topic' }),
     signedHeaders: () => [],
     signsInBody: true,
