@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { notFound, unauthenticated, unavailable } from '@oncehook/kernel/http/error-codes'
-import { toAppError } from '@oncehook/kernel/http/errors'
-import { sendError } from '@oncehook/kernel/http/server/send-error'
+import { logFailure, sendError } from '@oncehook/kernel/http/server/send-error'
 import { hasTrustedCertificate } from '@oncehook/kernel/http/server/tls'
+import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { type Caller, handleRpc, type RpcResult, type TrpcEndpoint } from '@oncehook/kernel/rpc/handle-rpc'
@@ -49,8 +49,8 @@ export function createApp(deps: AppDeps): RequestListener {
     response.setHeader('Cache-Control', 'no-store')
     response.setHeader('X-Content-Type-Options', 'nosniff')
     answer(request, response, requestId).catch((error: unknown) => {
-      deps.logger.error({ error, requestId }, 'request.failed')
-      void sendError(response, toAppError(error), { requestId })
+      const failure = logFailure(deps.logger, error, { requestId, method: request.method })
+      void sendError(response, failure, { requestId })
     })
   }
 }
@@ -110,7 +110,12 @@ function logCall(
     ...context.answer.facts,
   }
   if (status >= 500) deps.logger.error({ ...line, error }, 'request.completed')
-  else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'request.completed')
+  else if (caller === undefined && error !== undefined) {
+    const { code } = error
+    const one = (): void => deps.logger.info({ ...line, code }, 'request.completed')
+    const many = (counted: object): void => deps.logger.info(counted, 'request.completed')
+    writeBounded(deps.logger, { procedure, status, code }, { one, many })
+  } else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'request.completed')
 }
 
 function requestIdOf(request: IncomingMessage): string {

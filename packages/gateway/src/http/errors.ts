@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { notFound } from '@oncehook/kernel/http/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/http/errors'
-import { logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
+import { logFailure, sendError } from '@oncehook/kernel/http/server/send-error'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Middleware } from 'koa'
 import type { FailedLogins } from './authentication.ts'
@@ -19,23 +19,14 @@ export function createErrorResponder(
       await next()
       if (ctx.status === 404 && ctx.body === undefined) throw notFound()
     } catch (thrown) {
-      const error = toAppError(thrown)
       const { requestId, clientRequestId, principal } = ctx.state
-      if (error.code === 'internal') logger.error({ requestId, clientRequestId, error: thrown }, 'request.failed')
-      else if (!isSummarised(thrown)) {
-        const ms = Math.round(performance.now() - startedAt)
-        logRefused(logger, {
-          requestId,
-          clientRequestId,
-          error,
-          method: ctx.method,
-          route: resourceAt(ctx.path)?.template,
-          principal,
-          ms,
-        })
+      const ms = Math.round(performance.now() - startedAt)
+      const route = resourceAt(ctx.path)?.template
+      if (!isSummarised(thrown)) {
+        logFailure(logger, thrown, { requestId, clientRequestId, method: ctx.method, route, principal, ms })
       }
       ctx.respond = false
-      await writeError(ctx.res, error, requestId)
+      await writeError(ctx.res, toAppError(thrown), requestId)
     }
   }
 }

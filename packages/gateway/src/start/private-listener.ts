@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import { notFound, unavailable } from '@oncehook/kernel/http/error-codes'
-import { toAppError } from '@oncehook/kernel/http/errors'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
-import { logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
+import { logFailure, logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/server/tls'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
@@ -85,8 +84,8 @@ export function createAdminApp(deps: AdminDeps): RequestListener {
     response.setHeader('Cache-Control', 'no-store')
     for (const [name, value] of Object.entries(CONSOLE_HEADERS)) response.setHeader(name, value)
     answer(deps, { request, response, requestId }).catch((error: unknown) => {
-      deps.logger.error({ error, requestId }, 'request.failed')
-      void sendError(response, toAppError(error), { requestId })
+      const failure = logFailure(deps.logger, error, { requestId, method: request.method })
+      void sendError(response, failure, { requestId })
     })
   }
 }

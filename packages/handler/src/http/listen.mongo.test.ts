@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, expect, it } from 'vitest'
@@ -70,6 +72,23 @@ it.each([
   const answer = await post(url, { headers, ...sent })
   expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([status, error])
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(`rejected_total{handler="test",status="${status}"} 1`)
+})
+
+it('compares its path as it was sent', async () => {
+  const { port } = await start()
+  for (const path of ['/other/../webhooks', '/./webhooks', '/other/../livez']) {
+    const [answer] = await once(get({ host: '127.0.0.1', port, path }), 'response')
+    answer.resume()
+    expect(answer.statusCode).toBe(404)
+  }
+})
+
+it('writes no line about what strangers send', async () => {
+  const lines: unknown[] = []
+  const { url } = await start({ log: (line) => void lines.push(line) })
+  const sent: Change[] = [{ method: 'GET' }, { body: '{' }, { headers: {} }, { headers: signedHeaders('x', 'y') }]
+  for (const one of sent) expect((await post(url, one)).status).toBeLessThan(500)
+  expect(lines).toEqual([])
 })
 
 it('accepts the header names of Svix, and events whose data has no id', async () => {

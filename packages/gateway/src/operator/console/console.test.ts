@@ -12,6 +12,7 @@ import { type ConsoleFiles, readConsole } from './console.ts'
 
 const SCRIPT = 'export const filler = 1\n'.repeat(200)
 const INDEX_TEXT = `<!doctype html><title>The page</title>${'<p>'.repeat(200)}`
+const { logger, lines } = memoryLogger()
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 let folder = ''
@@ -21,7 +22,6 @@ let portWithout = 0
 async function serve(console: ConsoleFiles | null): Promise<number> {
   const never = () => Promise.reject(new Error('not under test'))
   const operators = answerOperators({ api: never, exchangeCode: never, signInAtIssuer: never, console })
-  const { logger } = memoryLogger()
   const app = createAdminApp({ probes: async () => false, logger, operators: () => operators, names: new Set() })
   const server = stack.use(createServer(app).listen(0, '127.0.0.1'))
   await once(server, 'listening')
@@ -170,5 +170,16 @@ describe('the headers of the private listener', () => {
         'x-content-type-options': 'nosniff',
       })
     }
+  })
+})
+
+describe('a stranger who sends nonsense to the page', () => {
+  it.each([
+    ['another method', { method: 'POST' }, 405],
+    ['entity tags that are not closed', { headers: { 'if-none-match': '"a' } }, 400],
+  ])('gets an answer, and writes no line of an error: %s', async (_, init, status) => {
+    const before = lines.length
+    expect((await ask('/', init)).status).toBe(status)
+    expect(lines.slice(before)).toMatchObject([{ msg: 'request.refused', level: 'warn', status }])
   })
 })

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { memoryLogger } from '../../testing/memory-logger.ts'
 import { methodNotAllowed, notFound, payloadTooLarge } from '../error-codes.ts'
-import { sendError } from './send-error.ts'
+import { logFailure, logRefused, sendError } from './send-error.ts'
 
 /** Serves one handler, and returns its URL. */
 async function serve(handler: RequestListener): Promise<string> {
@@ -52,5 +53,35 @@ describe('sendError', () => {
       void sendError(response, notFound(), { requestId: REQUEST_ID })
     })
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow()
+  })
+})
+
+describe('the log of refused requests', () => {
+  it('has 100 lines in a second, and then one for each kind with its number, whatever strangers send', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { logger, lines } = memoryLogger()
+    const refuse = (error = notFound()) => logRefused(logger, { requestId: REQUEST_ID, error, method: 'GET' })
+    for (let times = 0; times < 250; times += 1) refuse()
+    for (let times = 0; times < 3; times += 1) refuse(methodNotAllowed())
+    expect(lines).toHaveLength(100)
+    vi.runAllTimers()
+    const counted = { msg: 'request.refused', level: 'warn', route: 'unknown' }
+    expect(lines.slice(100)).toMatchObject([
+      { ...counted, status: 404, code: 'not_found', times: 150 },
+      { ...counted, status: 405, code: 'method_not_allowed', times: 3 },
+    ])
+    refuse()
+    expect(lines.at(-1)).toMatchObject({ requestId: REQUEST_ID, status: 404 })
+  })
+
+  it('calls only what no catalogue has an error', () => {
+    const { logger, lines } = memoryLogger()
+    expect(logFailure(logger, methodNotAllowed(), { requestId: REQUEST_ID })).toMatchObject({ status: 405 })
+    expect(logFailure(logger, new TypeError('a bug'), { requestId: REQUEST_ID })).toMatchObject({ status: 500 })
+    expect(lines).toMatchObject([
+      { msg: 'request.refused', level: 'warn', code: 'method_not_allowed' },
+      { msg: 'request.failed', level: 'error' },
+    ])
   })
 })

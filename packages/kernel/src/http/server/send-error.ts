@@ -1,7 +1,8 @@
 // How a request is refused: the body of the answer in both formats, the answer to a client that may still be sending, and the line in the log.
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { writeBounded } from '../../log/bounded-lines.ts'
 import type { Logger } from '../../log/logger.ts'
-import type { AppError } from '../errors.ts'
+import { type AppError, toAppError } from '../errors.ts'
 
 export interface ErrorResponse {
   readonly requestId: string
@@ -106,7 +107,21 @@ export interface RefusedRequest {
 
 const MAX_METHOD = 16
 
-/** Writes the log line of a refused request with the request id from its response. Never logs the body, headers or path. */
+/**
+ * Logs why a request failed, and returns the error to send. Only an error that no catalogue has is our own: anybody can cause the others.
+ */
+export function logFailure(logger: Logger, thrown: unknown, request: Omit<RefusedRequest, 'error'>): AppError {
+  const error = toAppError(thrown)
+  const { requestId, clientRequestId } = request
+  if (error.code === 'internal') logger.error({ requestId, clientRequestId, error: thrown }, 'request.failed')
+  else logRefused(logger, { ...request, error })
+  return error
+}
+
+/**
+ * Writes the log line of a refused request with the request id from its response. Never logs the body, headers or path. Of a flood, it counts
+ * most.
+ */
 export function logRefused(logger: Logger, refused: RefusedRequest): void {
   const { requestId, clientRequestId, error, method, route = 'unknown', principal, ms } = refused
   const { status, code, details, cause } = error
@@ -121,7 +136,15 @@ export function logRefused(logger: Logger, refused: RefusedRequest): void {
     code,
     ms,
   }
-  if (status >= 500 && cause !== undefined) logger.warn({ ...line, error }, 'request.refused')
   // The client has asked for this answer, to learn whether an order exists or has changed: nobody has to look.
-  else logger[status === 412 ? 'info' : 'warn'](line, 'request.refused')
+  const isAsked = status === 412
+  const shown = status >= 500 && cause !== undefined ? { ...line, error } : line
+  writeBounded(
+    logger,
+    { route, status, code },
+    {
+      one: () => logger[isAsked ? 'info' : 'warn'](shown, 'request.refused'),
+      many: (counted) => logger[isAsked ? 'info' : 'warn'](counted, 'request.refused'),
+    },
+  )
 }
