@@ -289,7 +289,10 @@ const QUERIES: readonly Omit<Command, 'kind'>[] = [
     input: { limit: 1 },
     answer: data({
       items: [
-        { at: time(), by: 'alice', action: 'providers.pause', reason: 'an entry', details: { provider: 'shop' } },
+        {
+          ...{ at: time(), by: 'alice', action: 'providers.pause', reason: 'an entry', details: { provider: 'shop' } },
+          isInChain: true,
+        },
       ],
       next: regex(/^[0-9a-f]{24}$/, ID),
     }),

@@ -114,5 +114,5 @@ export const PARKED = eachLike({
 /** What it reads of the entries of the audit log. */
 export const ENTRIES = eachLike({
   ...{ id: anyId(), at: time(), by: string('alice'), action: string('providers.pause'), details: like({}) },
-  reason: textOrNull('an entry'),
+  ...{ reason: textOrNull('an entry'), isInChain: boolean(true) },
 })

@@ -27,8 +27,8 @@ export const addAuditListCommand: AddCommand = (program, deps) => {
 }
 
 function describePage({ items, next }: Awaited<ReturnType<OperatorClient['audit']['list']['query']>>): string[] {
-  const rows = items.map(({ at, by, action, reason, details }) => [
-    ...[toTime(at), by, action, reason, JSON.stringify(details)],
+  const rows = items.map(({ at, by, action, reason, details, isInChain }) => [
+    ...[toTime(at), by, isInChain ? action : `${action} (not in the chain)`, reason, JSON.stringify(details)],
   ])
   return [...toTableLines(['AT', 'BY', 'ACTION', 'REASON', 'DETAILS'], rows), ...describeNext(next)]
 }
@@ -39,7 +39,7 @@ interface Options extends OperatorOptions {
 
 export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = addToGroup(program, 'audit', 'verify')
-    .description('Check that no audit log entry was changed or removed.')
+    .description('Check that no audit log entry was changed, removed or inserted.')
     .option('--expect <number:hash>', 'an entry that must exist, from the log or from an earlier run')
     .action(async (options: Options) => finish(await verifyAudit(options, context)))
   addOperatorOptions(command)

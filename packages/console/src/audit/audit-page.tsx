@@ -28,9 +28,12 @@ function toColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
       head: texts.audit.action,
       className: 'sm:w-48',
       cell: (entry) => (
-        <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(entry)}>
-          {entry.action}
-        </button>
+        <>
+          <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(entry)}>
+            {entry.action}
+          </button>
+          {!entry.isInChain && <strong className="block text-bad">{texts.audit.notInChain}</strong>}
+        </>
       ),
     },
     {
@@ -121,6 +124,7 @@ function EntryDialog(props: {
           [texts.action.reason, entry.reason ?? texts.frame.none],
         ]}
       />
+      {!entry.isInChain && <p className="mt-3 text-bad">{texts.audit.notInChainHint}</p>}
       <h3 className="mt-3 font-semibold">{texts.audit.details}</h3>
       <pre className="mt-1 bg-raised p-2 font-mono break-all whitespace-pre-wrap">
         {JSON.stringify(entry.details, null, 2)}

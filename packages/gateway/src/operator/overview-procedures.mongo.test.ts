@@ -112,6 +112,8 @@ describe('providers.list', () => {
   })
 })
 
+const NOBODY = { provider: 'nobody' }
+
 describe('audit.list', () => {
   it('lists all actions in pages, newest first, and changes nothing', async () => {
     const dead = sampleRecord({ state: 'dead', reason: 'order_unknown' })
@@ -130,7 +132,29 @@ describe('audit.list', () => {
     const paged = await allPages((cursor) => operator.audit.list.query({ limit: 2, ...cursor }))
     const seen = paged.map(({ id }) => id)
     expect(seen).toEqual(all.map(({ id }) => id))
+    expect(all.map(({ isInChain }) => isInChain)).toEqual(all.map(() => true))
+    expect(paged).toEqual(all)
     expect(await refusalOf(operator.audit.list.query({ after: 'x' }))).toMatchObject({ code: 'BAD_REQUEST' })
     expect(await refusalOf(operator.audit.list.query({ limit: 101 }))).toMatchObject({ code: 'BAD_REQUEST' })
+  })
+
+  it('marks what somebody else has written into the database, with a number or without', async () => {
+    for (const reason of ['one', 'two', 'three']) await operator.events.replay.mutate({ filter: NOBODY, reason })
+    const log = system.db.collection('audit')
+    const forged = { at: new Date(), by: 'alice', action: 'erase', reason: 'made up', details: {} }
+    await log.insertOne({ ...forged, seq: 2.5 })
+    await log.insertOne({ at: 'yesterday', by: null, action: 7, details: 'none' })
+    await log.updateOne({ seq: 1 }, { $set: { by: 'bob' } })
+    const { items } = await operator.audit.list.query()
+    expect(items.map(({ seq, by, isInChain }) => [seq, by, isInChain])).toEqual([
+      [null, 'null', false],
+      [3, 'alice', true],
+      [2.5, 'alice', false],
+      [2, 'alice', true],
+      [1, 'bob', false],
+    ])
+    expect(items[0]).toMatchObject({ at: 'yesterday', action: '7', reason: null, details: {} })
+    const [second] = (await operator.audit.list.query({ limit: 1, after: items[1]?.id ?? '' })).items
+    expect(second).toMatchObject({ seq: 2.5, isInChain: false })
   })
 })

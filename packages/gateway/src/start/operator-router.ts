@@ -1,4 +1,4 @@
-import { listAuditProcedure, verifyAuditProcedure } from '../operator/audit/audit.ts'
+import { listAuditProcedure, verifyAuditProcedure } from '../operator/audit/audit-procedures.ts'
 import {
   closeEventProcedure,
   countEventsProcedure,

@@ -174,6 +174,8 @@ export const english = {
   },
   audit: {
     entry: 'Entry of the audit log',
+    notInChain: 'not in the chain',
+    notInChainHint: 'The gateway did not write this: somebody inserted or changed the entry in the database.',
     action: 'Action',
     details: 'Details',
     verify: 'Verify the chain again',

@@ -156,7 +156,7 @@ describe('the chain', () => {
     expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 5 })
   })
 
-  it.each<[string, (db: Db, chain: readonly ChainedEntry[]) => Promise<unknown>, number]>([
+  it.each<[string, (db: Db, chain: readonly ChainedEntry[]) => Promise<unknown>, number | null]>([
     ['another reason', (db, [, second]) => change(db, second, { $set: { reason: 'another' } }), 1],
     ['another name', (db, [, , third]) => change(db, third, { $set: { by: 'bob' } }), 2],
     ['another time', (db, [, , third]) => change(db, third, { $set: { at: new Date(0) } }), 2],
@@ -167,13 +167,19 @@ describe('the chain', () => {
     ['the first entry removed', (db, [first]) => remove(db, first), 1],
     ['an entry taken out of the chain', (db, [, , third]) => change(db, third, { $unset: { seq: '' } }), 3],
     ['an entry written anew with its own hash', rewriteThird, 3],
+    ['an entry with a number between two others', (db) => insert(db, { seq: 3.5 }), null],
+    ['an entry without a number', (db) => insert(db, {}), null],
+    ['an entry whose number is a text', (db) => insert(db, { seq: '6' }), null],
+    ['an entry whose number is below 1', (db) => insert(db, { seq: 0 }), null],
+    ['an entry whose number is none', (db) => insert(db, { seq: Number.NaN }), null],
   ])('is broken by %s', async (_, tamper, brokenAt) => {
     await using database = await auditedDatabase()
     const chain = await chainOfFive(database.db)
     const { audit, lines } = openAudit(database.db)
     expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 5 })
     await tamper(database.db, chain)
-    expect(await audit.verify(null)).toMatchObject({ ok: false, brokenAt: String(chain[brokenAt]?._id) })
+    const place = brokenAt === null ? INSERTED : chain[brokenAt]?._id
+    expect(await audit.verify(null)).toMatchObject({ ok: false, brokenAt: String(place) })
     expect(lines.at(-1)).toMatchObject({ msg: 'audit.verified', ok: false, level: 'error' })
   })
 
@@ -192,6 +198,12 @@ describe('the chain', () => {
     expect(restarted.lines.at(-1)).toMatchObject({ msg: 'audit.verified', entries: 4, hash: chain[3]?.hash })
   })
 })
+
+const INSERTED = new ObjectId('f'.repeat(24))
+
+function insert(db: Db, members: object): Promise<unknown> {
+  return db.collection('audit').insertOne({ ...entry, at: new Date(), ...members, _id: INSERTED })
+}
 
 function change(db: Db, entryToChange: ChainedEntry | undefined, update: object): Promise<unknown> {
   return db.collection('audit').updateOne({ seq: entryToChange?.seq }, update)

@@ -10,7 +10,7 @@ function startLimited() {
   const stored: NewAuditEntry[] = []
   const unused = () => Promise.reject(new Error('An entry does not need it'))
   const audit = {
-    ...{ recordAll: unused, has: unused, list: unused, verify: unused },
+    ...{ recordAll: unused, has: unused, list: unused, strays: unused, verify: unused },
     record: async (added: NewAuditEntry) => void stored.push(added),
   }
   const clock = { now: () => time }

@@ -6,11 +6,8 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { AS_WRITTEN, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
-import { z } from 'zod'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Operator } from '../access/identify-operator.ts'
-import { pageMembers } from '../events/event-filter.ts'
-import { procedure } from '../operator-trpc.ts'
 
 /**
  * An action of an operator, of a client of the orders API, or of a provider's delivery. Entries are never changed or
@@ -93,9 +90,11 @@ export function createAudit(db: Db, deps: AuditDeps) {
       const seq = from === null ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
       return entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray()
     },
+    /** Entries outside the chain, because they have no number in it: nobody here writes such entries. */
+    strays: (): Promise<Document[]> => entries.find(STRAY, { maxTimeMS: SEARCH_MS }).limit(MOST_STRAYS).toArray(),
     /** Checks a part of the chain, from its beginning or after a link that was checked. */
     async verify(after: ChainLink | null): Promise<Verification> {
-      const verification = await verifyChain(entries, { after, seen: writer.last })
+      const verification = await findStray(entries, await verifyChain(entries, { after, seen: writer.last }))
       if (verification.ok) writer.see(verification.last)
       const { ok, brokenAt, last } = verification
       logger[ok ? 'info' : 'error']({ ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
@@ -103,6 +102,10 @@ export function createAudit(db: Db, deps: AuditDeps) {
     },
   }
 }
+
+// It is inserted by hand, or its number was taken away. Only numbers can be compared with 1.
+const STRAY = { seq: { $not: { $gte: 1 } } }
+const MOST_STRAYS = 20
 
 interface Waiting {
   readonly entries: readonly NewAuditEntry[]
@@ -278,7 +281,7 @@ export function linkEntry(entry: AuditEntry & { readonly _id: ObjectId }, last: 
 const NAMES = ['_id', 'action', 'at', 'by', 'details', 'hash', 'previous', 'reason', 'seq'].join()
 
 /** Whether a stored entry is unchanged and continues the chain that ends with `last`. */
-function continuesChain(stored: ChainedEntry, last: ChainLink | null): boolean {
+export function continuesChain(stored: ChainedEntry, last: ChainLink | null): boolean {
   try {
     const { seq, previous, hash: _, ...entry } = stored
     const expected = linkEntry(entry, last)
@@ -300,13 +303,13 @@ function hashOf({ seq, previous, _id, at, by, action, reason, details }: Omit<Ch
 
 /** The result of checking a part of the chain. */
 export interface Verification {
-  /** Whether every entry of this part is unchanged and follows the one before. */
+  /** Whether every entry of this part is unchanged and follows the one before, and none is outside the chain. */
   readonly ok: boolean
   /** The number of entries that were checked and are valid. */
   readonly entries: number
   /**
-   * The id of the first entry that is not valid. Null if there is none, or if the newest entries or the entry of
-   * `after` are missing.
+   * The id of the first entry that is not valid, or of one outside the chain. Null if there is none, or if the newest entries
+   * or the entry of `after` are missing.
    */
   readonly brokenAt: string | null
   /** The last entry that fits. Compare it with the log, which has the number and hash of each entry. */
@@ -350,6 +353,12 @@ async function verifyChain(
   return { ok: !isShort, entries: count, brokenAt: null, last, next: isEnd ? null : last }
 }
 
+/** An entry outside the chain breaks it too. */
+async function findStray(entries: Collection<ChainedEntry>, found: Verification): Promise<Verification> {
+  const stray = found.ok ? await entries.findOne(STRAY, { projection: { _id: 1 }, maxTimeMS: SEARCH_MS }) : null
+  return stray === null ? found : { ...found, ok: false, brokenAt: String(stray._id), next: null }
+}
+
 async function isStored(entries: Collection<ChainedEntry>, { seq, hash }: ChainLink): Promise<boolean> {
   return (await entries.findOne({ seq, hash }, { projection: { _id: 1 }, maxTimeMS: SEARCH_MS })) !== null
 }
@@ -386,27 +395,3 @@ export function limitAudit({ recordAll: _, ...audit }: Audit, limit: RateLimit):
     }
   }
 }
-
-/** `audit.list`: who did what and why, newest first. Only the actions that it lists write to the audit log. */
-export const listAuditProcedure = procedure
-  .input(z.strictObject(pageMembers).prefault({}))
-  .query(async ({ ctx, input: { limit, after } }) => {
-    const found = await ctx.audit.list({
-      limit: limit + 1,
-      after: after === undefined ? undefined : new ObjectId(after),
-    })
-    const items = found
-      .slice(0, limit)
-      .map(({ _id, at, ...entry }) => ({ id: String(_id), at: at.toISOString(), ...entry }))
-    return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
-  })
-
-const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) })
-
-/**
- * `audit.verify`: whether the entries are unchanged and none is missing, 20,000 at a time. `after` is the `next` of the
- * previous part.
- */
-export const verifyAuditProcedure = procedure
-  .input(z.strictObject({ after: linkSchema.optional() }).prefault({}))
-  .query(({ ctx, input: { after = null } }) => ctx.audit.verify(after))

@@ -20,7 +20,7 @@ it('a session is opened after its entry in the audit log, and not without', asyn
     },
   }
   const unused = () => Promise.reject(new Error('A sign-in does not need it'))
-  const rest = { has: unused, list: unused, verify: unused }
+  const rest = { has: unused, list: unused, strays: unused, verify: unused }
   const record = async ({ by, action }: { readonly by: string; readonly action: string }) => {
     steps.push([by, action])
   }
