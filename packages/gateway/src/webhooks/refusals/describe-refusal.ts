@@ -132,8 +132,8 @@ export type OtherProvider = Pick<Provider, 'name' | 'scheme' | 'secrets' | 'veri
 const MOST_CAUSES = 6
 
 /**
- * The causes of a refusal that can be found without other systems, most likely first. This takes at most about ten
- * checks of the signature. No text contains a secret, a signature, or a part of the body.
+ * The causes of a refusal that can be found without other systems, most likely first. The checks of signatures read at most 128 KiB
+ * together, whatever was sent. No text contains a secret, a signature, or a part of the body.
  */
 function causesOf(
   { provider, rawHeaders, rawBody, url = '' }: RefusedDelivery,
@@ -143,25 +143,31 @@ function causesOf(
 ): Cause[] {
   const at = url.indexOf('?')
   const delivery = { rawHeaders, rawBody, query: at === -1 ? '' : url.slice(at + 1) }
-  const mayBeOthers = why === 'signature_mismatch' && rawBody !== undefined && rawBody.length <= MOST_TRIED_BYTES
-  const others = mayBeOthers ? firstOthers(provider.name, providers) : []
   const signer =
-    rawBody === undefined ? undefined : others.find((other) => accepts(other, { ...delivery, rawBody }, now))
+    rawBody === undefined || why !== 'signature_mismatch'
+      ? undefined
+      : firstOthers(provider.name, providers, mostOthers(rawBody)).find((other) =>
+          accepts(other, { ...delivery, rawBody }, now),
+        )
   if (signer !== undefined) return [{ ...wrongProvider(provider.name, signer.name), proved: true }]
   return provider.explain(delivery, now).slice(0, MOST_CAUSES)
 }
 
 const MOST_OTHERS = 8
-// Each check reads the whole body.
-const MOST_TRIED_BYTES = 65_536
+// Each check reads the whole body. The address is not charged for them, and the body may be one that is expensive to read.
+const MOST_TRIED_BYTES = 131_072
 
-function firstOthers(name: string, providers: Iterable<OtherProvider>): OtherProvider[] {
+/** With how many other providers a body is tried, so that there is room for the explanation of its own provider. */
+function mostOthers({ length }: Buffer): number {
+  return Math.min(MOST_OTHERS, Math.max(0, Math.floor(MOST_TRIED_BYTES / Math.max(1, length)) - 1))
+}
+
+function firstOthers(name: string, providers: Iterable<OtherProvider>, most: number): OtherProvider[] {
   const others: OtherProvider[] = []
   for (const other of providers) {
+    if (others.length >= most) break
     const fetchesKeys = SCHEMES.get(other.scheme)?.fetchesKeys !== undefined
-    if (other.name === name || other.secrets.length === 0 || fetchesKeys) continue
-    others.push(other)
-    if (others.length >= MOST_OTHERS) break
+    if (other.name !== name && other.secrets.length > 0 && !fetchesKeys) others.push(other)
   }
   return others
 }
