@@ -144,6 +144,17 @@ describe('the Kubernetes manifests', () => {
     expect(containerOf(name).ports).toContainEqual({ name: 'metrics', containerPort: Number(METRICS_PORT) })
   })
 
+  it('let nothing out to the networks of a cluster or a cloud beside what they name', () => {
+    const blocks = ofKind('NetworkPolicy')
+      .flatMap(({ spec }) => spec.egress ?? [])
+      .flatMap(({ to }: { to?: { ipBlock?: { except?: readonly string[] } }[] }) => to ?? [])
+      .flatMap(({ ipBlock }: { ipBlock?: { except?: readonly string[] } }) => ipBlock ?? [])
+    expect(blocks.length).toBeGreaterThan(1)
+    // RFC 1918, RFC 6598 (where some clouds put pods and their agents), and link-local addresses.
+    const inside = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16']
+    for (const { except } of blocks) expect(except).toEqual(expect.arrayContaining(inside))
+  })
+
   it('publish neither the operator API nor metrics nor fulfilment', () => {
     const { rules, parentRefs } = named('HTTPRoute', 'gateway').spec
     expect(rules.flatMap(({ backendRefs }: { backendRefs: unknown }) => backendRefs)).toEqual([

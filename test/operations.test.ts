@@ -160,9 +160,9 @@ describe('docs/operations.md', () => {
     const lines = commandLines(operations)
     expect(lines.length).toBeGreaterThan(20)
     for (const line of lines) {
-      const elsewhere = line.includes('http://10.0.0.5:8081')
+      const elsewhere = line.includes('https://10.0.0.5:8081')
       const token = elsewhere ? { operatorToken: system.tokens.operators.bob } : {}
-      const { code, output } = await run(line.replace('http://10.0.0.5:8081', system.gateway.adminUrl), {
+      const { code, output } = await run(line.replace('https://10.0.0.5:8081', system.gateway.adminUrl), {
         ...{ dataFolder, ...token },
         // Made just before it is used: the signature is good for five minutes.
         variables: { ...variables, ...(line.includes('$REQUEST') ? { REQUEST: keptRequest() } : {}) },

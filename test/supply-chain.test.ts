@@ -12,34 +12,73 @@ const repository = resolve(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'oncehook-supply-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
+interface Workflow {
+  readonly permissions: object
+  readonly jobs: Readonly<Record<string, Job>>
+}
+
+interface Job {
+  readonly needs?: string | readonly string[]
+  readonly permissions?: object
+  readonly uses?: string
+  readonly steps?: readonly { readonly uses?: string; readonly run?: string }[]
+}
+
+it('.ci/run installs older versions of Node.js by their integrity', () => {
+  const script = readFileSync(join(repository, '.ci/run'), 'utf8')
+  const lock = readFileSync(join(repository, '.ci/node/package-lock.json'), 'utf8')
+  const { packages } = JSON.parse(lock) as { packages: Record<string, { version: string; integrity: string }> }
+  const [, versions = ''] = /for version in ([\d. ]+); do/.exec(script) ?? []
+  const locked = Object.entries(packages).filter(([place]) => place !== '')
+  expect(locked.map(([place]) => place)).toEqual(versions.split(' ').map((version) => `node_modules/node-${version}`))
+  for (const [place, { version, integrity }] of locked) {
+    expect([place, integrity]).toEqual([`node_modules/node-${version}`, expect.stringMatching(/^sha512-.{88}$/)])
+  }
+  expect(script.match(/npm install|npx /g)).toBe(null)
+})
+
 describe('workflows', () => {
   const texts = globSync('.github/workflows/*.yml', { cwd: repository }).map((file) =>
     readFileSync(join(repository, file), 'utf8'),
   )
 
   it('name actions by the commit, and the version in a comment', () => {
-    const used = texts.flatMap((text) => text.match(/uses: .+/g) ?? [])
+    // A workflow of this repository is of the same commit.
+    const used = texts.flatMap((text) => text.match(/uses: (?!\.\/).+/g) ?? [])
     expect(used.length).toBeGreaterThan(3)
     expect(used.filter((line) => !/^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([])
   })
 
-  it('attach to a release all that npm run pack writes, made of the tagged commit', () => {
-    const release = readFileSync(join(repository, '.github/workflows/release.yml'), 'utf8')
-    const { steps } = (parse(release) as { jobs: { release: { steps: { if?: string; run?: string }[] } } }).jobs.release
-    const ofRelease = steps.filter((step) => step.if === 'steps.version.outputs.version').map((step) => step.run)
-    expect(ofRelease).toEqual([
-      'npm audit --omit=dev --audit-level=high',
-      'git checkout --quiet "$COMMIT"',
-      'npm run pack',
-      expect.stringMatching(/ dist\/\*\.tgz dist\/\*\.json$/),
-    ])
+  describe('release', () => {
+    const { permissions, jobs } = parse(
+      readFileSync(join(repository, '.github/workflows/release.yml'), 'utf8'),
+    ) as Workflow
+    const ofCommit = expect.stringContaining('needs.version.outputs.commit')
+
+    it('attach all that npm run pack writes, made of the tagged commit', () => {
+      expect(jobs.pack?.steps?.[0]).toMatchObject({ with: { ref: ofCommit } })
+      const commands = jobs.pack?.steps?.flatMap((step) => step.run ?? [])
+      expect(commands?.slice(0, 2)).toEqual(['npm audit --omit=dev --audit-level=high', 'npm run pack'])
+      const [release] =
+        jobs.publish?.steps?.flatMap((step) => (step.run?.startsWith('gh release') ? step.run : [])) ?? []
+      expect(release).toMatch(/ --target "\$COMMIT" .* dist\/\*\.tgz dist\/\*\.json$/)
+    })
+
+    it('let only a job write that installs nothing and has no sources, after the tests of this commit', () => {
+      const writing = Object.entries(jobs).filter(([, job]) => JSON.stringify(job.permissions ?? {}).includes('write'))
+      expect([permissions, writing.map(([name]) => name)]).toEqual([{ contents: 'read' }, ['publish']])
+      expect(jobs.publish?.needs).toEqual(['version', 'test', 'pack'])
+      expect(jobs.test).toMatchObject({ uses: './.github/workflows/ci.yml', with: { ref: ofCommit } })
+      const steps = jobs.publish?.steps ?? []
+      const own = steps.map(({ uses, run: command }) => `${uses ?? command}`)
+      expect(own.filter((one) => /checkout|npm (?!publish)|npx|node /.test(one))).toEqual([])
+      expect(own.filter((one) => one.includes('npm publish'))).toEqual([expect.stringContaining('--provenance')])
+    })
   })
 
   it('run no step as root', () => {
     const steps = texts.flatMap((text) =>
-      Object.values((parse(text) as { jobs: Record<string, { steps: { run?: string }[] }> }).jobs).flatMap(
-        (job) => job.steps,
-      ),
+      Object.values((parse(text) as Workflow).jobs).flatMap((job) => job.steps ?? []),
     )
     expect(steps.filter(({ run: command }) => command?.includes('sudo'))).toEqual([])
   })
@@ -53,6 +92,12 @@ it('the compose file uses a supported MongoDB, without zlib compression', () => 
   const [, major] = /mongo:(\d+)\./.exec(services.mongo1?.image ?? '') ?? []
   expect(Number(major)).toBeGreaterThanOrEqual(8)
   expect(services.mongo1?.command).toContain('--networkMessageCompressors=snappy,zstd')
+})
+
+it('the proxy of Compose takes only suites of TLS 1.2 with forward secrecy', () => {
+  const text = readFileSync(join(repository, 'docker/compose/nginx.conf'), 'utf8')
+  const [, suites = ''] = /^ *ssl_ciphers ([^;]+);$/m.exec(text) ?? []
+  expect(suites.split(':').filter((suite) => !/^ECDHE-(?:ECDSA|RSA)-(?:AES\d+-GCM|CHACHA20)-/.test(suite))).toEqual([])
 })
 
 describe('docker/pin-images.sh', () => {

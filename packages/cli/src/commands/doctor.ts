@@ -11,7 +11,7 @@ import {
   type OperatorOptions,
   readOperatorToken,
 } from '../operator/operator-client.ts'
-import { addUrlOption, findLocalSystem, nothingRuns } from '../options/gateway-address.ts'
+import { addUrlOption, findLocalSystem, nothingRuns, protectToken } from '../options/gateway-address.ts'
 import { readSecret } from '../options/option-values.ts'
 import { writeJson, writeLines } from '../output.ts'
 
@@ -109,6 +109,16 @@ async function findSettings(options: Options, context: CliContext) {
   const { apiTokenFile: tokenFile } = options
   const apiToken = (await readSecret('token', { tokenFile }, context.readEnv)) ?? local?.apiToken
   const operatorToken = await readOperatorToken(options, { context, local })
+  if (local === null) protectTokens(options, { apiToken, operatorToken })
   const message = local === null ? `As given: ${addresses}` : `Found the local system: ${addresses}`
   return { found: ok('settings', message), url, adminUrl, apiToken, operatorToken }
+}
+
+/** @throws UsageError */
+function protectTokens(
+  { url, adminUrl, insecureHttp }: Options,
+  { apiToken, operatorToken }: { readonly apiToken: string | undefined; readonly operatorToken: string | undefined },
+): void {
+  if (url !== undefined && apiToken !== undefined) protectToken('--url', url, insecureHttp)
+  if (adminUrl !== undefined && operatorToken !== undefined) protectToken('--admin-url', adminUrl, insecureHttp)
 }

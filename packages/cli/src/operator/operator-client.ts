@@ -4,7 +4,13 @@ import type { OperatorRouter } from '@oncehook/gateway/start/operator-router'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
 import { type Command, Option } from 'commander'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'
-import { findLocalSystem, type LocalSystem, nothingRuns } from '../options/gateway-address.ts'
+import {
+  addInsecureHttpOption,
+  findLocalSystem,
+  type LocalSystem,
+  nothingRuns,
+  protectToken,
+} from '../options/gateway-address.ts'
 import { readSecret, readUrl } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
 
@@ -84,6 +90,7 @@ export interface OperatorOptions {
   readonly adminUrl?: string
   readonly token?: string
   readonly tokenFile?: string
+  readonly insecureHttp?: boolean
   readonly json?: boolean
 }
 
@@ -95,20 +102,20 @@ interface OperatorAddress {
 }
 
 export function addOperatorOptions(command: Command): Command {
-  return (
+  return addInsecureHttpOption(
     command
       .option('--admin-url <url>', 'admin URL of the gateway (default: the local one)', readUrl)
       .option('--token-file <path>', 'file with an operator token (default: ONCEHOOK_OPERATOR_TOKEN)')
       // Defined only to be refused: commander prints unknown options with their values.
       .addOption(new Option('--token <value>').hideHelp())
-      .option('--json', 'print one JSON document and nothing else')
+      .option('--json', 'print one JSON document and nothing else'),
   )
 }
 
 /**
  * The gateway to operate.
  * @throws CommandFailure if none is given and none runs locally
- * @throws UsageError if one is given without a token
+ * @throws UsageError if one is given without a token, or its token would not be safe
  */
 export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
   if (options.token !== undefined) {
@@ -123,6 +130,7 @@ export async function findOperatorAddress(options: OperatorOptions, context: Cli
   if (token === undefined) {
     throw new UsageError('--admin-url needs --token-file or ONCEHOOK_OPERATOR_TOKEN')
   }
+  if (local === null) protectToken('--admin-url', adminUrl, options.insecureHttp)
   return { adminUrl, token }
 }
 

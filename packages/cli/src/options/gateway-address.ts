@@ -3,6 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { isLoopback } from '@oncehook/kernel/http/client'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'
@@ -13,6 +14,7 @@ export interface GatewayOptions {
   readonly token?: string
   readonly tokenFile?: string
   readonly tokenEnv?: string
+  readonly insecureHttp?: boolean
 }
 
 /** A gateway and the right to call its orders API. */
@@ -27,7 +29,23 @@ export function addUrlOption(command: Command): Command {
 }
 
 export function addGatewayOptions(command: Command): Command {
-  return addSecretOptions(addUrlOption(command), 'token', 'a bearer token for /api/orders')
+  return addInsecureHttpOption(addSecretOptions(addUrlOption(command), 'token', 'a bearer token for /api/orders'))
+}
+
+export function addInsecureHttpOption(command: Command): Command {
+  return command.option('--insecure-http', 'send the token to another machine although its URL is http')
+}
+
+/**
+ * Refuses to send a token over http to another machine, because everybody on the way could read it.
+ * @throws UsageError unless the user has asked for it
+ */
+export function protectToken(option: '--url' | '--admin-url', text: string, insecureHttp = false): void {
+  const url = new URL(text)
+  if (url.protocol === 'https:' || isLoopback(url) || insecureHttp) return
+  throw new UsageError(
+    `${option} is http on another machine, so the token could be read on the way: use https, or add --insecure-http if the network is safe`,
+  )
 }
 
 /** The local system, or null if the command is about another gateway, which must not get the local secrets. */
@@ -50,6 +68,7 @@ export async function findGateway(
   const token = (await readSecret('token', options, readEnv)) ?? local?.apiToken
   if (token === undefined)
     throw new UsageError('--url needs --token-file or --token-env: a bearer token for /api/orders')
+  if (local === null) protectToken('--url', url, options.insecureHttp)
   return { url, token }
 }
 

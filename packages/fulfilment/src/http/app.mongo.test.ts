@@ -348,6 +348,16 @@ describe('the listener', () => {
     expect(answer).toMatchObject({ status, body: { error: { data: { httpStatus: status, reason } } } })
   })
 
+  it.each(['/trpc/../1234orders.list', '/elsewhere/../trpc/orders.list', '/trpc/./orders.list'])(
+    'knows no procedure by another name of its path: %s',
+    async (path) => {
+      const { host } = new URL(fulfilment.url)
+      const token = await fulfilment.tokens.issue({ procedure: 'orders.list', input: '{}' })
+      const head = `Host: ${host}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`
+      expect(await raw(`GET ${path}?input=%7B%7D HTTP/1.1\r\n${head}`)).toMatch(/^HTTP\/1\.1 (?:404|401) /)
+    },
+  )
+
   it('refuses an announced length that is too large before the body is there', async () => {
     const head = `POST /trpc/orders.put HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n`
     expect(await raw(head)).toMatch(/^HTTP\/1\.1 413 /)

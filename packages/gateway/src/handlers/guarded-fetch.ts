@@ -69,6 +69,10 @@ function onlyPublic(lookup: Lookup): Lookup {
   }
 }
 
+/** Public by its range, but the agent of the host answers there in every network of Azure (learn.microsoft.com/azure, "168.63.129.16"). */
+const OF_THE_HOST = '168.63.129.16'
+
 export function isPublic(address: string): boolean {
-  return ipaddr.process(address).range() === 'unicast'
+  const read = ipaddr.process(address)
+  return read.range() === 'unicast' && read.toString() !== OF_THE_HOST
 }

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import * as undici from 'undici'
@@ -129,6 +131,32 @@ describe('the name by which the listener is called', () => {
     expect(isOwnName('', new Set())).toBe(false)
   })
 })
+
+describe('a stranger on the private listener', () => {
+  it.each([
+    ['a path of nothing', '/nothing', {}],
+    ['a sign-in that is no JSON', '/sign-in', { method: 'POST', body: '{' }],
+  ])('writes no line of an error by %s', async (_, path, init) => {
+    const before = system.gateway.logs.length
+    expect((await system.call(path, init)).status).toBeLessThan(500)
+    expect(system.gateway.logs.slice(before).filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  it.each(['/operator/../123456789audit.list', '/nothing/../operator/audit.list', '/operator/%61udit.list/.'])(
+    'is not led elsewhere by %s, nor is an operator',
+    async (path) => {
+      expect(await rawStatus(path)).toBe(404)
+    },
+  )
+})
+
+/** The status of a GET by an operator, with the path as it is written. */
+async function rawStatus(path: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(system.gateway.adminUrl)
+  const [answer] = await once(get({ hostname, port, path, headers: { authorization } }), 'response')
+  answer.resume()
+  return answer.statusCode
+}
 
 describe('what is sent to the operator API', () => {
   it.each([

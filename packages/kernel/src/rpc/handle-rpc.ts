@@ -51,8 +51,11 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<RpcResult<inferRouterContext<Router>>> {
-  const url = new URL(request.url ?? '/', 'http://internal')
-  const path = url.pathname.slice(endpoint.prefix.length)
+  // The path as the guard of the listener has left it, and as the prefix was compared with it. `URL` would shorten `/a/../b` afterwards.
+  const [called = '', query = ''] = (request.url ?? '').split(/\?(.*)/s, 2)
+  const path = called.slice(endpoint.prefix.length)
+  const url = new URL('http://internal/')
+  url.search = query
   const guarded = await guard(request, { url, authenticate: () => endpoint.authenticate(request, path) })
   // A call refused before it is read is not inspected: its path and query no longer matter.
   if (guarded.refusal !== null) url.search = ''
@@ -61,7 +64,8 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
   const answer = await resolveResponse({
     router: endpoint.router,
     req: toFetchRequest(request, url, guarded.input),
-    path: guarded.refusal === null ? path : nameOf(endpoint.router, path),
+    // The library decodes it.
+    path: guarded.refusal === null ? encodeURIComponent(path) : nameOf(endpoint.router, path),
     error: guarded.refusal,
     allowBatching: false,
     allowMethodOverride: endpoint.queriesByPost?.has(path) === true,

@@ -4,6 +4,7 @@ import { AppError } from '@oncehook/kernel/http/errors'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { MAX_ISSUER_BYTES } from '../access/issuer-keys.ts'
 import type { OperatorClient, SignInRules } from '../access/operator-issuer.ts'
 import { createIssuerSignIn, type IssuerMetadata } from './issuer-sign-in.ts'
 
@@ -171,12 +172,18 @@ describe('an answer of the token endpoint', () => {
     ['has an ID token of another issuer', tokensWith({ iss: 'https://evil.example' })],
     ['has an ID token for another client', tokensWith({ aud: 'another' })],
     ['has an ID token for others too', tokensWith({ aud: ['oncehook', 'another'], azp: 'another' })],
+    ['has an ID token made for another client', tokensWith({ azp: 'another' })],
+    ['is larger than an answer may be', async (nonce) => tokenAnswer(await idToken(idClaims(nonce)), { more: LONG })],
     ['has an ID token that has ended', tokensWith({ exp: seconds() - 600 })],
     ['has an ID token without the nonce', tokensWith({ nonce: undefined })],
     ['fails for a while', tokensError('temporarily_unavailable')],
     ['asks to come later', async () => new Response('later', { status: 429 })],
   ])('that %s is the mistake of the issuer, and not of the operator', async (_, tokens) => {
     expect((await signIn({ tokens })).token).toMatchObject({ code: 'sign_in_unavailable' })
+  })
+
+  it('may name this client as the party that the ID token is for', async () => {
+    expect((await signIn({ tokens: tokensWith({ azp: CLIENT.id }) })).outcome).toBe(TOKEN)
   })
 
   it('with the nonce of another sign-in is refused', async () => {
@@ -193,6 +200,8 @@ describe('an answer of the token endpoint', () => {
     }
   })
 })
+
+const LONG = 'x'.repeat(MAX_ISSUER_BYTES)
 
 function signedWithSecret(nonce: string): Promise<string> {
   return new SignJWT(idClaims(nonce))

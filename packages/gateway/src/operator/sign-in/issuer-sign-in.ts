@@ -126,10 +126,13 @@ async function exchange(
   )
   // The signature of the ID token is not checked: it comes from the issuer itself, over TLS (OpenID Connect Core 1.0
   // section 3.1.3.7). It only shows that the answer is for this window; the access token says who the operator is.
-  const { access_token } = await oauth.processAuthorizationCodeResponse(known, oauthClient, response, {
+  const answer = await oauth.processAuthorizationCodeResponse(known, oauthClient, response, {
     ...{ expectedNonce: kept.nonce, requireIdToken: true },
   })
-  return new Secret(access_token)
+  // The library checks it only if there are several audiences (OpenID Connect Core 1.0 section 3.1.3.7, step 5).
+  const party = oauth.getValidatedIdTokenClaims(answer)?.azp
+  if (party !== undefined && party !== client.id) throw signInUnavailable({ reason: 'issuer_answer', claim: 'azp' })
+  return new Secret(answer.access_token)
 }
 
 /** How the gateway proves which client it is: the first way that the issuer offers. */

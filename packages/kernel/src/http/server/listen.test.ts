@@ -3,6 +3,8 @@ import { Agent, get, type IncomingMessage, type RequestListener, request, type S
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
 import { SettingsError } from '../../settings/settings.ts'
 import { type Listener, type ListenOptions, listen } from './listen.ts'
@@ -95,6 +97,51 @@ describe('listen', () => {
     held.release()
     expect(String((await once(whole, 'data'))[0])).toContain('held')
     expect(String((await once(next, 'data'))[0])).toContain('held')
+  })
+})
+
+describe('listen with a certificate of RSA', async () => {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: HOST }], {
+    keyType: 'rsa',
+    keySize: 2_048,
+  })
+
+  /** The suite of a connection by a client that offers no others; null if the listener refuses it. */
+  async function suiteOf(client: ConnectionOptions): Promise<string | null> {
+    await using listener = await opened({ tls: { cert, key } })
+    const socket = connectTls({
+      host: HOST,
+      port: listener.port,
+      ca: cert,
+      checkServerIdentity: () => undefined,
+      ...client,
+    })
+    try {
+      await once(socket, 'secureConnect')
+      return socket.getCipher().name
+    } catch {
+      return null
+    } finally {
+      socket.destroy()
+    }
+  }
+
+  it.each(['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305'])(
+    'takes %s, which has forward secrecy',
+    async (ciphers) => {
+      expect(await suiteOf({ ciphers, maxVersion: 'TLSv1.2' })).toBe(ciphers)
+    },
+  )
+
+  it.each(['AES128-SHA', 'AES256-SHA', 'AES128-GCM-SHA256', 'AES256-SHA256', 'ECDHE-RSA-AES128-SHA'])(
+    'refuses %s',
+    async (ciphers) => {
+      expect(await suiteOf({ ciphers, maxVersion: 'TLSv1.2' })).toBe(null)
+    },
+  )
+
+  it('prefers TLS 1.3', async () => {
+    expect(await suiteOf({})).toMatch(/^TLS_/)
   })
 })
 

@@ -51,7 +51,13 @@ export interface Listener {
 
 const MAX_HEADER_BYTES = 16_384
 const IDLE_CHECK_MS = 50
-const TLS_LIMITS = { minVersion: 'TLSv1.2', handshakeTimeout: 5_000 } as const
+// TLS 1.3 has forward secrecy always, 1.2 only with these suites (RFC 9325 section 4.2), which begin with an exchange of fresh keys.
+const SUITES = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
+  ...['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305'],
+]
+const TLS_LIMITS = { minVersion: 'TLSv1.2', handshakeTimeout: 5_000, ciphers: SUITES.join(':') } as const
 
 /**
  * Opens an HTTP/1.1 listener with limits on headers, time and connections.
