@@ -21,7 +21,7 @@ function ask(url: string, path: string): Promise<{ name: string; status: string 
     let name = ''
     socket.on('secureConnect', () => {
       name = String(socket.getPeerCertificate().subject.CN)
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
     })
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString()
