@@ -42,8 +42,14 @@ async function change({ system }: Operated, procedure: string, input: object): P
 async function clear(operated: Operated): Promise<void> {
   for (const name of ['events', 'replays', 'refusals']) await operated.db.collection(name).deleteMany()
   const reason = 'the next interaction begins'
-  for (const provider of Object.keys(PROVIDERS)) await change(operated, 'providers.resume', { provider, reason })
-  await change(operated, 'handlers.resume', { handler: HANDLER, reason })
+  // Each change is a line of the audit log, of which an operator can write a limited number.
+  const { providers, handlers } = operated.system.operator()
+  for (const { name: provider, paused } of await providers.list.query()) {
+    if (paused !== null) await change(operated, 'providers.resume', { provider, reason })
+  }
+  for (const { name: handler, paused } of await handlers.list.query()) {
+    if (paused !== null) await change(operated, 'handlers.resume', { handler, reason })
+  }
 }
 
 async function store({ system }: Operated, members: Partial<EventDocument>): Promise<void> {
