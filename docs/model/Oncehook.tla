@@ -2,7 +2,7 @@
 (* How a delivery becomes one effect, as a model that TLC checks. README.md in *)
 (* this folder explains how to read it and what it leaves out.                 *)
 
-EXTENDS Naturals, FiniteSets, TLC
+EXTENDS Naturals, Sequences, FiniteSets, TLC
 
 CONSTANTS
     Gateways,     \* processes that accept and dispatch
@@ -13,6 +13,7 @@ CONSTANTS
     PaymentOf,    \* event -> its payment
     MaxFaults,    \* how many things go wrong in one history, each at any step
     MaxAsked,     \* how often, in one history, an event is sent again after its 200, replayed or released, or an order changes
+    MaxMarkers,   \* how many markers of further events an order keeps, beside that of the event that paid it
     Admits,       \* whether new records may be claimed on insert: {TRUE}, or {TRUE, FALSE} for either
     Missing       \* protecting steps that are taken out, to show what each is for
 
@@ -27,7 +28,7 @@ Alike == Permutations(Gateways) \cup AlikeCalls
 Has(step) == step \notin Missing
 
 Steps == {"majority", "concern first", "verdict first", "takeover", "claim name",
-          "marker", "join", "condition", "order majority", "majority read", "index"}
+          "marker", "paying marker", "join", "condition", "order majority", "majority read", "index"}
 
 ASSUME Missing \subseteq Steps
 
@@ -61,8 +62,9 @@ Absent == [state |-> "absent", claim |-> "none", starts |-> 0, outcome |-> "none
 NoClaim == [step |-> "none", claim |-> "none", result |-> "none"]
 NoInsert == [phase |-> "none", group |-> {}, new |-> {}, claimed |-> {}]
 NoCall == [step |-> "idle", event |-> "none", from |-> "nobody", seen |-> 0, result |-> "none"]
-(* `effects` and `by` are for the invariants only: how often, and by which events, the order was paid. *)
-NewOrder == [version |-> 0, applied |-> {}, paid |-> "none", deleted |-> FALSE, effects |-> 0, by |-> {}]
+(* `payer` has the marker of the event that paid, `applied` the newest of the others. `effects` and `by` are for the    *)
+(* invariants only: how often, and by which events, the order was paid.                                                  *)
+NewOrder == [version |-> 0, applied |-> <<>>, payer |-> "none", paid |-> "none", deleted |-> FALSE, effects |-> 0, by |-> {}]
 
 Init ==
     /\ inbox = [e \in Events |-> Absent] /\ inboxM = inbox
@@ -214,13 +216,20 @@ Settle(g, e) ==
 
 Order(c) == OrderOf[call[c].event]
 
+HasMarker(order, e) == order.payer = e \/ \E i \in DOMAIN order.applied : order.applied[i] = e
+
+(* The order with one more marker. The oldest one goes if there are too many. *)
+Marked(order, e) ==
+    LET all == Append(order.applied, e) IN
+    [order EXCEPT !.applied = IF Len(all) > MaxMarkers THEN Tail(all) ELSE all]
+
 (* Decides by what a majority has: an answer must not rest on what can be rolled back. *)
 Read(c) ==
     LET e == call[c].event
         order == IF Has("majority read") THEN ordersM[Order(c)] ELSE orders[Order(c)] IN
     /\ call[c].step = "sent"
     /\ call' = [call EXCEPT ![c] =
-         IF Has("marker") /\ e \in order.applied
+         IF Has("marker") /\ HasMarker(order, e)
          THEN [@ EXCEPT !.step = "answer", !.result = "duplicate"]
          ELSE IF order.deleted
          THEN [@ EXCEPT !.step = "answer", !.result = "never"]
@@ -230,7 +239,8 @@ Read(c) ==
     /\ NoFault /\ UNCHANGED <<inboxes, books, lag, accepting, held, late, acked, trespass>>
 
 PaidBy(e, order) ==
-    [order EXCEPT !.version = @ + 1, !.applied = @ \cup {e}, !.paid = PaymentOf[e], !.effects = @ + 1, !.by = @ \cup {e}]
+    LET marked == IF Has("paying marker") THEN [order EXCEPT !.payer = e] ELSE Marked(order, e) IN
+    [marked EXCEPT !.version = @ + 1, !.paid = PaymentOf[e], !.effects = @ + 1, !.by = @ \cup {e}]
 
 (* The one conditional update. It matches the version that was read, without a marker of this event. *)
 Write(c) ==
@@ -238,7 +248,7 @@ Write(c) ==
         order == orders[Order(c)]
         result == call[c].result
         matches == /\ Has("condition") => order.version = call[c].seen
-                   /\ Has("marker") => e \notin order.applied
+                   /\ Has("marker") => ~HasMarker(order, e)
         others == Orders \ {Order(c)}
         isUsed == /\ result = "applied" /\ Has("index")
                   /\ \E o \in others : orders[o].paid = PaymentOf[e]
@@ -252,7 +262,7 @@ Write(c) ==
        ELSE /\ call' = [call EXCEPT ![c].step =
                  IF "orders" \in lag /\ Has("order majority") THEN "writing" ELSE "answer"]
             /\ WriteOrders([orders EXCEPT ![Order(c)] =
-                 IF result = "applied" THEN PaidBy(e, order) ELSE [order EXCEPT !.applied = @ \cup {e}]])
+                 IF result = "applied" THEN PaidBy(e, order) ELSE Marked(order, e)])
     /\ NoFault /\ UNCHANGED <<inboxes, lag, accepting, held, late, acked, trespass>>
 
 (* The calls of `ended` end. Each gateway that still waits for one gets its result. *)

@@ -7,7 +7,7 @@
 (* end. A step without an end (its process died, or the database did not        *)
 (* answer) takes effect at any later point, or never.                           *)
 
-EXTENDS Oncehook, Recorded, Integers, Sequences
+EXTENDS Oncehook, Recorded, Integers
 
 VARIABLES
     payment, \* which payment's steps are compared
@@ -68,7 +68,7 @@ TakeCall(s, c) ==
     /\ CASE s.kind = "read" ->
               /\ Read(c)
               /\ s.isSeen => LET found == ordersM[Order(c)] IN
-                                found.version = s.version /\ s.isApplied = (s.e \in found.applied)
+                                found.version = s.version /\ s.isApplied = HasMarker(found, s.e)
          [] s.kind = "write" ->
               /\ call[c].seen = s.version /\ call[c].result = s.result /\ Write(c)
               /\ s.isSeen => (s.verdict = "changed") = (orders' # orders)
