@@ -26,7 +26,8 @@ it('new events and new states are shown, also of a search, and again after a tim
   const { events } = console.system
   await using visit = await openHurried(console)
   const { page } = visit
-  await visit.signIn('/events?find=ord_live')
+  await visit.signIn('/')
+  await visit.search('ord_live')
   await live(visit).waitFor()
   await events.insertOne(sampleRecord({ eventId: 'evt_live', orderId: 'ord_live' }))
   await visit.soon(link(visit, 'evt_live'))

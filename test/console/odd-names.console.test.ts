@@ -14,7 +14,7 @@ const ADDRESSES: readonly (readonly [address: string, sign: string])[] = [
   ['/events?handler=NAME', 'No event matches these filters'],
   ['/events?state=NAME&duplicates=NAME&tests=NAME&from=NAME', 'No events yet'],
   ['/events?NAME=1', 'No events yet'],
-  ['/events?find=NAME', 'No event matches these filters'],
+  ['/events?typed=NAME&find=NAME&text=NAME', 'No events yet'],
   ['/refused?reason=NAME&provider=NAME', 'No refused delivery matches these filters'],
   ['/refused?NAME=1', 'No delivery was refused'],
   ['/receipts?state=NAME&NAME=1', 'No receipt is in this state'],

@@ -28,8 +28,8 @@ const wouldReplay = (matched: number) => ({
   ...{ answer: data({ replayId: null, matched }), says: new RegExp(`^${matched} events? would be replayed`) },
 })
 
-const CHANGES: readonly Omit<Command, 'kind'>[] = [
-  ...FILTERS.flatMap((given): Omit<Command, 'kind'>[] => {
+const CHANGES: readonly Command[] = [
+  ...FILTERS.flatMap((given): Command[] => {
     const [option, , filter] = given
     return [
       {
@@ -276,6 +276,6 @@ const CHANGES: readonly Omit<Command, 'kind'>[] = [
 
 describe('the command line', () => {
   it.each(CHANGES)('$does', async (change) => {
-    await expectCommand(await contract, { kind: 'mutation', ...change })
+    await expectCommand(await contract, change)
   })
 })

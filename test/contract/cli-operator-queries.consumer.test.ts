@@ -80,8 +80,8 @@ const LISTED = [
   ['--after', cursor, { after: cursor }],
 ] as const
 
-const QUERIES: readonly Omit<Command, 'kind'>[] = [
-  ...LISTED.map((given): Omit<Command, 'kind'> => {
+const QUERIES: readonly Command[] = [
+  ...LISTED.map((given): Command => {
     const [option, , input] = given
     const isFound = option === '--no-test'
     const answer = data({ items: isFound ? [SHOWN] : [], next: null, cut: null, notReadable: 0 })
@@ -309,7 +309,7 @@ const ON = { firstKey: 'first', missing: [] }
 
 describe('the command line', () => {
   it.each(QUERIES)('$does', async (query) => {
-    await expectCommand(await contract, { kind: 'query', ...query })
+    await expectCommand(await contract, query)
   })
 
   // The command `doctor` asks much more, which other interactions have.
@@ -319,7 +319,7 @@ describe('the command line', () => {
   ])('$does', async ({ does, keys, says, ...more }) => {
     const answer = data({ gateway: keys, fulfilment: keys })
     const call = { does, states: [{ description: more.in }], procedure: 'encryption.status', answer }
-    await (await contract).expectExchange(operatorExchange({ kind: 'query', ...call }), async (adminUrl) => {
+    await (await contract).expectExchange(operatorExchange(call), async (adminUrl) => {
       const { level, message } = await checkEncryption(createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN }))
       expect({ level, message }).toEqual({ level: 'ok', message: expect.stringMatching(says) })
     })
@@ -356,7 +356,7 @@ describe('the command line', () => {
       input,
       answer,
     }
-    await (await contract).expectExchange(operatorExchange({ kind: 'query', ...call }), async (adminUrl) => {
+    await (await contract).expectExchange(operatorExchange(call), async (adminUrl) => {
       const client = createOperatorClient(fetch, { adminUrl, token: OPERATOR_TOKEN })
       expect(await checkReason(client, 'unreadable')).toBeNull()
     })

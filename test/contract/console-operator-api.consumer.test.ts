@@ -53,7 +53,7 @@ const forged = { description: 'a forged delivery was refused' }
 const pageOf = (items: readonly object[]) => data({ items, next: null, cut: null })
 const pausedBy = (why: unknown) => ({ since: time(), by: string('alice'), reason: why })
 
-const QUERIES: readonly Omit<PageCall, 'kind'>[] = [
+const QUERIES: readonly PageCall[] = [
   {
     ...{ does: 'asks who signs in', procedure: 'me', act: ({ me }) => me.query() },
     answer: data({ operator: string('alice'), roles: eachLike(regex('^(?:read|operate|bodies)$', 'operate')) }),
@@ -197,7 +197,7 @@ const QUERIES: readonly Omit<PageCall, 'kind'>[] = [
   },
 ]
 
-const CHANGES: readonly Omit<PageCall, 'kind'>[] = [
+const CHANGES: readonly PageCall[] = [
   {
     ...{ does: 'signs out', procedure: 'signIn.end', input: {}, answer: ACCEPTED },
     act: ({ signIn }) => signIn.end.mutate({}),
@@ -284,13 +284,8 @@ const CHANGES: readonly Omit<PageCall, 'kind'>[] = [
   },
 ]
 
-const CALLS: readonly PageCall[] = [
-  ...QUERIES.map((query) => ({ ...query, kind: 'query' as const })),
-  ...CHANGES.map((change) => ({ ...change, kind: 'mutation' as const })),
-]
-
 describe("the operator's page", () => {
-  it.each(CALLS)('$does', async ({ act, refused, ...call }) => {
+  it.each([...QUERIES, ...CHANGES])('$does', async ({ act, refused, ...call }) => {
     const real = globalThis.fetch
     await (await contract).expectExchange(operatorExchange(call), async (url) => {
       // In a browser, the page and the operator API have one address.

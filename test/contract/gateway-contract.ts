@@ -161,7 +161,7 @@ function exchangeOf(call: Call): Exchange {
  * A text that is this JSON, with the members of its objects in any order. It is a pattern, because Pact would parse a
  * text and write it in its own order.
  */
-export function jsonOf(value: object) {
+function jsonOf(value: object) {
   return regex(`^${patternOf(value)}$`, JSON.stringify(value))
 }
 

@@ -1,6 +1,6 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import type { Exchange, NeededState } from './consumer-contract.ts'
-import { data, jsonOf, refusal, time } from './gateway-contract.ts'
+import { data, refusal, time } from './gateway-contract.ts'
 
 const { integer } = MatchersV3
 
@@ -15,21 +15,16 @@ export interface OperatorCall {
   readonly does: string
   readonly states?: readonly NeededState[]
   readonly procedure: string
-  readonly kind: 'query' | 'mutation'
   /** Absent: the call has no input. */
   readonly input?: object
   readonly answer: Exchange['answer']
 }
 
 /** The exchange for a call. */
-export function operatorExchange({ does, states, procedure, kind, input, answer }: OperatorCall): Exchange {
-  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
-  const path = `/operator/${procedure}`
-  const isQuery = kind === 'query'
-  const query = isQuery && input !== undefined ? { query: { input: jsonOf(input) } } : {}
-  const request = isQuery
-    ? { method: 'GET', path, headers, ...query }
-    : { method: 'POST', path, headers: { ...headers, 'content-type': 'application/json' }, body: input as never }
+export function operatorExchange({ does, states, procedure, input, answer }: OperatorCall): Exchange {
+  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' }
+  const body = input === undefined ? {} : { body: input as never }
+  const request = { method: 'POST', path: `/operator/${procedure}`, headers, ...body }
   return { does, states: states ?? [{ description: 'nothing in particular' }], request, answer }
 }
 

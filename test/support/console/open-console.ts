@@ -23,6 +23,8 @@ export interface Visit extends AsyncDisposable {
   signIn(path?: string, name?: 'alice' | 'bob'): Promise<void>
   /** Goes to an address inside the page: the session stays. */
   go(path: string): Promise<void>
+  /** Types this into the search box of the events and presses Enter. Default: an id. */
+  search(text: string, where?: 'ids' | 'bodies'): Promise<void>
   /** Clicks and counts it. */
   click(target: Locator): Promise<void>
   /** The clicks since the last call. */
@@ -74,6 +76,11 @@ function visit(system: OperatedSystem, page: Page, close: () => Promise<void>): 
     async go(path) {
       const change = `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`
       await page.evaluate(change)
+    },
+    async search(text, where = 'ids') {
+      await page.getByLabel('text in bodies').setChecked(where === 'bodies')
+      await page.getByRole('searchbox').fill(text)
+      await page.getByRole('searchbox').press('Enter')
     },
     async click(target) {
       clicks += 1

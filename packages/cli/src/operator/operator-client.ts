@@ -38,6 +38,8 @@ export function createOperatorClient(
     links: [
       httpLink({
         url: `${adminUrl}/operator`,
+        // What somebody searches for must not be in a URL.
+        methodOverride: 'POST',
         headers: { authorization: `Bearer ${token}` },
         fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) } as RequestInit),
       }),

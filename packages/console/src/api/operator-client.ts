@@ -17,7 +17,8 @@ const URL_OF_API = '/operator'
 /** Creates a client of the operator API that sends this token. */
 export function createOperatorClient(token: () => string) {
   const headers = () => ({ authorization: `Bearer ${token()}` })
-  return createTRPCClient<OperatorRouter>({ links: [httpLink({ url: URL_OF_API, headers })] })
+  // By POST, because what somebody searches for must not be in a URL.
+  return createTRPCClient<OperatorRouter>({ links: [httpLink({ url: URL_OF_API, headers, methodOverride: 'POST' })] })
 }
 
 /** The client of the session. */

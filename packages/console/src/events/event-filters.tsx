@@ -1,6 +1,8 @@
 // The filters of the list of events. The address bar has them: a filter reads its value there and changes it there, so that a
-// link and the button Back show the same list.
+// link and the button Back show the same list. Of what is typed into the search box, the address has a name only, which means
+// nothing outside this session: the text can name a person, and addresses are kept in histories and sent to colleagues.
 
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useMayDo } from '../api/session.ts'
@@ -15,7 +17,9 @@ import {
   type EventSearch,
   type FilterChange,
   readEventSearch,
+  readTyped,
   TESTS,
+  type TypedSearch,
   withFilter,
 } from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
@@ -46,6 +50,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
 
 function FindBox({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
+  const client = useQueryClient()
   const input = useRef<HTMLInputElement>(null)
   const mayReadBodies = useMayDo('bodies')
   useKeys({ '/': () => input.current?.focus() })
@@ -55,8 +60,8 @@ function FindBox({ search }: { readonly search: EventSearch }) {
       onSubmit={(event) => {
         event.preventDefault()
         const typed = new FormData(event.currentTarget)
-        const name = typed.get('in') === 'bodies' ? 'text' : 'find'
-        change({ find: undefined, text: undefined, [name]: String(typed.get('find') ?? '') })
+        const where = typed.get('in') === 'bodies' ? 'text' : 'find'
+        change({ typed: remember(client, readTyped(typed.get('find'), where)) })
       }}
     >
       <input
@@ -234,9 +239,26 @@ function TimeField(props: {
   )
 }
 
-/** The filters of the address. The router also keeps what is unknown or not valid there; it is left out here. */
+/**
+ * The filters of the address, with what was typed in this session. The router also keeps what is unknown or not valid there; it
+ * is left out here.
+ */
 export function useEventSearch(): EventSearch {
-  return useSearch({ from: '/events', structuralSharing: true, select: (search) => readEventSearch({ ...search }) })
+  const client = useQueryClient()
+  const select = (search: object) => readEventSearch({ ...search })
+  const { typed, ...filters } = useSearch({ from: '/events', structuralSharing: true, select })
+  return { ...filters, ...client.getQueryData<TypedSearch>([TYPED, typed]) }
+}
+
+const TYPED = 'typed'
+
+/** Keeps what was typed until the session ends, and returns its name for the address. */
+function remember(client: QueryClient, typed: TypedSearch | null): string | undefined {
+  if (typed === null) return undefined
+  const name = Date.now().toString(36)
+  client.setQueryDefaults([TYPED], { gcTime: Number.POSITIVE_INFINITY })
+  client.setQueryData<TypedSearch>([TYPED, name], typed)
+  return name
 }
 
 /** Changes filters of the address. A change that the page does not show yet is kept. */

@@ -16,12 +16,19 @@ export const DUPLICATES = ['repeated', 'changed', 'any'] as const
 /** Whether to select test events only, or all others. */
 export const TESTS = ['only', 'without'] as const
 
-/** The filters of the list of events, as the address bar has them. */
-export interface EventSearch {
+/** What was typed into the search box. It can name a person, so it is in the memory of the session and in no address. */
+export interface TypedSearch {
   /** An id of an event, an order or a payment. */
   readonly find?: string
   /** A text in the body. */
   readonly text?: string
+}
+
+/** What the list of events shows. */
+export type EventSearch = AddressFilters & TypedSearch
+
+/** The filters of the list of events, as the address bar has them. */
+interface AddressFilters {
   readonly duplicates?: (typeof DUPLICATES)[number]
   readonly tests?: (typeof TESTS)[number]
   readonly state?: ListedEvent['state']
@@ -35,11 +42,16 @@ export interface EventSearch {
   readonly to?: string
 }
 
-const TEXTS = ['find', 'text', 'provider', 'handler', 'reason', 'order'] as const
+const TEXTS = ['typed', 'provider', 'handler', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
+/** The filters of an address, and the name of the typed search that belongs to them. */
+export interface EventAddress extends AddressFilters {
+  readonly typed?: string
+}
+
 /** Reads the filters of an address. Unknown and invalid filters are ignored. */
-export function readEventSearch(search: Readonly<Record<string, unknown>>): EventSearch {
+export function readEventSearch(search: Readonly<Record<string, unknown>>): EventAddress {
   const texts = TEXTS.map((name) => [name, textOf(search[name])])
   const times = TIMES.map((name) => [name, timeOf(search[name])])
   const state = EVENT_STATES.find((one) => one === search.state)
@@ -48,6 +60,12 @@ export function readEventSearch(search: Readonly<Record<string, unknown>>): Even
   const chosen = { state, duplicates, tests }
   const found = [...texts, ...times, ...Object.entries(chosen)].filter(([, value]) => value !== undefined)
   return Object.fromEntries(found)
+}
+
+/** Reads what was typed, as text of bodies or as an id. Null if it is nothing. */
+export function readTyped(typed: unknown, where: keyof TypedSearch): TypedSearch | null {
+  const text = textOf(typed)
+  return text === undefined ? null : { [where]: text }
 }
 
 function textOf(value: unknown): string | undefined {
@@ -60,12 +78,12 @@ function timeOf(value: unknown): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()
 }
 
-/** The filter of the operator API for the filters of an address, without the text of the search box. */
+/** The filter of the operator API, without the text of the search box. */
 export function toEventFilter({ find: _, text: __, ...search }: EventSearch) {
   return toApiNames(search)
 }
 
-function toApiNames<Rest extends EventSearch>({ order, tests, ...others }: Rest) {
+function toApiNames<Rest extends AddressFilters>({ order, tests, ...others }: Rest) {
   return {
     ...others,
     ...(order === undefined ? {} : { orderId: order }),
@@ -73,7 +91,7 @@ function toApiNames<Rest extends EventSearch>({ order, tests, ...others }: Rest)
   }
 }
 
-/** The request to the operator API for the filters of an address. */
+/** The request to the operator API for a list. */
 export function toEventQuery(search: EventSearch) {
   const { find, text, order: _, ...others } = search
   if (text !== undefined) return { ...toEventFilter(search), text }
@@ -82,9 +100,9 @@ export function toEventQuery(search: EventSearch) {
 }
 
 /** New values of filters. Undefined removes one. */
-export type FilterChange = { readonly [Name in keyof EventSearch]?: string | undefined }
+export type FilterChange = { readonly [Name in keyof EventAddress]?: string | undefined }
 
 /** The filters with some changed. */
-export function withFilter(search: EventSearch, change: FilterChange): EventSearch {
+export function withFilter(search: EventAddress, change: FilterChange): EventAddress {
   return readEventSearch({ ...search, ...change })
 }

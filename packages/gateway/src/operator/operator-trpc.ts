@@ -1,3 +1,4 @@
+import { methodNotAllowed } from '@oncehook/kernel/http/error-codes'
 import { AppError } from '@oncehook/kernel/http/errors'
 import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import type { Logger } from '@oncehook/kernel/log/logger'
@@ -58,6 +59,8 @@ export interface OperatorContext extends OperatorParts {
   /** The subject of a call, for its log line. */
   readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string
+  /** Whether the input of the call is in its URL. */
+  readonly isInUrl: boolean
 }
 
 const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError })
@@ -71,6 +74,15 @@ export const SEARCH_MS = 5_000
 /** Throws if an operator does not have a role. */
 export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role): void {
   if (!roles.has(role)) throw roleMissing({ role }, { message: `The token does not have the role ${role}` })
+}
+
+/** Throws if a text that can name a person is in a URL, which browsers, proxies and their logs keep. */
+export function demandPost({ isInUrl }: Pick<OperatorContext, 'isInUrl'>): void {
+  if (!isInUrl) return
+  throw methodNotAllowed(
+    {},
+    { headers: { Allow: 'POST' }, message: 'A text that can name a person is sent by POST only' },
+  )
 }
 
 const ABOUT = ['id', 'replayId', 'key', 'provider'] as const

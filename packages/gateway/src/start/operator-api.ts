@@ -6,6 +6,7 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { handleRpc } from '@oncehook/kernel/rpc/handle-rpc'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
+import type { AnyProcedure, AnyRouter } from '@trpc/server'
 import type { Db } from 'mongodb'
 import { AddressLimits } from '../http/address-limits.ts'
 import { createFailedLogins, type FailedLogins, type Role } from '../http/authentication.ts'
@@ -149,6 +150,13 @@ const NOBODY: Operator = {
   credential: new Secret(''),
 }
 
+// Clients of ours ask everything by POST, so that no input is in a URL.
+const QUERIES = new Set(
+  Object.entries<AnyProcedure>((operatorRouter as AnyRouter)._def.procedures)
+    .filter(([, { _def }]) => _def.type === 'query')
+    .map(([name]) => name),
+)
+
 /** Creates the operator API. Each call needs an operator's token, and its log line names its subject. */
 function createOperatorApi(deps: {
   identify: IdentifyRequest
@@ -175,8 +183,9 @@ function createOperatorApi(deps: {
         prefix: OPERATOR_PREFIX,
         router: operatorRouter,
         authenticate,
-        createContext: (_, caller) => ({
-          ...{ ...parts, operator: caller?.name ?? '', requestId, call: {} },
+        queriesByPost: QUERIES,
+        createContext: ({ method }, caller) => ({
+          ...{ ...parts, operator: caller?.name ?? '', requestId, call: {}, isInUrl: method !== 'POST' },
           roles: caller?.roles ?? new Set<Role>(),
           caller: caller ?? NOBODY,
           audit: openAudit(caller ?? NOBODY),

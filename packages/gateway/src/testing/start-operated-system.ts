@@ -151,7 +151,13 @@ export async function startOperatedSystem(
 /** Creates a typed client of the operator API at this URL. */
 export function createOperatorClient(adminUrl: string, token: string): TRPCClient<OperatorRouter> {
   return createTRPCClient<OperatorRouter>({
-    links: [httpLink({ url: `${adminUrl}/operator`, headers: { authorization: `Bearer ${token}` } })],
+    links: [
+      httpLink({
+        url: `${adminUrl}/operator`,
+        methodOverride: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+      }),
+    ],
   })
 }
 

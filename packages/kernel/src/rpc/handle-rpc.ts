@@ -17,7 +17,7 @@ export interface TrpcEndpoint<Router extends AnyRouter, Known extends Caller = C
   /** Creates the context of a call. The caller is null only if the call is refused before a procedure runs. */
   readonly createContext: (request: IncomingMessage, caller: Known | null) => inferRouterContext<Router>
   readonly headersOf?: (context: inferRouterContext<Router>) => Record<string, string>
-  /** Queries that also accept POST, because their input can be too long for a URL. Default: none. */
+  /** Queries that also accept POST, because their input is too long for a URL or must not be in one. Default: none. */
   readonly queriesByPost?: ReadonlySet<string>
 }
 
@@ -56,7 +56,9 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
   const path = called.slice(endpoint.prefix.length)
   const url = new URL('http://internal/')
   url.search = query
-  const guarded = await guard(request, { url, authenticate: () => endpoint.authenticate(request, path) })
+  const isQueryByPost = endpoint.queriesByPost?.has(path) === true
+  const authenticate = () => endpoint.authenticate(request, path)
+  const guarded = await guard(request, { url, authenticate, mayBeEmpty: isQueryByPost })
   // A call refused before it is read is not inspected: its path and query no longer matter.
   if (guarded.refusal !== null) url.search = ''
   const context = endpoint.createContext(request, guarded.caller)
@@ -68,7 +70,7 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
     path: guarded.refusal === null ? encodeURIComponent(path) : nameOf(endpoint.router, path),
     error: guarded.refusal,
     allowBatching: false,
-    allowMethodOverride: endpoint.queriesByPost?.has(path) === true,
+    allowMethodOverride: isQueryByPost,
     createContext: async () => context,
     onError: (occurred) => {
       error = fromTrpcError(occurred.error)
@@ -94,19 +96,18 @@ interface Guarded<Known> {
   readonly refusal: TRPCError | null
 }
 
-interface Guard<Known> {
-  readonly url: URL
+interface Guard<Known> extends Pick<InputRules, 'url' | 'mayBeEmpty'> {
   readonly authenticate: () => Promise<Known>
 }
 
 async function guard<Known extends Caller>(
   request: IncomingMessage,
-  { url, authenticate }: Guard<Known>,
+  { authenticate, ...rules }: Guard<Known>,
 ): Promise<Guarded<Known>> {
   try {
     checkHead(request)
     const caller = await authenticate()
-    return { caller, input: await readInput(request, { url, check: caller.checkInput }), refusal: null }
+    return { caller, input: await readInput(request, { ...rules, check: caller.checkInput }), refusal: null }
   } catch (error) {
     return { caller: null, refusal: toTrpcError(toAppError(error)) }
   }
@@ -159,9 +160,10 @@ function checkHead(request: IncomingMessage): void {
   }
 }
 
-/** The input of a call without a body, and the check before any input is parsed. */
+/** The input of a call without a body, whether one by POST may have none, and the check before any input is parsed. */
 interface InputRules {
   readonly url: URL
+  readonly mayBeEmpty: boolean
   readonly check?: ((input: Uint8Array) => void) | undefined
 }
 
@@ -170,7 +172,10 @@ interface InputRules {
  * body. tRPC refuses methods other than POST itself.
  * @throws unsupportedMediaType, payloadTooLarge, invalidBody, invalidRequest, and the errors of `check`
  */
-async function readInput(request: IncomingMessage, { url, check }: InputRules): Promise<string | undefined> {
+async function readInput(
+  request: IncomingMessage,
+  { url, check, mayBeEmpty }: InputRules,
+): Promise<string | undefined> {
   if (request.method !== 'POST') {
     const input = url.searchParams.get('input')
     const bytes = Buffer.from(input ?? '')
@@ -183,6 +188,7 @@ async function readInput(request: IncomingMessage, { url, check }: InputRules): 
   }
   const body = await readRawBody(request, MAX_CALL_BYTES)
   check?.(body)
+  if (body.length === 0 && mayBeEmpty) return undefined
   checkJson(body)
   return body.toString()
 }

@@ -103,6 +103,21 @@ describe('events.list', () => {
     expect(answer.status).toBe(400)
   })
 
+  it.each([
+    ['events.list', { text: 'jane@shop.example' }],
+    ['events.list', { about: 'jane@shop.example' }],
+    ['events.get', { id: '0'.repeat(24), reason: 'Jane asks' }],
+  ])('takes a text that can name a person by POST only: %s %j', async (name, input) => {
+    const headers = { authorization: `Bearer ${system.tokens.operators.alice}`, 'content-type': 'application/json' }
+    const entries = await database.db.collection('audit').countDocuments()
+    const url = `/operator/${name}?input=${encodeURIComponent(JSON.stringify(input))}`
+    const answer = await system.call(url, { headers })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    expect(await database.db.collection('audit').countDocuments()).toBe(entries)
+    const byPost = await system.call(`/operator/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
+    expect(byPost.status).toBe(name === 'events.get' ? 404 : 200)
+  })
+
   it('pages without gaps or duplicates while records arrive, newest first', async () => {
     const paged = 'paged'
     const before = Array.from({ length: 57 }, (_, at) => sampleRecord({ provider: paged, receivedAt: hour(at) }))

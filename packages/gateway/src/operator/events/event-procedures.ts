@@ -12,7 +12,7 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { withGone } from '../../inbox/key-only-record.ts'
 import { closedFields } from '../../inbox/retention/retention.ts'
 import type { Audit, AuditEntry } from '../audit/audit.ts'
-import { changingProcedure, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
+import { changingProcedure, demandPost, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
 import { countEvents, type FoundEvents, findNewest, type SearchBudget } from './event-search.ts'
@@ -38,7 +38,7 @@ const searchSchema = z
  * have few items or none, and still a `next`. `about` finds the events with this id; if there are none, those about
  * this order; otherwise those about this payment. `text` finds events whose body contains it. This requires the role
  * `bodies`, and the audit log has an entry before the search. `notReadable` is the number of bodies that could not be
- * searched.
+ * searched. `text` and `about`, which people type, are taken by POST only.
  */
 export const listEventsProcedure = procedure
   .input(
@@ -54,6 +54,7 @@ export const listEventsProcedure = procedure
       .prefault({}),
   )
   .query(async ({ ctx, input: { limit, after, text, withinMs, ...search } }) => {
+    if (text !== undefined || search.about !== undefined) demandPost(ctx)
     if (text !== undefined) {
       demandRole(ctx, 'bodies')
       await recordBodySearch(ctx, { filter: search, text })
@@ -98,6 +99,7 @@ const oneEvent = z.strictObject({ id: idSchema })
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
   .query(async ({ ctx, input: { id, body, reason = null } }) => {
+    if (reason !== null) demandPost(ctx)
     if (body) demandRole(ctx, 'bodies')
     const { event, notReadable } = await readEvent(ctx, await findEvent(ctx, id))
     if (body && notReadable !== null) throw notReadable
