@@ -30,7 +30,7 @@ it.each<[Verification, number, string[]]>([
   const { send, process } = create(verification)
   const answer = await send(() => [Buffer.from('{"type":"invoice.paid"}')])
   expect(answer.status).toBe(status)
-  expect(process.mock.calls).toEqual(types.map((type) => [expect.objectContaining({ type }), expect.anything()]))
+  expect(process.mock.calls).toEqual(types.map((type) => [expect.objectContaining({ type })]))
 })
 
 it('a body that finds no room gets 503, and finds room when the others are answered', async () => {
