@@ -153,6 +153,21 @@ describe('the operator API', () => {
     expect(await system.events.countDocuments({ eventId })).toBe(3)
   })
 
+  it('gives fulfilment an event that only handlers have, and no name that is not a handler', async () => {
+    const eventId = await deliver()
+    await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done', fulfilment: 'done' })
+    // As if effects of the provider had not been permitted when the event came.
+    await system.events.deleteMany({ eventId, handler: 'fulfilment' })
+    const before = sent(eventId).length
+    const meant = { handler: 'fulfilment', filter: { eventId, provider: 'acme' }, reason: 'effects are permitted now' }
+    await operator.handlers.backfill.mutate(meant)
+    await expect.poll(() => states(eventId)).toMatchObject({ fulfilment: 'done' })
+    expect(sent(eventId)).toHaveLength(before)
+    expect(await refusalOf(operator.handlers.backfill.mutate({ ...meant, handler: 'nobody' }))).toMatchObject({
+      reason: 'not_found',
+    })
+  })
+
   it('makes the next task of a line due at once when it closes the dead one that blocked it', async () => {
     // Nobody sweeps the lines of a handler that is not configured.
     const inLine = { handler: 'ordered', line: 'a' }
