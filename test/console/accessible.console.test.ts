@@ -87,6 +87,7 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['test-events', () => '/events?tests=only', 'test_'],
   ['health', () => '/health', 'Dead events by reason'],
   ['replay', () => `/replays/${replayId}`, 'finished'],
+  ['sessions', () => '/sessions', 'this one'],
 ]
 
 /** The problems of the current page in these themes: those that axe finds, and whether it is wider than the window. */
@@ -129,6 +130,7 @@ const DIALOGS: readonly (readonly [path: () => string, button: string, sign: str
   [() => '/handlers', 'Pause…', 'Pause fulfilment'],
   [() => '/handlers', 'Discard its tasks…', 'Discard the tasks'],
   [() => '/audit', 'providers.pause', 'Details'],
+  [() => '/sessions', 'End all sessions of alice…', 'The browser must sign in again'],
   [() => '/events', 'Keys ?', 'Use these keys'],
 ]
 

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { pageHeaders } from '@oncehook/gateway/testing/start-operated-system'
 import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
@@ -220,13 +221,14 @@ describe('a session', () => {
     const { code } = await console.system.operator().signIn.createCode.mutate({})
     await using visit = await console.open()
     const { page } = visit
-    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/sign-in')
     await page.goto(`${console.url}/sign-in#${code}`)
-    const { token } = (await (await answered).json().catch(() => ({}))) as { token?: string }
+    await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
+    const [cookie] = await page.context().cookies(`${console.url}/operator/`)
     await visit.click(page.getByRole('button', { name: 'Sign out alice' }))
     await page.getByLabel('Operator token').waitFor()
-    const headers = { authorization: `Bearer ${token}` }
+    const headers = pageHeaders(`${cookie?.name}=${cookie?.value}`)
     expect((await console.system.call('/operator/me', { headers })).status).toBe(401)
+    expect(await page.context().cookies(`${console.url}/operator/`)).toEqual([])
     expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 
@@ -256,7 +258,7 @@ describe('a session', () => {
     expect(await row(visit, eventId).count()).toBe(0)
   })
 
-  it('needs a token that the gateway knows, and ends with a reload', async () => {
+  it('needs a token that the gateway knows, and lasts through a reload, without a script that can read it', async () => {
     await using visit = await console.open()
     const { page } = visit
     await page.goto(`${console.url}/events?state=done`)
@@ -266,9 +268,27 @@ describe('a session', () => {
     await visit.signIn('/events?state=done')
     expect(new URL(page.url()).search).toBe('?state=done')
     await page.reload()
-    await page.getByLabel('Operator token').waitFor()
+    await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
     const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
-    expect(stored).not.toContain(console.system.tokens.operators.alice)
+    for (const secret of [console.system.tokens.operators.alice, 'ohs_']) expect(stored).not.toContain(secret)
+    const [cookie] = await page.context().cookies(`${console.url}/operator/`)
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/operator/', expires: -1 })
+    expect(visit.problems).toEqual([])
+  })
+
+  it('is that of every tab: one that was opened for another operator shows who has signed in since', async () => {
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/providers')
+    const other = await page.context().newPage()
+    await other.goto(`${console.url}/receipts`)
+    await other.getByRole('button', { name: 'Sign out alice' }).click()
+    await other.getByLabel('Operator token').fill(console.system.tokens.operators.bob)
+    await other.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await other.getByRole('button', { name: 'Sign out bob' }).waitFor()
+    await visit.go('/audit')
+    await page.getByRole('button', { name: 'Sign out bob' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/audit')
     expect(visit.problems).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { type Command, expectCommand, FILTERS, openCliContract, withOption } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
 import { data, refusal, state, time } from './gateway-contract.ts'
-import { dead, HANDLER, MAY_NOT, READER, REPLAY } from './operator-exchanges.ts'
+import { dead, HANDLER, MAY_NOT, READER, REPLAY, SIGNED_IN } from './operator-exchanges.ts'
 
 const { integer, regex, string } = MatchersV3
 
@@ -12,6 +12,7 @@ compareAtTheEnd(contract)
 const ID = '6920000000000000000000a1'
 const OTHER = '6920000000000000000000a2'
 const HELD = '6920000000000000000000a4'
+const SESSION = '5e55105e55105e55'
 const REASON = ['--reason', 'the order was paid by hand']
 const reason = REASON[1]
 
@@ -266,6 +267,15 @@ const CHANGES: readonly Command[] = [
     ...{ does: 'releases a receipt that is not parked', procedure: 'receipts.release' },
     ...{ input: { key: 'rcp_unknown', reason }, answer: refusal(404, 'receipt_not_parked') },
     args: ['receipts', 'release', 'rcp_unknown', ...REASON],
+  },
+  {
+    ...{ does: 'ends a session that is not there', procedure: 'sessions.end', input: { id: SESSION, reason } },
+    ...{ answer: data({ ended: 0 }), args: ['sessions', 'end', SESSION, ...REASON], says: /^No session ended/ },
+  },
+  {
+    ...{ does: 'ends all sessions of an operator', states: [SIGNED_IN], procedure: 'sessions.end' },
+    ...{ input: { operator: 'alice', reason }, answer: data({ ended: 1 }), says: /^Ended: 1$/m },
+    args: ['sessions', 'end-all', 'alice', ...REASON],
   },
   {
     ...{ does: 'asks for a link that signs in', procedure: 'signIn.createCode', input: {} },

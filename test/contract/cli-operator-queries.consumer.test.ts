@@ -16,6 +16,7 @@ import {
   OVERVIEW,
   operatorExchange,
   REPLAY,
+  SIGNED_IN,
   STRANGER,
   UNKNOWN,
 } from './operator-exchanges.ts'
@@ -297,6 +298,16 @@ const QUERIES: readonly Command[] = [
       next: regex(/^[0-9a-f]{24}$/, ID),
     }),
     ...{ args: ['audit', 'list', '--limit', '1'], says: /providers\.pause +an entry/ },
+  },
+  {
+    ...{ does: 'lists the sessions of everybody', states: [SIGNED_IN], procedure: 'sessions.list' },
+    answer: data([
+      {
+        ...{ id: regex(/^[0-9a-f]{16}$/, '5e55105e55105e55'), operator: 'alice' },
+        ...{ openedAt: time(), usedAt: time(), endsAt: time() },
+      },
+    ]),
+    ...{ args: ['sessions', 'list'], says: /^[0-9a-f]{16} +alice +\d{4}-/m },
   },
   {
     ...{ does: 'asks with a token that is unknown', states: [STRANGER], procedure: 'overview', answer: UNKNOWN },

@@ -111,6 +111,12 @@ export const PARKED = eachLike({
   lastError: { code: string('receipt_refused') },
 })
 
+/** What it reads of its own session in the list. */
+export const SESSION = {
+  ...{ id: regex('^[0-9a-f]{16}$', '5e55105e55105e55'), operator: string('alice'), isCurrent: true },
+  ...{ openedAt: time(), usedAt: time(), endsAt: time() },
+}
+
 /** What it reads of the entries of the audit log. */
 export const ENTRIES = eachLike({
   ...{ id: anyId(), at: time(), by: string('alice'), action: string('providers.pause'), details: like({}) },

@@ -1,6 +1,7 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createOperatorClient } from '../../packages/console/src/api/operator-client.ts'
+import { operator } from '../../packages/console/src/api/operator-client.ts'
+import { setSession } from '../../packages/console/src/api/session.ts'
 import { readInParts } from '../../packages/console/src/events/event-feed.ts'
 import { toEventQuery } from '../../packages/console/src/events/event-search.ts'
 import * as answers from './console-answers.ts'
@@ -11,7 +12,6 @@ import {
   dead,
   HANDLER,
   MAY_NOT,
-  OPERATOR_TOKEN,
   type OperatorCall,
   OVERVIEW,
   operatorExchange,
@@ -28,13 +28,17 @@ const contract = openConsumerContract('console', 'operator-api', (path) => !path
 compareAtTheEnd(contract)
 afterEach(() => void vi.unstubAllGlobals())
 
-type Client = ReturnType<typeof createOperatorClient>
+type Client = typeof operator
 
 interface PageCall extends OperatorCall {
   readonly act: (client: Client) => Promise<unknown>
   /** The refusal that the page gets. Absent: the call succeeds. */
   readonly refused?: object
 }
+
+/** The cookie of a session, which the browser adds, and its id. A provider test sets both to those of its gateway. */
+const COOKIE = `oncehook-session=ohs_${'s'.repeat(43)}`
+const SESSION = '5e55105e55105e55'
 
 const ID = '6920000000000000000000b1'
 const AUTHENTIC = '6920000000000000000000b2'
@@ -56,7 +60,10 @@ const pausedBy = (why: unknown) => ({ since: time(), by: string('alice'), reason
 const QUERIES: readonly PageCall[] = [
   {
     ...{ does: 'asks who signs in', procedure: 'me', act: ({ me }) => me.query() },
-    answer: data({ operator: string('alice'), roles: eachLike(regex('^(?:read|operate|bodies)$', 'operate')) }),
+    answer: data({
+      ...{ operator: string('alice'), session: string(SESSION) },
+      roles: eachLike(regex('^(?:read|operate|bodies)$', 'operate')),
+    }),
   },
   {
     ...{ does: 'asks who signs in with a token that may only read', states: [READER], procedure: 'me' },
@@ -192,7 +199,11 @@ const QUERIES: readonly PageCall[] = [
     act: ({ audit }) => audit.verify.query({}),
   },
   {
-    ...{ does: 'asks with a token that is unknown', states: [STRANGER], procedure: 'overview', answer: UNKNOWN },
+    ...{ does: 'lists the sessions', procedure: 'sessions.list', answer: data([answers.SESSION]) },
+    act: ({ sessions }) => sessions.list.query(),
+  },
+  {
+    ...{ does: 'asks in a session that has ended', states: [STRANGER], procedure: 'overview', answer: UNKNOWN },
     ...{ act: ({ overview }) => overview.query(), refused: { reason: 'unauthenticated' } },
   },
 ]
@@ -201,6 +212,11 @@ const CHANGES: readonly PageCall[] = [
   {
     ...{ does: 'signs out', procedure: 'signIn.end', input: {}, answer: ACCEPTED },
     act: ({ signIn }) => signIn.end.mutate({}),
+  },
+  {
+    ...{ does: 'ends all sessions of an operator', procedure: 'sessions.end' },
+    ...{ input: { operator: 'bob', reason }, answer: data({ ended: 0 }) },
+    act: ({ sessions }) => sessions.end.mutate({ operator: 'bob', reason }),
   },
   {
     ...{ does: 'asks what a replay would concern', states: [dead(ID)], procedure: 'events.replay' },
@@ -287,11 +303,16 @@ const CHANGES: readonly PageCall[] = [
 describe("the operator's page", () => {
   it.each([...QUERIES, ...CHANGES])('$does', async ({ act, refused, ...call }) => {
     const real = globalThis.fetch
-    await (await contract).expectExchange(operatorExchange(call), async (url) => {
-      // In a browser, the page and the operator API have one address.
-      const there: typeof fetch = (input, init) => real(new URL(String(input), url), init)
+    // The page asks who it is before it knows its session.
+    const isKnown = call.procedure !== 'me'
+    const headers = { cookie: COOKIE, 'oncehook-session': isKnown ? SESSION : '*' }
+    setSession(isKnown ? { id: SESSION, operator: 'alice', roles: [] } : undefined)
+    await (await contract).expectExchange(operatorExchange(call, headers), async (url) => {
+      // In a browser, the page and the operator API have one address, and the browser adds the cookie.
+      const there: typeof fetch = (input, init) =>
+        real(new URL(String(input), url), { ...init, headers: { ...init?.headers, cookie: COOKIE } })
       vi.stubGlobal('fetch', there)
-      const acted = act(createOperatorClient(() => OPERATOR_TOKEN))
+      const acted = act(operator)
       if (refused === undefined) expect(await acted).toBeTypeOf('object')
       else await expect(acted).rejects.toMatchObject({ data: refused })
     })

@@ -1,9 +1,10 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { postJson } from '../../packages/console/src/api/post-json.ts'
 import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
-import { type OperatorCall, SIGN_IN } from './operator-exchanges.ts'
+import { OPERATOR_TOKEN, type OperatorCall, SIGN_IN } from './operator-exchanges.ts'
 
-const { eachLike, like, regex, string } = MatchersV3
+const { like, regex, string } = MatchersV3
 
 type Act = () => Promise<unknown>
 
@@ -33,10 +34,17 @@ const NOTHING = { description: 'nothing in particular' }
 const AT_ISSUER = { description: 'operators sign in at an issuer' }
 const TYPE = { 'Content-Type': 'application/json' }
 
-const OPENED = answered(200, { token: string('a-token'), operator: string('alice'), roles: eachLike('operate') })
+/** The session is in the cookie. The page reads nothing of the answer. */
+const OPENED = answered(200, like({}), {
+  'Set-Cookie': regex(
+    /^[\w-]+=ohs_[\w-]{43}; .*HttpOnly; SameSite=Strict$/,
+    `oncehook-session=ohs_${'s'.repeat(43)}; Path=/operator/; HttpOnly; SameSite=Strict`,
+  ),
+})
 
-function answered(status: number, body: object): Exchange['answer'] {
-  return { status, headers: { 'Content-Type': like('application/json; charset=utf-8') }, body: body as never }
+function answered(status: number, body: object, more: object = {}): Exchange['answer'] {
+  const headers = { 'Content-Type': like('application/json; charset=utf-8'), ...more }
+  return { status, headers, body: body as never }
 }
 
 interface SignInCall extends Omit<OperatorCall, 'procedure' | 'kind'> {
@@ -58,6 +66,16 @@ const CALLS: readonly SignInCall[] = [
     ...{ does: 'signs in with a code that is unknown', path: SIGN_IN, input: { code: CODE } },
     answer: answered(401, { error: string('A sentence'), code: 'sign_in_code_invalid' }),
     ...{ address: { hash: `#${CODE}` }, act: exchangeSignInCode, refused: 'sign_in_code_invalid' },
+  },
+  {
+    ...{ does: 'signs in with a token', states: [{ description: 'the operator has a token' }], path: SIGN_IN },
+    ...{ input: { token: OPERATOR_TOKEN }, answer: OPENED },
+    act: () => postJson(SIGN_IN, { token: OPERATOR_TOKEN }),
+  },
+  {
+    ...{ does: 'signs in with a token that is unknown', path: SIGN_IN, input: { token: OPERATOR_TOKEN } },
+    answer: answered(401, { error: string('A sentence'), code: 'unauthenticated' }),
+    ...{ act: () => postJson(SIGN_IN, { token: OPERATOR_TOKEN }), refused: 'unauthenticated' },
   },
   {
     ...{ does: 'asks for the issuer when there is none', path: `${SIGN_IN}/issuer`, act: readIssuer },

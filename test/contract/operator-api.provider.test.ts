@@ -1,10 +1,10 @@
 import { startSignInIssuer } from '@oncehook/gateway/testing/issuer/sign-in-issuer'
-import { PROVIDERS, startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
+import { PROVIDERS, pageHeaders, startOperatedSystem, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, it } from 'vitest'
 import { HANDLER, SIGN_IN } from './operator-exchanges.ts'
-import { eventStates, handlerStates, type Operated, plainStates } from './operator-states.ts'
+import { eventStates, handlerStates, type Operated, openSession, plainStates } from './operator-states.ts'
 import { contractsOf } from './pact-files.ts'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
 
@@ -73,11 +73,16 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
   await verifyContract({
     contract,
     url: () => serving.system.gateway.adminUrl,
-    filter: (request) => {
+    filter: async (request) => {
       const { headers } = request
-      headers.authorization = `Bearer ${next}`
+      const token = next
       next = alice
       if (request.path.startsWith(SIGN_IN)) headers.origin = serving.system.gateway.adminUrl
+      else if (headers.cookie === undefined) headers.authorization = `Bearer ${token}`
+      else {
+        const cookie = await openSession(serving, token)
+        Object.assign(headers, headers['oncehook-session'] === '*' ? { cookie } : pageHeaders(cookie))
+      }
       if (signIn === null) return
       request.body = Buffer.from(JSON.stringify(signIn))
       headers['content-length'] = String(Buffer.byteLength(JSON.stringify(signIn)))
@@ -95,6 +100,10 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
           { authorization },
         )
         signIn = { code: made.result.data.code }
+      },
+      async 'the operator has a token'() {
+        serving = plain
+        signIn = { token: alice }
       },
       async 'operators sign in at an issuer'() {
         serving = issued

@@ -20,9 +20,12 @@ export interface OperatorCall {
   readonly answer: Exchange['answer']
 }
 
-/** The exchange for a call. */
-export function operatorExchange({ does, states, procedure, input, answer }: OperatorCall): Exchange {
-  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' }
+const BEARER = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+
+/** The exchange for a call. `by`: the headers that say who calls. */
+export function operatorExchange(call: OperatorCall, by: Readonly<Record<string, string>> = BEARER): Exchange {
+  const { does, states, procedure, input, answer } = call
+  const headers = { ...by, 'content-type': 'application/json' }
   const body = input === undefined ? {} : { body: input as never }
   const request = { method: 'POST', path: `/operator/${procedure}`, headers, ...body }
   return { does, states: states ?? [{ description: 'nothing in particular' }], request, answer }
@@ -55,7 +58,10 @@ export const REPLAY = {
   ...{ startedAt: time(), finishedAt: time() },
 }
 
-/** The condition that the token of the operator is unknown. */
+/** The condition that alice has a session. */
+export const SIGNED_IN: NeededState = { description: 'an operator is signed in' }
+
+/** The condition that the token of the operator, or the session that it opened, is unknown. */
 export const STRANGER: NeededState = { description: 'the operator has another token' }
 
 /** What somebody without a valid token gets. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
+import { cookieOf, type OperatedSystem, PROVIDERS, TOKENS } from '@oncehook/gateway/testing/start-operated-system'
 import { IN_LINE_DUE_AT } from '@oncehook/queue/task'
 import { type Db, ObjectId, Timestamp } from 'mongodb'
 import { expect } from 'vitest'
@@ -38,9 +38,16 @@ async function change({ system }: Operated, procedure: string, input: object): P
   return (await system.call(`/operator/${procedure}`, sent)).status
 }
 
+/** Signs in with a browser. Resolves to its cookie; empty if the token is unknown. */
+export async function openSession({ system }: Operated, token: string): Promise<string> {
+  const headers = { 'content-type': 'application/json' }
+  return cookieOf(await system.call('/sign-in', { method: 'POST', headers, body: JSON.stringify({ token }) }))
+}
+
 /** Removes what other states have left. */
 async function clear(operated: Operated): Promise<void> {
-  for (const name of ['events', 'replays', 'refusals']) await operated.db.collection(name).deleteMany()
+  for (const name of ['events', 'replays', 'refusals', 'operator_sessions'])
+    await operated.db.collection(name).deleteMany()
   const reason = 'the next interaction begins'
   // Each change is a line of the audit log, of which an operator can write a limited number.
   const { providers, handlers } = operated.system.operator()
@@ -79,6 +86,10 @@ export function plainStates(operated: Operated): States {
       // As the operator API reads.
       const refused = () => db.collection('refusals').countDocuments({ status: 401 }, { readConcern: 'majority' })
       await expect.poll(refused).toBe(1)
+    },
+    async 'an operator is signed in'() {
+      await clear(operated)
+      await openSession(operated, TOKENS.operators.alice)
     },
     async 'a receipt is parked'({ name }: { name: string }) {
       await clear(operated)

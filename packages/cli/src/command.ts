@@ -51,6 +51,7 @@ const GROUPS = {
   providers: 'Inspect providers and their secrets.',
   receipts: 'Inspect receipts and release parked ones.',
   replays: 'Inspect or cancel a replay.',
+  sessions: 'Inspect and end sessions of browsers.',
 }
 
 export type Group = keyof typeof GROUPS

@@ -36,6 +36,7 @@ import {
   addReplaysShowCommand,
 } from './commands/replays.ts'
 import { addSendCommand } from './commands/send.ts'
+import { addSessionsEndAllCommand, addSessionsEndCommand, addSessionsListCommand } from './commands/sessions.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
@@ -48,6 +49,9 @@ export const commandTable: readonly AddCommand[] = [
   addExplainCommand,
   addDoctorCommand,
   addSignInCommand,
+  addSessionsListCommand,
+  addSessionsEndCommand,
+  addSessionsEndAllCommand,
   addOverviewCommand,
   addEventsListCommand,
   addEventsShowCommand,

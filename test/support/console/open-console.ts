@@ -19,9 +19,9 @@ export interface Visit extends AsyncDisposable {
   readonly page: Page
   /** The complaints of the browser, and requests that left the origin. */
   readonly problems: readonly string[]
-  /** Goes to an address of the page and signs in there. */
+  /** Goes to an address of the page and signs in there, whoever was signed in before. */
   signIn(path?: string, name?: 'alice' | 'bob'): Promise<void>
-  /** Goes to an address inside the page: the session stays. */
+  /** Goes to an address inside the page, which is not loaded again. */
   go(path: string): Promise<void>
   /** Types this into the search box of the events and presses Enter. Default: an id. */
   search(text: string, where?: 'ids' | 'bodies'): Promise<void>
@@ -68,6 +68,7 @@ function visit(system: OperatedSystem, page: Page, close: () => Promise<void>): 
     page,
     problems,
     async signIn(path = '/', name = 'alice') {
+      await page.context().clearCookies()
       await page.goto(`${url}${path}`)
       await page.getByLabel('Operator token').fill(system.tokens.operators[name])
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
-import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import {
+  cookieOf,
+  PROVIDERS,
+  pageHeaders,
+  paymentEvent,
+  startOperatedSystem,
+} from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../testing/run-command.ts'
@@ -203,6 +209,26 @@ describe('sign-in', () => {
       url: expect.stringContaining(`${system.gateway.adminUrl}/sign-in#`),
       expiresAt: expect.stringMatching(/^\d{4}-/),
     })
+  })
+})
+
+describe('sessions', () => {
+  it('lists them, ends one, and ends all of an operator', async () => {
+    const signIn = async (name: 'alice' | 'bob') => {
+      const headers = { 'content-type': 'application/json' }
+      const body = JSON.stringify({ token: system.tokens.operators[name] })
+      return pageHeaders(cookieOf(await system.call('/sign-in', { method: 'POST', headers, body })))['oncehook-session']
+    }
+    await database.db.collection('operator_sessions').deleteMany({})
+    const ids = [await signIn('alice'), await signIn('bob'), await signIn('bob')]
+    const { stdout } = await run(['sessions', 'list'])
+    expect(stdout).toMatch(/^SESSION +OPERATOR +OPENED +LAST USED +ENDS\n/)
+    for (const [place, id] of ids.entries())
+      expect(stdout).toMatch(new RegExp(`^${id} +${place === 0 ? 'alice' : 'bob'} `, 'm'))
+    expect((await run(['sessions', 'end', String(ids[0]), ...why])).stdout).toBe('Ended: 1\n')
+    expect((await run(['sessions', 'end', String(ids[0]), ...why])).stdout).toMatch(/^No session ended/)
+    expect((await run(['sessions', 'end-all', 'bob', ...why])).stdout).toBe('Ended: 2\n')
+    expect((await run(['sessions', 'list'])).stdout).toBe('No sessions\n')
   })
 })
 

@@ -14,12 +14,11 @@ export type EventDetails = Answers['events']['get']
 
 const URL_OF_API = '/operator'
 
-/** Creates a client of the operator API that sends this token. */
-export function createOperatorClient(token: () => string) {
-  const headers = () => ({ authorization: `Bearer ${token()}` })
-  // By POST, because what somebody searches for must not be in a URL.
-  return createTRPCClient<OperatorRouter>({ links: [httpLink({ url: URL_OF_API, headers, methodOverride: 'POST' })] })
-}
+// A page that does not know its session yet may ask for it.
+const headers = () => ({ 'oncehook-session': currentSession()?.id ?? '*' })
 
-/** The client of the session. */
-export const operator = createOperatorClient(() => currentSession()?.token ?? '')
+/** The operator API. The browser adds the cookie of the session, and this header names the session. */
+export const operator = createTRPCClient<OperatorRouter>({
+  // By POST, because what somebody searches for must not be in a URL.
+  links: [httpLink({ url: URL_OF_API, headers, methodOverride: 'POST' })],
+})

@@ -1,7 +1,7 @@
-// Calls of the gateway outside the operator API: JSON without a token, and the problem in an answer that is not ok.
+// Calls of the gateway outside the operator API: JSON without a session, and the problem in an answer that is not ok.
 
 /**
- * Sends JSON to a path of the gateway that needs no token.
+ * Sends JSON to a path of the gateway that needs no session.
  * @throws ProblemAnswer
  */
 export async function postJson(path: string, body: object): Promise<unknown> {

@@ -1,29 +1,33 @@
-// Who uses the page: the token of a sign-in with its roles. It is in memory only, so a reload ends it.
+// Who uses the page. The session is in a cookie that no script can read. The page knows its id, and names it in each call, so
+// that this window never acts for somebody who has signed in in another one.
 
 import { useSyncExternalStore } from 'react'
-import { membersOf } from './post-json.ts'
 
-/** A right of an operator's token: to read, to change something, to see bodies. */
+/** A right of an operator: to read, to change something, to see bodies. */
 type Role = 'read' | 'operate' | 'bodies'
 
-/** The operator who uses the page, and their roles. It is not stored: a reload ends the session. */
+/** The session of the browser, its operator and their roles. */
 export interface Session {
-  readonly token: string
+  readonly id: string
   readonly operator: string
   readonly roles: readonly Role[]
 }
 
-let session: Session | null = null
+// Undefined: the page has not asked the gateway yet, or has to ask again.
+let session: Session | null | undefined
 let isEndUnconfirmed = false
 const listeners = new Set<() => void>()
 
-/** The session; null before a sign-in and after a sign-out. */
+/** The session; null without one, or as long as it is not known. */
 export function currentSession(): Session | null {
-  return session
+  return session ?? null
 }
 
-/** Begins a session, or ends it with null. `unconfirmed`: it may not have ended at the gateway. */
-export function setSession(next: Session | null, end: 'confirmed' | 'unconfirmed' = 'confirmed'): void {
+/**
+ * Begins a session, or ends it: with null if nobody is signed in, with undefined if the gateway must be asked.
+ * `unconfirmed`: it may not have ended at the gateway.
+ */
+export function setSession(next: Session | null | undefined, end: 'confirmed' | 'unconfirmed' = 'confirmed'): void {
   session = next
   isEndUnconfirmed = end === 'unconfirmed'
   for (const notify of listeners) notify()
@@ -32,6 +36,11 @@ export function setSession(next: Session | null, end: 'confirmed' | 'unconfirmed
 function listen(tell: () => void): () => void {
   listeners.add(tell)
   return () => listeners.delete(tell)
+}
+
+/** Whether the gateway must be asked who uses the page. */
+export function useIsUnknown(): boolean {
+  return useSyncExternalStore(listen, () => session === undefined)
 }
 
 /** Whether the last session of this page may not have ended at the gateway. */
@@ -44,20 +53,7 @@ export function useSession(): Session | null {
   return useSyncExternalStore(listen, currentSession)
 }
 
-/** Whether the token of the session has a role. */
+/** Whether the operator of the session has a role. */
 export function useMayDo(role: Role): boolean {
   return useSession()?.roles.includes(role) ?? false
-}
-
-const ROLES: readonly Role[] = ['read', 'operate', 'bodies']
-
-/** The session in the answer to a sign-in. */
-export function readSession(answer: unknown): Session {
-  const members = membersOf(answer)
-  const roles = members.get('roles')
-  return {
-    token: String(members.get('token')),
-    operator: String(members.get('operator')),
-    roles: ROLES.filter((role) => Array.isArray(roles) && roles.includes(role)),
-  }
 }

@@ -9,6 +9,7 @@ import { ProvidersPage } from '../providers/providers-page.tsx'
 import { ReceiptsPage, readReceiptSearch } from '../receipts/receipts-page.tsx'
 import { RefusedPage, readRefusedSearch } from '../refused/refused-page.tsx'
 import { ReplayPage, ReplaysPage } from '../replays/replays-page.tsx'
+import { SessionsPage } from '../sessions/sessions-page.tsx'
 import { NotFoundPage } from './page-frame.tsx'
 import { Shell } from './shell.tsx'
 
@@ -28,6 +29,7 @@ const routeTree = root.addChildren([
   createRoute({ getParentRoute, path: '/handlers', component: HandlersPage }),
   createRoute({ getParentRoute, path: '/audit', component: AuditPage }),
   createRoute({ getParentRoute, path: '/health', component: HealthPage }),
+  createRoute({ getParentRoute, path: '/sessions', component: SessionsPage }),
 ])
 
 /** The addresses of the page. The parameters after the `?` are plain text. */

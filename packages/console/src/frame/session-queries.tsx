@@ -5,7 +5,7 @@ import { currentSession, type Session, setSession, useSession } from '../api/ses
 
 /**
  * Gives each session its own memory for answers: however a session ends, the page forgets what it has read, and a late
- * answer reaches nobody else. A refused token ends the session for which it was sent.
+ * answer reaches nobody else. After a refusal the page asks who is signed in now: another window may have changed that.
  */
 export function SessionQueries({ children }: { readonly children: ReactNode }) {
   return <QueryClientProvider client={queriesOf(useSession())}>{children}</QueryClientProvider>
@@ -28,7 +28,7 @@ function queriesOf(session: Session | null): QueryClient {
 function createQueries(session: Session | null): QueryClient {
   const onError = (error: Error): void => {
     const isRefused = session !== null && codeOf(error) === 'unauthenticated'
-    if (isRefused && currentSession() === session) setSession(null)
+    if (isRefused && currentSession() === session) setSession(undefined)
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError }),

@@ -80,7 +80,7 @@ const END_MS = 5_000
 function SessionButtons() {
   const [areKeysShown, setKeysShown] = useState(false)
   const session = useSession()
-  // The token of a session ends now; one of the settings stays, and only this page forgets it. It does so in any case.
+  // The page forgets the session in any case. Only the gateway can end it and remove its cookie.
   const ending = useMutation({
     networkMode: 'always',
     mutationFn: (_: Session | null) => operator.signIn.end.mutate({}, { signal: AbortSignal.timeout(END_MS) }),
@@ -96,6 +96,9 @@ function SessionButtons() {
       <button type="button" className="button" onClick={() => setKeysShown(true)}>
         {texts.frame.keys} <kbd>?</kbd>
       </button>
+      <Link to="/sessions" className="chip">
+        {texts.pages.sessions}
+      </Link>
       <button type="button" className="button" disabled={ending.isPending} onClick={() => ending.mutate(session)}>
         {texts.frame.signOut} <span className="max-sm:hidden">{session?.operator}</span>
       </button>

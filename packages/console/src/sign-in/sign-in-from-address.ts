@@ -2,7 +2,6 @@
 // issuer. Both work once, and leave the address before the page is shown.
 
 import { membersOf, ProblemAnswer, postJson } from '../api/post-json.ts'
-import { readSession, type Session } from '../api/session.ts'
 import { openStore } from '../frame/browser.ts'
 import { texts } from '../texts/texts.ts'
 
@@ -24,16 +23,16 @@ export function hasSignInCode(): boolean {
  * Exchanges the code for a session. A code works once, so this works once.
  * @throws ProblemAnswer
  */
-export async function exchangeSignInCode(): Promise<Session> {
+export async function exchangeSignInCode(): Promise<void> {
   const body = { code }
   code = null
-  return readSession(await postJson('/sign-in', body))
+  await postJson('/sign-in', body)
 }
 
 /**
  * What this window keeps while it is at the issuer: random texts of the gateway, and the address to return to. Neither is
- * of use without the other half, which the issuer sends back in the address. The storage of the window and not a cookie:
- * a cookie would go to every port of the host.
+ * of use without the other half, which the issuer sends back in the address. The storage of the window and not a cookie,
+ * which all windows would share.
  */
 const KEY = 'oncehook-sign-in'
 const FIRST_PATH = '/events'
@@ -72,13 +71,13 @@ export function hasIssuerAnswer(): boolean {
  * did not ask for goes nowhere.
  * @throws ProblemAnswer
  */
-export async function exchangeIssuerAnswer(): Promise<Session> {
+export async function exchangeIssuerAnswer(): Promise<void> {
   const { answer = '', kept } = returned ?? {}
   returned = null
   if (kept === undefined) {
     throw new ProblemAnswer(texts.signIn.otherWindow, { code: 'sign_in_answer_invalid', requestId: null })
   }
-  return readSession(await postJson('/sign-in/issuer/finish', { answer, kept }))
+  await postJson('/sign-in/issuer/finish', { answer, kept })
 }
 
 /**

@@ -1,10 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { createOperatorClient } from '../api/operator-client.ts'
-import { ProblemAnswer } from '../api/post-json.ts'
-import { setSession, useUnconfirmedEnd } from '../api/session.ts'
+import { codeOf } from '../api/describe-problem.ts'
+import { operator } from '../api/operator-client.ts'
+import { ProblemAnswer, postJson } from '../api/post-json.ts'
+import { type Session, setSession, useIsUnknown, useUnconfirmedEnd } from '../api/session.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import {
   exchangeIssuerAnswer,
@@ -15,36 +16,44 @@ import {
   readIssuer,
 } from './sign-in-from-address.ts'
 
-// RFC 9110 section 11.2. A browser sends no others, and its error says only that the call failed.
-const TOKEN = /^[\x21-\x7e]+$/
-
-async function signIn(token: string): Promise<void> {
-  if (!TOKEN.test(token)) {
-    throw new ProblemAnswer(texts.signIn.oddToken, { code: 'unauthenticated', requestId: null })
+/** The session of this browser; null if nobody is signed in. */
+async function readSession(): Promise<Session | null> {
+  try {
+    const { session: id, operator: name, roles } = await operator.me.query()
+    return id === null ? null : { id, operator: name, roles }
+  } catch (error) {
+    if (codeOf(error) === 'unauthenticated') return null
+    throw error
   }
-  const { operator, roles } = await createOperatorClient(() => token).me.query()
-  setSession({ token, operator, roles })
 }
 
-/** Signs in by what the address had: the code of a link, or the answer of the issuer. */
-function useSignInFromAddress() {
-  return useQuery({
-    queryKey: ['sign-in'],
-    queryFn: async () => {
-      setSession(await (hasIssuerAnswer() ? exchangeIssuerAnswer() : exchangeSignInCode()))
-      return true
-    },
-    enabled: hasSignInCode() || hasIssuerAnswer(),
+/** Lets the gateway open a session, and enters it. A browser that takes no cookie has none. */
+async function signIn(open: () => Promise<unknown>): Promise<void> {
+  await open()
+  const session = await readSession()
+  if (session === null) throw new ProblemAnswer(texts.signIn.noCookie, { code: 'storage_blocked', requestId: null })
+  setSession(session)
+}
+
+/** Enters the session of this browser, or the one that the address asks for: by the code of a link, or by the answer of the issuer. */
+async function enter(): Promise<true> {
+  if (!hasIssuerAnswer() && !hasSignInCode()) {
+    setSession(await readSession())
+    return true
+  }
+  await signIn(hasIssuerAnswer() ? exchangeIssuerAnswer : exchangeSignInCode).catch((error: unknown) => {
+    setSession(null)
+    throw error
   })
+  return true
 }
 
-/** Signs in by what the address had, if it had something; otherwise, or if that fails, offers the issuer and asks for a token. */
+/** Enters a session if there is one; otherwise, or if that fails, offers the issuer and asks for a token. */
 export function SignInPage() {
-  const signing = useMutation({ mutationFn: signIn })
-  const exchanging = useSignInFromAddress()
+  const signing = useMutation({ mutationFn: (token: string) => signIn(() => postJson('/sign-in', { token })) })
+  const entering = useQuery({ queryKey: ['sign-in'], queryFn: enter, enabled: useIsUnknown() })
   const isEndUnconfirmed = useUnconfirmedEnd()
-  const error = signing.error ?? exchanging.error
-  if (exchanging.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
+  if (entering.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
   return (
     <PageFrame title={texts.signIn.title}>
       {isEndUnconfirmed && (
@@ -70,7 +79,7 @@ export function SignInPage() {
           spellCheck={false}
           className="input w-full"
         />
-        {error !== null && <ProblemNotice error={error} />}
+        {signing.error === null ? <QueryProblem error={entering.error} /> : <ProblemNotice error={signing.error} />}
         <button type="submit" className="button button-main" disabled={signing.isPending}>
           {signing.isPending ? texts.signIn.checking : texts.signIn.submit}
         </button>

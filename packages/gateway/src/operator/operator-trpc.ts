@@ -53,11 +53,11 @@ export interface OperatorParts {
 export interface OperatorContext extends OperatorParts {
   readonly operator: string
   readonly roles: ReadonlySet<Role>
-  /** The token that was sent: whose it is, when it ends, and what the issuer states. */
+  /** The token or session that was sent: whose it is, when it ends, and what the issuer states. */
   readonly caller: Operator
   readonly audit: OperatorAudit
-  /** The subject of a call, for its log line. */
-  readonly call: { about?: Readonly<Record<string, unknown>> }
+  /** The subject of a call, for its log line, and headers for its answer. */
+  readonly call: { about?: Readonly<Record<string, unknown>>; headers?: Record<string, string> }
   readonly requestId: string
   /** Whether the input of the call is in its URL. */
   readonly isInUrl: boolean

@@ -190,6 +190,7 @@ function createOperatorApi(deps: {
           caller: caller ?? NOBODY,
           audit: openAudit(caller ?? NOBODY),
         }),
+        headersOf: ({ call }) => call.headers ?? {},
       },
       request,
       response,

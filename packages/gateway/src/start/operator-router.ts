@@ -31,7 +31,13 @@ import {
   listReplaysProcedure,
   replayEventsProcedure,
 } from '../operator/replays/replay-procedures.ts'
-import { createCodeProcedure, endSessionProcedure, meProcedure } from '../operator/sign-in/sign-ins.ts'
+import {
+  createCodeProcedure,
+  endSessionsProcedure,
+  listSessionsProcedure,
+  meProcedure,
+  signOutProcedure,
+} from '../operator/sign-in/sign-ins.ts'
 import { sendTestProcedure } from '../operator/test-events/send-test-procedure.ts'
 import { eraseProcedure } from '../privacy/erasure.ts'
 import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
@@ -39,7 +45,8 @@ import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy
 /** All procedures of the operator, one line each. */
 export const operatorRouter = router({
   me: meProcedure,
-  signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
+  signIn: router({ createCode: createCodeProcedure, end: signOutProcedure }),
+  sessions: router({ list: listSessionsProcedure, end: endSessionsProcedure }),
   overview: overviewProcedure,
   answerTimes: answerTimesProcedure,
   events: router({

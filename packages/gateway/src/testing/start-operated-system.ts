@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -158,6 +158,23 @@ export function createOperatorClient(adminUrl: string, token: string): TRPCClien
         headers: { authorization: `Bearer ${token}` },
       }),
     ],
+  })
+}
+
+/** The cookie that a browser sends after an answer. */
+export function cookieOf({ headers }: { readonly headers: Headers }): string {
+  return headers.getSetCookie()[0]?.split(';', 1)[0] ?? ''
+}
+
+/** The headers of a call of the operator's page: the cookie of a session, which the browser adds, and its id. */
+export function pageHeaders(cookie: string): { cookie: string; 'oncehook-session': string } {
+  return { cookie, 'oncehook-session': hash('sha256', cookie.slice(cookie.indexOf('=') + 1)).slice(0, 16) }
+}
+
+/** Creates a typed client that calls as the operator's page does. */
+export function createPageClient(adminUrl: string, cookie: string): TRPCClient<OperatorRouter> {
+  return createTRPCClient<OperatorRouter>({
+    links: [httpLink({ url: `${adminUrl}/operator`, headers: pageHeaders(cookie) })],
   })
 }
 

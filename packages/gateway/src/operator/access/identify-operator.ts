@@ -14,7 +14,8 @@ import {
   type TokenHolders,
 } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
-import { isSessionToken, type Session, type SignIns } from '../sign-in/sign-ins.ts'
+import { namesSession, refuseForeignCall, sessionCookie, sessionTokenOf } from '../sign-in/session-cookie.ts'
+import type { Session, SignIns } from '../sign-in/sign-ins.ts'
 import type { AccessTokens, IssuedIdentity } from './access-token.ts'
 
 export interface Operator extends Caller {
@@ -25,26 +26,25 @@ export interface Operator extends Caller {
   readonly endsAt: number | null
   /** The token of the settings or of the issuer that was sent, or that the session was opened with. */
   readonly credential: Secret
-  /** The session whose token was sent. Null if it was a token of the settings or of the issuer. */
+  /** The session whose cookie was sent. Null if it was a token of the settings or of the issuer. */
   readonly session: OperatorSession | null
 }
 
-/** A session that was named in a call: its id in the audit log, and its token. */
-interface OperatorSession {
-  readonly id: string
-  readonly token: Secret
+interface OperatorSession extends Pick<Session, 'id' | 'digest'> {
+  /** The `Set-Cookie` that removes its cookie. */
+  readonly removedCookie: string
 }
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** @throws unauthenticated, rateLimited, or unavailable if the issuer must be asked and cannot be reached */
+/** @throws unauthenticated, crossSite, rateLimited, or unavailable if the issuer must be asked and cannot be reached */
 export type IdentifyRequest = (authorization: string | undefined, request: IncomingMessage) => Promise<Operator>
 
 /**
- * Creates the identification of operators by an `Authorization` header, which need not be the header of the request. A token
- * of the settings is found without the issuer. A session always has the current operator, roles and expiry of the token that
- * opened it. Checks that cost something are limited by the address of the request. Unauthenticated is the same for every
- * reason; the reason is in the details, for the log.
+ * Creates the identification of operators by an `Authorization` header, which need not be the header of the request, or,
+ * without one, by the cookie of a session. A token of the settings is found without the issuer. A session always has the
+ * current operator, roles and expiry of the token that opened it. Checks that cost something are limited by the address of
+ * the request. Unauthenticated is the same for every reason; the reason is in the details, for the log.
  */
 export function createIdentifyRequest(deps: {
   /** The tokens of the settings. */
@@ -73,14 +73,14 @@ export function createIdentifyRequest(deps: {
   }
   return async (authorization, request) => {
     const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
-    const token = bearerToken(authorization)
-    if (token === null || !isSessionToken(token) || isSetting(token)) {
-      return { ...(await identifyByToken(authorization, address)), session: null }
-    }
-    const { id, credential, endsAt } = await limitTokenChecks(findSession, tokenChecks, address)(token)
+    const token = authorization === undefined ? sessionTokenOf(request) : null
+    if (token === null) return { ...(await identifyByToken(authorization, address)), session: null }
+    refuseForeignCall(request)
+    const { id, digest, credential, endsAt } = await limitTokenChecks(findSession, tokenChecks, address)(token)
+    if (!namesSession(request, id)) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
     const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
     const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
-    return { ...operator, endsAt: end, session: { id, token: new Secret(token) } }
+    return { ...operator, endsAt: end, session: { id, digest, removedCookie: sessionCookie(request, null) } }
   }
 }
 

@@ -3,7 +3,12 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
 import { startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
-import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import {
+  cookieOf,
+  createOperatorClient,
+  createPageClient,
+  startOperatedSystem,
+} from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -61,15 +66,14 @@ describe('an operator with a token of the issuer', () => {
     const operator = await clientOf('bob')
     const { code } = await operator.signIn.createCode.mutate({})
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) }
-    const { status, body } = await system.call('/sign-in', init)
-    const session = JSON.parse(body) as { token: string; expiresAt: string }
+    const signedIn = await system.call('/sign-in', init)
     const { expiresAt } = await operator.me.query()
-    expect({ status, session }).toMatchObject({
+    expect({ status: signedIn.status, session: JSON.parse(signedIn.body) }).toEqual({
       status: 200,
       session: { operator: 'oidc:bob', roles: ['read'], expiresAt },
     })
-    const client = createOperatorClient(system.gateway.adminUrl, session.token)
-    expect(await client.me.query()).toEqual({ operator: 'oidc:bob', roles: ['read'], expiresAt })
+    const client = createPageClient(system.gateway.adminUrl, cookieOf(signedIn))
+    expect(await client.me.query()).toMatchObject({ operator: 'oidc:bob', roles: ['read'], expiresAt })
     expect(await refusalOf(client.erase.mutate({ customerId: 'cus_1', reason }))).toMatchObject(FORBIDDEN)
     const [newest] = (await (await clientOf('alice')).audit.list.query({ limit: 1 })).items
     expect(newest).toMatchObject({

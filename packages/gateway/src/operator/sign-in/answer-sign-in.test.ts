@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { rateLimited } from '@oncehook/kernel/http/error-codes'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
@@ -24,20 +25,26 @@ it('a session is opened after its entry in the audit log, and not without', asyn
   const record = async ({ by, action }: { readonly by: string; readonly action: string }) => {
     steps.push([by, action])
   }
-  const opened = await openSession({ signIns, openAudit: () => ({ ...rest, record }) }, operator, credential)
-  expect(opened).toEqual({
-    ...{ token: 'ohs_of-alice', operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
+  const cookies: string[] = []
+  const exchange = {
+    request: { headers: { host: 'hooks.example' } } as IncomingMessage,
+    response: { setHeader: (_: string, cookie: string) => void cookies.push(cookie) } as unknown as ServerResponse,
+  }
+  const signedIn = { credential, operator }
+  expect(await openSession({ signIns, openAudit: () => ({ ...rest, record }) }, signedIn, exchange)).toEqual({
+    ...{ operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
   })
+  expect(cookies).toEqual(['oncehook-session=ohs_of-alice; Path=/operator/; HttpOnly; SameSite=Strict'])
   expect(steps).toEqual([
     ['alice', 'sign_in.opened'],
-    [credential, 1_000],
+    [credential, operator],
   ])
 
   steps.length = 0
   const full = () => ({ ...rest, record: () => Promise.reject(new Error('the audit log is away')) })
-  await expect(openSession({ signIns, openAudit: full }, operator, credential)).rejects.toThrow('is away')
-  const nobody = { ...operator, roles: new Set<Role>() }
-  const opening = openSession({ signIns, openAudit: () => ({ ...rest, record }) }, nobody, credential)
+  await expect(openSession({ signIns, openAudit: full }, signedIn, exchange)).rejects.toThrow('is away')
+  const nobody = { credential, operator: { ...operator, roles: new Set<Role>() } }
+  const opening = openSession({ signIns, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
   await expect(opening).rejects.toMatchObject({ code: 'role_missing' })
   expect(steps).toEqual([])
 })

@@ -12,9 +12,9 @@ import { logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
 import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
-import type { Secret } from '@oncehook/kernel/secrets/secret'
+import { Secret } from '@oncehook/kernel/secrets/secret'
 import { z } from 'zod'
-import { crossSite, signInCodeInvalid, signInMisconfigured } from '../../errors.ts'
+import { signInCodeInvalid, signInMisconfigured } from '../../errors.ts'
 import { CHALLENGE, type FailedLogins } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
@@ -23,9 +23,10 @@ import type { OpenOperatorAudit } from '../audit/audit.ts'
 import { SIGN_IN_PATH } from '../console/console.ts'
 import { demandRole } from '../operator-trpc.ts'
 import type { IssuerSignIn } from './issuer-sign-in.ts'
+import { refuseCrossSite, sessionCookie } from './session-cookie.ts'
 import type { SignIns } from './sign-ins.ts'
 
-/** What signing in needs, with a code or at the issuer. */
+/** What signing in needs, with a code, with a token or at the issuer. */
 export interface SignInDeps {
   readonly signIns: Pick<SignIns, 'useCode' | 'createSession'>
   readonly openAudit: OpenOperatorAudit
@@ -41,13 +42,18 @@ export interface SignInDeps {
   readonly atIssuer: OfferedSignIn | null
 }
 
+interface HttpExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
 /** Answers a request of an operator. The response already has its `X-Request-Id`. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Answers with the result as JSON, or with the error as a problem, which the log gets too. */
 async function answerSignIn(
   { failedLogins, logger }: SignInDeps,
-  { request, response, route }: { request: IncomingMessage; response: ServerResponse; route: string },
+  { request, response, route }: HttpExchange & { readonly route: string },
   act: () => Promise<object>,
 ): Promise<void> {
   const requestId = String(response.getHeader('X-Request-Id'))
@@ -76,48 +82,37 @@ function refuseForeignRequest(request: IncomingMessage): void {
   refuseEncodedBody(request)
 }
 
-/**
- * A page of another site must not sign its visitor in. Browsers say where a request comes from; other programs say
- * nothing, and have no visitor.
- */
-function refuseCrossSite({ headers }: IncomingMessage): void {
-  const site = headers['sec-fetch-site'] ?? 'same-origin'
-  const { origin, host = '' } = headers
-  const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
-  if (site !== 'same-origin' || !isOwn) throw crossSite()
-}
-
-const MAX_CODE_BYTES = 4_096
-const bodySchema = z.strictObject({ code: z.string().max(256) })
+const MAX_BYTES = 16_384
+const bodySchema = z.union([z.strictObject({ code: z.string().max(256) }), z.strictObject({ token: z.string() })])
 
 /**
- * Creates the exchange of a code for the token of a session. A code that is wrong, used or expired, or whose operator may
- * no longer call, gets the same answer.
+ * Creates the exchange of a code or of an operator's token for a session. A code that is wrong, used or expired, or whose
+ * operator may no longer call, gets the same answer.
  */
 export function createExchangeCode(deps: SignInDeps): Answer {
   return (request, response) =>
-    answerSignIn(deps, { request, response, route: SIGN_IN_PATH }, () => exchange(deps, request))
+    answerSignIn(deps, { request, response, route: SIGN_IN_PATH }, () => exchange(deps, { request, response }))
 }
 
-async function exchange(deps: SignInDeps, request: IncomingMessage) {
+async function exchange(deps: SignInDeps, { request, response }: HttpExchange) {
   refuseForeignRequest(request)
-  const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_CODE_BYTES)))
-  if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with the code and nothing else' })
-  const { credential, operator } = await redeem(deps, { code: body.data.code, request })
-  return await openSession(deps, operator, credential)
+  const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
+  if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with a code or a token' })
+  return await openSession(deps, await redeem(deps, { given: body.data, request }), { request, response })
 }
 
 /** Only failures count, and a correct code is never refused for those of others: it has 256 bits, so nobody guesses one. */
 async function redeem(
   deps: SignInDeps,
-  { code, request }: { readonly code: string; readonly request: IncomingMessage },
-) {
-  const refuse = (reason: string): AppError =>
-    deps.failedLogins.refuse(request, signInCodeInvalid({ reason }, CHALLENGE))
-  const credential = await deps.signIns.useCode(code)
-  if (credential === null) throw refuse('code_unknown')
+  { given, request }: { readonly given: z.output<typeof bodySchema>; readonly request: IncomingMessage },
+): Promise<SignedIn> {
+  const refuse = (error: AppError): AppError => deps.failedLogins.refuse(request, error)
+  const refuseCode = (reason: string): AppError => refuse(signInCodeInvalid({ reason }, CHALLENGE))
+  const credential = 'token' in given ? new Secret(given.token) : await deps.signIns.useCode(given.code)
+  if (credential === null) throw refuseCode('code_unknown')
   const operator = await deps.identify(credential, request).catch((error: unknown) => {
-    throw error instanceof AppError && error.status === 401 ? refuse('code_of_nobody') : error
+    if (!(error instanceof AppError) || error.status !== 401) throw error
+    throw 'token' in given ? refuse(error) : refuseCode('code_of_nobody')
   })
   return { credential, operator }
 }
@@ -129,7 +124,6 @@ export interface OfferedSignIn extends IssuerSignIn {
 /** The path that says which issuer operators can sign in at. The paths below it begin and finish the sign-in. */
 export const ISSUER_PATH = `${SIGN_IN_PATH}/issuer`
 
-const MAX_BYTES = 16_384
 const random = z.string().regex(/^[\w.~-]{43,128}$/)
 const beginSchema = z.strictObject({})
 const finishSchema = z.strictObject({
@@ -139,7 +133,7 @@ const finishSchema = z.strictObject({
 
 interface Action {
   readonly method: 'GET' | 'POST'
-  readonly act: (deps: SignInDeps, request: IncomingMessage) => Promise<object>
+  readonly act: (deps: SignInDeps, exchange: HttpExchange) => Promise<object>
 }
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
@@ -150,7 +144,7 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
 
 /**
  * Creates the sign-in at the issuer: which issuer it is, the address of a sign-in there, and the exchange of its answer
- * for the token of a session. The token of the issuer stays in the gateway.
+ * for a session. The token of the issuer stays in the gateway.
  */
 export function createSignInAtIssuer(deps: SignInDeps): Answer {
   return async (request, response) => {
@@ -160,12 +154,12 @@ export function createSignInAtIssuer(deps: SignInDeps): Answer {
     await answerSignIn(deps, { request, response, route }, async () => {
       if (action === undefined) throw notFound()
       if (request.method !== action.method) throw methodNotAllowed({}, { headers: { Allow: action.method } })
-      return await action.act(deps, request)
+      return await action.act(deps, { request, response })
     })
   }
 }
 
-async function begin({ atIssuer, limits }: SignInDeps, request: IncomingMessage): Promise<object> {
+async function begin({ atIssuer, limits }: SignInDeps, { request }: HttpExchange): Promise<object> {
   refuseForeignRequest(request)
   if (atIssuer === null) throw notFound()
   refuseOverLimit(limits, clientAddress(request, 0))
@@ -174,7 +168,7 @@ async function begin({ atIssuer, limits }: SignInDeps, request: IncomingMessage)
   return await atIssuer.begin(redirectUriOf(request))
 }
 
-async function finish(deps: SignInDeps, request: IncomingMessage): Promise<object> {
+async function finish(deps: SignInDeps, { request, response }: HttpExchange): Promise<object> {
   refuseForeignRequest(request)
   const { atIssuer, limits, failedLogins } = deps
   if (atIssuer === null) throw notFound()
@@ -185,7 +179,8 @@ async function finish(deps: SignInDeps, request: IncomingMessage): Promise<objec
   try {
     return await limitSignIn(limits, address, async () => {
       const credential = await atIssuer.finish(returned)
-      return await openSession(deps, await deps.identify(credential, request), credential)
+      const operator = await deps.identify(credential, request)
+      return await openSession(deps, { credential, operator }, { request, response })
     })
   } catch (error) {
     const refusal = toRefusal(error)
@@ -211,21 +206,28 @@ function redirectUriOf({ headers: { origin } }: IncomingMessage): string {
   return `${origin}${SIGN_IN_PATH}`
 }
 
+/** The token of an operator, and the operator. */
+interface SignedIn {
+  readonly credential: Secret
+  readonly operator: Operator
+}
+
 /**
- * Opens a session with the token of an operator. The audit log has an entry before the session exists.
+ * Opens a session with the token of an operator. The audit log has an entry before the session exists. Its token is in the
+ * cookie only, so that no script can read it.
  * @throws roleMissing for a token without any role, which opens nothing and writes nothing
  */
 export async function openSession(
   { signIns, openAudit }: { signIns: Pick<SignIns, 'createSession'>; openAudit: OpenOperatorAudit },
-  operator: Operator,
-  credential: Secret,
+  { credential, operator }: SignedIn,
+  { request, response }: HttpExchange,
 ) {
   demandRole(operator, 'read')
   const entry = { by: operator.name, action: 'sign_in.opened', reason: null, details: {} } as const
   await openAudit(operator).record(entry)
-  const session = await signIns.createSession(credential, operator.endsAt)
+  const session = await signIns.createSession(credential, operator)
+  response.setHeader('Set-Cookie', sessionCookie(request, session.text.reveal()))
   return {
-    token: session.text.reveal(),
     operator: operator.name,
     roles: [...operator.roles],
     expiresAt: new Date(session.endsAt).toISOString(),

@@ -5,12 +5,17 @@ import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from '../../testing/start-gateway.ts'
-import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import {
+  cookieOf,
+  createOperatorClient,
+  createPageClient,
+  pageHeaders,
+  startOperatedSystem,
+} from '../../testing/start-operated-system.ts'
 
 const tokens = {
   ...{ reader: canaryToken(), nobody: canaryToken(), leaving: canaryToken(), soon: canaryToken() },
-  /** It looks like that of a session. */
-  odd: `ohs_${randomBytes(32).toString('base64url')}`,
+  odd: canaryToken(),
 }
 const started = Date.now()
 let now = started
@@ -33,6 +38,7 @@ const system = stack.use(await startOperatedSystem(database, { clock, settings }
 const url = system.gateway.adminUrl
 const audit = database.db.collection('audit')
 const clientOf = (token: string) => createOperatorClient(url, token)
+const pageOf = (cookie: string, at = url) => createPageClient(at, cookie)
 const codeOf = async (name: keyof typeof tokens) => (await clientOf(tokens[name]).signIn.createCode.mutate({})).code
 /** Each test has its own minute, so that no other test's wrong codes count. */
 beforeEach(() => {
@@ -40,7 +46,7 @@ beforeEach(() => {
 })
 
 interface Session {
-  readonly token: string
+  readonly cookie: string
   readonly operator: string
   readonly roles: readonly string[]
   readonly expiresAt: string
@@ -52,14 +58,14 @@ async function exchange(body: unknown, headers: Record<string, string> = {}, at 
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-  const answer = (await response.json()) as Session & { code: string }
-  return { status: response.status, headers: response.headers, answer }
+  const answer = (await response.json()) as Omit<Session, 'cookie'> & { code: string }
+  return { status: response.status, headers: response.headers, answer, cookie: cookieOf(response) }
 }
 
 async function signIn(name: keyof typeof tokens): Promise<Session> {
-  const { status, answer } = await exchange({ code: await codeOf(name) })
+  const { status, answer, cookie } = await exchange({ code: await codeOf(name) })
   expect(status).toBe(200)
-  return answer
+  return { ...answer, cookie }
 }
 
 const randomCode = (): string => randomBytes(32).toString('base64url')
@@ -91,14 +97,15 @@ const INVALID = { status: 401, answer: { code: 'sign_in_code_invalid' } }
 
 describe('a sign-in code', () => {
   it('opens a session with the name and the roles of the person who requested it', async () => {
-    const { headers, answer } = await exchange({ code: await codeOf('reader') })
-    expect(answer).toEqual({
-      ...{ token: expect.stringMatching(/^ohs_[\w-]{43}$/), operator: 'reader', roles: ['read'] },
-      expiresAt: new Date(now + 43_200_000).toISOString(),
-    })
+    const { headers, answer, cookie } = await exchange({ code: await codeOf('reader') })
+    const expiresAt = new Date(now + 43_200_000).toISOString()
+    expect(answer).toEqual({ operator: 'reader', roles: ['read'], expiresAt })
     expect(headers.get('cache-control')).toBe('no-store')
-    const session = clientOf(answer.token)
-    expect(await session.me.query()).toEqual({ operator: 'reader', roles: ['read'], expiresAt: answer.expiresAt })
+    const session = pageOf(cookie)
+    expect(await session.me.query()).toEqual({
+      ...{ operator: 'reader', roles: ['read'], expiresAt },
+      session: expect.stringMatching(/^[0-9a-f]{16}$/),
+    })
     expect(await session.events.list.query()).toMatchObject({ items: [] })
     expect(await refusalOf(session.events.close.mutate({ id: '0'.repeat(24), reason: 'none' }))).toMatchObject({
       ...{ reason: 'role_missing' },
@@ -139,6 +146,7 @@ describe('a sign-in code', () => {
   it.each([
     ['a query', { code: { $ne: null } }],
     ['an unknown member', { code: 'x', also: 1 }],
+    ['a code and a token', { code: 'x', token: 'x' }],
     ['no object', '[]'],
     ['broken JSON', '{"code":'],
   ])('is a text in an object, not %s', async (_, body) => {
@@ -202,96 +210,244 @@ describe('a sign-in code', () => {
 
   it('is created only for a token, and not for a session', async () => {
     expect(await refusalOf(clientOf('').signIn.createCode.mutate({}))).toMatchObject({ reason: 'unauthenticated' })
-    const { token } = await signIn('leaving')
-    expect(await refusalOf(clientOf(token).signIn.createCode.mutate({}))).toMatchObject({
+    const { cookie } = await signIn('leaving')
+    expect(await refusalOf(pageOf(cookie).signIn.createCode.mutate({}))).toMatchObject({
       ...{ reason: 'session_not_enough', httpStatus: 403 },
     })
   })
 })
 
-describe('a session', () => {
-  it('is a bearer token like any other, on every gateway of the database', async () => {
-    const { token } = await signIn('reader')
-    await using other = await startGateway({ database, clock, settings })
-    expect(await createOperatorClient(other.adminUrl, token).me.query()).toMatchObject({ operator: 'reader' })
-    await clientOf(token).signIn.end.mutate({})
-    expect(await refusalOf(createOperatorClient(other.adminUrl, token).me.query())).toMatchObject({
+describe('a token', () => {
+  it('opens a session as a code does, and its cookie is for this listener only, and for no script', async () => {
+    const { status, headers, answer, cookie } = await exchange({ token: tokens.reader })
+    expect({ status, answer }).toMatchObject({ status: 200, answer: { operator: 'reader', roles: ['read'] } })
+    const { port } = new URL(url)
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        new RegExp(`^oncehook-session-${port}=ohs_[\\w-]{43}; Path=/operator/; HttpOnly; SameSite=Strict$`),
+      ),
+    ])
+    expect(await pageOf(cookie).me.query()).toMatchObject({ operator: 'reader' })
+    expect(JSON.stringify(answer)).not.toContain('ohs_')
+  })
+
+  it('opens nothing if it is wrong, and is a failed login', async () => {
+    for (const token of [canaryToken(), '', 'two words', 'ünïcode']) {
+      const { status, answer, headers } = await exchange({ token })
+      expect([status, answer.code, headers.getSetCookie()]).toEqual([401, 'unauthenticated', []])
+    }
+  })
+})
+
+describe('the cookie of a session', () => {
+  const me = (headers: Record<string, string>) => system.call('/operator/me', { headers })
+  const pause = (headers: Record<string, string>) =>
+    system.call('/operator/providers.pause', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ provider: 'shop', reason: 'forged' }),
+    })
+  const pauses = () => database.db.collection('provider_pauses').countDocuments()
+
+  it('reads nothing and writes nothing for a page of another origin, or without the header of the page', async () => {
+    const { cookie } = await signIn('leaving')
+    const own = pageHeaders(cookie)
+    const foreign = [
+      { cookie },
+      { ...own, origin: 'https://evil.example' },
+      { ...own, origin: 'null' },
+      { ...own, origin: 'http://127.0.0.1:1' },
+      ...['cross-site', 'same-site', 'none'].map((site) => ({ ...own, 'sec-fetch-site': site })),
+    ]
+    for (const headers of foreign) {
+      for (const call of [me, pause]) {
+        const { status, body } = await call(headers)
+        expect([status, body]).toEqual([403, expect.stringContaining('cross_site')])
+      }
+    }
+    expect(await pauses()).toBe(0)
+    expect((await pause({ ...own, origin: url, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
+    await clientOf(tokens.leaving).providers.resume.mutate({ provider: 'shop', reason: 'it was a test' })
+  })
+
+  it('can only ask whose it is as long as the page does not know, and does nothing for another session', async () => {
+    const [{ cookie }, other] = [await signIn('leaving'), await signIn('reader')]
+    expect((await me({ cookie, 'oncehook-session': '*' })).status).toBe(200)
+    const reading = await system.call('/operator/audit.list', { headers: { cookie, 'oncehook-session': '*' } })
+    expect(reading.status).toBe(401)
+    for (const named of ['*', pageHeaders(other.cookie)['oncehook-session']]) {
+      expect((await pause({ cookie, 'oncehook-session': named })).status).toBe(401)
+    }
+    expect(await pauses()).toBe(0)
+  })
+
+  it('does not count beside a token', async () => {
+    const { cookie } = await signIn('leaving')
+    const { body } = await me({ cookie, authorization: `Bearer ${tokens.reader}` })
+    expect(JSON.parse(body)).toMatchObject({ result: { data: { operator: 'reader', session: null } } })
+    expect((await me({ cookie, authorization: 'Bearer wrong', 'oncehook-session': '*' })).status).toBe(401)
+  })
+
+  it('is no bearer token', async () => {
+    const { cookie } = await signIn('leaving')
+    expect(await refusalOf(clientOf(cookie.split('=')[1] ?? '').me.query())).toMatchObject({
       ...{ reason: 'unauthenticated' },
     })
   })
 
-  it('ends after 12 hours', async () => {
-    const { token } = await signIn('reader')
-    now += 43_199_999
-    expect(await clientOf(token).me.query()).toMatchObject({ operator: 'reader' })
-    now += 1
-    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
+  it('is removed when its session ends by signing out', async () => {
+    const { cookie } = await signIn('reader')
+    const { status, headers } = await system.call('/operator/signIn.end', {
+      method: 'POST',
+      headers: { ...pageHeaders(cookie), 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect([status, headers.getSetCookie()]).toEqual([
+      ...[200, [`${cookie.split('=')[0]}=; Path=/operator/; HttpOnly; SameSite=Strict; Max-Age=0`]],
+    ])
+    expect((await me({ cookie, 'oncehook-session': '*' })).status).toBe(401)
+  })
+})
+
+describe('sessions', () => {
+  const reason = 'a laptop was lost'
+
+  it('of oneself are listed, and ending one leaves the other', async () => {
+    await database.db.collection('operator_sessions').deleteMany({})
+    const [first, second] = [pageOf((await signIn('reader')).cookie), pageOf((await signIn('reader')).cookie)]
+    await signIn('leaving')
+    const listed = await first.sessions.list.query()
+    const at = new Date(now).toISOString()
+    const times = { openedAt: at, usedAt: at, endsAt: new Date(now + 43_200_000).toISOString() }
+    expect(listed.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent))).toEqual([
+      { id: (await first.me.query()).session, operator: 'reader', isCurrent: true, ...times },
+      { id: (await second.me.query()).session, operator: 'reader', isCurrent: false, ...times },
+    ])
+    const id = listed.find(({ isCurrent }) => !isCurrent)?.id ?? ''
+    expect(await first.sessions.end.mutate({ id, reason })).toEqual({ ended: 1 })
+    expect(await refusalOf(second.me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await first.me.query()).toMatchObject({ operator: 'reader' })
+    expect(await first.sessions.end.mutate({ id, reason })).toEqual({ ended: 0 })
+  })
+
+  it('of another operator are listed and ended with the role operate only, at the next call, with an entry for each', async () => {
+    await audit.deleteMany({})
+    await database.db.collection('operator_sessions').deleteMany({})
+    const readers = [pageOf((await signIn('reader')).cookie), pageOf((await signIn('reader')).cookie)]
+    const kept = pageOf((await signIn('odd')).cookie)
+    const { session: id } = await kept.me.query()
+    expect(await readers[0]?.sessions.end.mutate({ id: String(id), reason })).toEqual({ ended: 0 })
+    const refused = readers[0]?.sessions.end.mutate({ operator: 'odd', reason }) ?? Promise.resolve()
+    expect(await refusalOf(refused)).toMatchObject({ reason: 'role_missing' })
+    const administrator = clientOf(tokens.leaving)
+    const listed = (await administrator.sessions.list.query()).map(({ operator }) => operator)
+    expect(listed.toSorted()).toEqual(['odd', 'reader', 'reader'])
+    expect(await administrator.sessions.end.mutate({ operator: 'reader', reason })).toEqual({ ended: 2 })
+    for (const page of readers) expect(await refusalOf(page.me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await kept.me.query()).toMatchObject({ operator: 'odd' })
+    const entries = await audit.find({ action: 'sign_in.ended' }).toArray()
+    const entry = { by: 'leaving', reason, details: { session: expect.stringMatching(/^[0-9a-f]{16}$/), of: 'reader' } }
+    expect(entries).toMatchObject([entry, entry])
+  })
+})
+
+describe('a session', () => {
+  it('is known to every gateway of the database, and so is its end', async () => {
+    const { cookie } = await signIn('reader')
+    await using other = await startGateway({ database, clock, settings })
+    const { port } = new URL(other.adminUrl)
+    const there = createPageClient(other.adminUrl, cookie.replace(/-\d+=/, `-${port}=`))
+    expect(await there.me.query()).toMatchObject({ operator: 'reader' })
+    await pageOf(cookie).signIn.end.mutate({})
+    expect(await refusalOf(there.me.query())).toMatchObject({ reason: 'unauthenticated' })
+  })
+
+  it('ends after 12 hours, however often it is used', async () => {
+    const { cookie } = await signIn('reader')
+    const end = now + 43_200_000
+    while (now < end - 3_000_000) {
+      now += 3_000_000
+      expect(await pageOf(cookie).me.query()).toMatchObject({ operator: 'reader' })
+    }
+    now = end - 1
+    expect(await pageOf(cookie).me.query()).toMatchObject({ operator: 'reader' })
+    now = end
+    expect(await refusalOf(pageOf(cookie).me.query())).toMatchObject({ reason: 'unauthenticated' })
+  })
+
+  it('ends after an hour without use', async () => {
+    const { cookie } = await signIn('reader')
+    now += 3_599_999
+    expect(await pageOf(cookie).me.query()).toMatchObject({ operator: 'reader' })
+    expect(await clientOf(tokens.reader).sessions.list.query()).toContainEqual(
+      expect.objectContaining({ usedAt: new Date(now).toISOString() }),
+    )
+    now += 3_600_000
+    expect(await refusalOf(pageOf(cookie).me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await clientOf(tokens.reader).sessions.list.query()).toEqual([])
   })
 
   it('ends no later than the token that opened it', async () => {
     now = started
-    const { token, expiresAt } = await signIn('soon')
+    const { cookie, expiresAt } = await signIn('soon')
     expect(expiresAt).toBe(new Date(started + SOON_MS).toISOString())
-    expect(await clientOf(token).me.query()).toMatchObject({ operator: 'soon', expiresAt })
+    expect(await pageOf(cookie).me.query()).toMatchObject({ operator: 'soon', expiresAt })
     const code = await codeOf('soon')
     now = started + SOON_MS - 60_000
     const late = await codeOf('soon')
     now = started + SOON_MS
-    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await refusalOf(pageOf(cookie).me.query())).toMatchObject({ reason: 'unauthenticated' })
     for (const ended of [code, late]) expect(await exchange({ code: ended })).toMatchObject(INVALID)
   })
 
   it('ends when its operator is no longer in OPERATOR_TOKENS, and so does an unused code', async () => {
-    const { token } = await signIn('leaving')
     const code = await codeOf('leaving')
     const left = { OPERATOR_TOKENS: JSON.stringify({ leaving: canaryToken() }) }
     await using later = await startGateway({ database, clock, settings: left })
-    expect(await refusalOf(createOperatorClient(later.adminUrl, token).me.query())).toMatchObject({
-      ...{ reason: 'unauthenticated' },
-    })
+    const there = await pageOfLeaving(later.adminUrl)
+    expect(await refusalOf(there.me.query())).toMatchObject({ reason: 'unauthenticated' })
     expect(await exchange({ code }, {}, later.adminUrl)).toMatchObject(INVALID)
   })
 
   it('has the roles that its operator has now', async () => {
-    const { token, roles } = await signIn('leaving')
-    expect(roles).toEqual(['read', 'operate', 'bodies'])
     const less = { leaving: { tokens: [{ value: tokens.leaving }], roles: ['read'] } }
     await using later = await startGateway({ database, clock, settings: { OPERATOR_TOKENS: JSON.stringify(less) } })
-    expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ roles: ['read'] })
+    const there = await pageOfLeaving(later.adminUrl)
+    expect(await there.me.query()).toMatchObject({ roles: ['read'] })
   })
 
   it('ends when its token does now, if that is earlier than when it began', async () => {
-    const { token } = await signIn('leaving')
     const notAfter = new Date(now + SOON_MS).toISOString()
     const ending = {
       OPERATOR_TOKENS: JSON.stringify({ leaving: { tokens: [{ value: tokens.leaving, notAfter }], roles: ['read'] } }),
     }
     await using later = await startGateway({ database, clock, settings: ending })
-    expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ expiresAt: notAfter })
+    const there = await pageOfLeaving(later.adminUrl)
+    expect(await there.me.query()).toMatchObject({ expiresAt: notAfter })
   })
 
-  it('is not searched for a token of the settings that looks like its own', async () => {
-    expect(await clientOf(tokens.odd).me.query()).toMatchObject({ operator: 'odd', expiresAt: null })
-    expect((await signIn('odd')).operator).toBe('odd')
-  })
-
-  it('is ended only by its own token', async () => {
-    const [{ token }, { token: other }] = [await signIn('reader'), await signIn('reader')]
+  it('is not that of a token', async () => {
     expect(await clientOf(tokens.reader).signIn.end.mutate({})).toEqual({ ended: false })
-    expect(await clientOf(token).signIn.end.mutate({})).toEqual({ ended: true })
-    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
-    expect(await clientOf(other).me.query()).toMatchObject({ operator: 'reader' })
-    expect(await clientOf(tokens.reader).me.query()).toEqual({ operator: 'reader', roles: ['read'], expiresAt: null })
+    expect(await clientOf(tokens.reader).me.query()).toEqual({
+      ...{ operator: 'reader', roles: ['read'], expiresAt: null, session: null },
+    })
   })
 })
+
+/** The page of another gateway, in a session of an operator who may do everything here. */
+async function pageOfLeaving(at: string) {
+  const { cookie, roles } = await signIn('leaving')
+  expect(roles).toEqual(['read', 'operate', 'bodies'])
+  return createPageClient(at, cookie.replace(/-\d+=/, `-${new URL(at).port}=`))
+}
 
 describe('a session whose database is unavailable', () => {
   it('gets 503, and does not count as a failed sign-in', async () => {
     await using other = await testDatabase(process.env)
     await using away = await startOperatedSystem(other, { clock, settings })
     const { code } = await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})
-    const { answer } = await exchange({ code }, {}, away.gateway.adminUrl)
-    const client = createOperatorClient(away.gateway.adminUrl, answer.token)
+    const { cookie } = await exchange({ code }, {}, away.gateway.adminUrl)
+    const client = pageOf(cookie, away.gateway.adminUrl)
     expect(await client.me.query()).toMatchObject({ operator: 'reader' })
     // A view with the same name replaces the collection, so that reading it fails.
     await other.db.collection('operator_sessions').drop()
@@ -309,9 +465,9 @@ describe('a session whose database is unavailable', () => {
 describe('the audit log', () => {
   it('has an entry for each code, each session and each end of one, and none for a refusal', async () => {
     await audit.deleteMany({})
-    const { token } = await signIn('reader')
+    const { cookie } = await signIn('reader')
     await exchange({ code: 'wrong' })
-    await clientOf(token).signIn.end.mutate({})
+    await pageOf(cookie).signIn.end.mutate({})
     const entries = await audit.find().sort({ seq: 1 }).toArray()
     expect(entries.map(({ by, action }) => [by, action])).toEqual([
       ['reader', 'sign_in.code_created'],
@@ -325,10 +481,12 @@ describe('a reader of the database or of the log', () => {
   it('finds no code, no token of a session and no token of an operator', async () => {
     const unused = await codeOf('reader')
     const code = await codeOf('reader')
-    const { answer } = await exchange({ code })
-    await clientOf(answer.token).me.query()
+    const { cookie } = await exchange({ code })
+    const token = cookie.split('=')[1] ?? ''
+    await pageOf(cookie).me.query()
     await exchange({ code })
-    await refusalOf(clientOf(`${answer.token.slice(0, -2)}xx`).me.query())
+    await refusalOf(pageOf(`${cookie.slice(0, -2)}xx`).me.query())
+    await exchange({ token: tokens.reader })
     const collections = await database.db.collections()
     // As the database has it: in JSON, binary values are in Base64.
     const stored = await Promise.all(
@@ -336,6 +494,6 @@ describe('a reader of the database or of the log', () => {
     )
     const told = JSON.stringify(system.gateway.logs) + stored.join()
     for (const shown of ['sign_in.opened', 'sealed']) expect(told).toContain(shown)
-    for (const secret of [unused, code, answer.token, tokens.reader]) expect(told).not.toContain(secret)
+    for (const secret of [unused, code, token, tokens.reader]) expect(told).not.toContain(secret)
   })
 })

@@ -6,10 +6,17 @@ import type { Clock } from '@oncehook/kernel/time/clock'
 import { Binary, type Db } from 'mongodb'
 import { z } from 'zod'
 import { sessionNotEnough } from '../../errors.ts'
-import { identifiedProcedure, procedure } from '../operator-trpc.ts'
+import type { Operator } from '../access/identify-operator.ts'
+import { demandRole, identifiedProcedure, procedure } from '../operator-trpc.ts'
+import { reasonSchema } from '../replays/replay-procedures.ts'
 
 const CODE_MS = 600_000
 const SESSION_MS = 43_200_000
+/** A session that nobody uses ends. A page that is shown uses it, because it reads what is new. */
+const UNUSED_MS = 3_600_000
+/** How exactly it is known when a session was last used: each use would be a write. */
+const USED_MS = 60_000
+const MOST_LISTED = 1_000
 const RANDOM_BYTES = 32
 const SESSION_PREFIX = 'ohs_'
 const CODE = /^[\w-]{43}$/
@@ -27,6 +34,15 @@ interface SignInDocument {
   readonly expireAt: Date
 }
 
+interface SessionDocument extends SignInDocument {
+  /** The name of the operator who opened it. */
+  readonly operator: string
+  readonly openedAt: Date
+  readonly usedAt: Date
+  /** When it ends at the latest. `expireAt`: when it ends if nobody uses it. */
+  readonly endsAt: Date
+}
+
 /** A text to hand over, with its expiry in milliseconds since 1970. */
 interface Issued {
   readonly text: Secret
@@ -37,7 +53,10 @@ interface Issued {
 
 /** A session that a token belongs to. */
 export interface Session {
+  /** Names it for operators and in the audit log. Reveals nothing about the token. */
   readonly id: string
+  /** The SHA-256 of the token, which names it in the database. */
+  readonly digest: string
   /** The token that the session was opened with. What it may do now, the session may do. */
   readonly credential: Secret
   /** Milliseconds since 1970. */
@@ -56,17 +75,15 @@ export const SIGN_IN_INDEXES: readonly NeededIndexes[] = [CODES, SESSIONS].map((
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
 }))
 
-/** Whether a text has the form of a session's token. */
-export function isSessionToken(token: string): boolean {
-  return SESSION.test(token)
-}
-
 /** Opens the sign-ins of a database whose reads and writes wait for a majority. */
 export function createSignIns(db: Db, { now }: Clock) {
   const options = { writeConcern: MAJORITY }
   const codes = db.collection<SignInDocument>(CODES, options)
-  const sessions = db.collection<SignInDocument>(SESSIONS, options)
+  const sessions = db.collection<SessionDocument>(SESSIONS, options)
   const takeTurn = createTurns(CODES_AT_ONCE)
+  const usedNow = (endsAt: number) => ({
+    ...{ usedAt: new Date(now()), expireAt: new Date(Math.min(now() + UNUSED_MS, endsAt)) },
+  })
   return {
     /** Stores a code that can be used once within 10 minutes. */
     async createCode(credential: Secret): Promise<Issued> {
@@ -85,22 +102,41 @@ export function createSignIns(db: Db, { now }: Clock) {
       return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
     },
     /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
-    async createSession(credential: Secret, tokenEndsAt: number | null): Promise<Issued> {
-      const issued = issue(SESSION_PREFIX, Math.min(now() + SESSION_MS, tokenEndsAt ?? Number.POSITIVE_INFINITY))
-      await sessions.insertOne(toDocument(issued, { credential, purpose: 'session' }))
+    async createSession(credential: Secret, operator: Pick<Operator, 'name' | 'endsAt'>): Promise<Issued> {
+      const openedAt = new Date(now())
+      const endsAt = Math.min(now() + SESSION_MS, operator.endsAt ?? Number.POSITIVE_INFINITY)
+      const issued = issue(SESSION_PREFIX, endsAt)
+      await sessions.insertOne({
+        ...toDocument(issued, { credential, purpose: 'session' }),
+        ...{ operator: operator.name, openedAt, endsAt: new Date(endsAt), ...usedNow(endsAt) },
+      })
       return issued
     },
     /** The session of a token. Null if there is none, or it has ended. */
     async findSession(token: string): Promise<Session | null> {
-      const _id = digestOf(token)
-      const found = isSessionToken(token) ? await sessions.findOne({ _id: { $eq: _id } }) : null
+      const digest = digestOf(token)
+      const found = SESSION.test(token) ? await sessions.findOne({ _id: { $eq: digest } }) : null
       if (found === null || found.expireAt.getTime() <= now()) return null
       const credential = openToken(found.sealed.value(), { secret: token, purpose: 'session' })
-      return credential === null ? null : { id: shownId(_id), credential, endsAt: found.expireAt.getTime() }
+      if (credential === null) return null
+      const endsAt = found.endsAt.getTime()
+      if (now() - found.usedAt.getTime() >= USED_MS) {
+        await sessions.updateOne({ _id: { $eq: digest } }, { $set: usedNow(endsAt) })
+      }
+      return { id: shownId(digest), digest, credential, endsAt }
     },
-    /** Ends a session, for every gateway. */
-    async endSession(token: string): Promise<void> {
-      await sessions.deleteOne({ _id: { $eq: digestOf(token) } })
+    /** The newest 1,000 sessions of an operator; without a name, of everybody. */
+    async listSessions(operator?: string) {
+      const whose = operator === undefined ? {} : { operator: { $eq: operator } }
+      return await sessions
+        .find({ ...whose, expireAt: { $gt: new Date(now()) } }, { projection: { sealed: 0 } })
+        .sort({ openedAt: -1 })
+        .limit(MOST_LISTED)
+        .toArray()
+    },
+    /** Ends sessions, for every gateway. */
+    async endSessions(digests: readonly string[]): Promise<void> {
+      await sessions.deleteMany({ _id: { $in: digests } })
     },
   }
 }
@@ -200,18 +236,51 @@ export const createCodeProcedure = procedure.input(empty).mutation(async ({ ctx 
   return { code: text.reveal(), expiresAt: new Date(endsAt).toISOString() }
 })
 
-/** `signIn.end`: ends the session whose token was sent. Other tokens have no session and are not changed. */
-export const endSessionProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
+/** `signIn.end`: ends the session whose cookie was sent, and removes the cookie. A token has no session. */
+export const signOutProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
   const { session } = ctx.caller
   if (session === null) return { ended: false }
   await ctx.audit.record({ by: ctx.operator, action: 'sign_in.ended', reason: null, details: { session: session.id } })
-  await ctx.signIns.endSession(session.token.reveal())
+  await ctx.signIns.endSessions([session.digest])
+  ctx.call.headers = { 'Set-Cookie': session.removedCookie }
   return { ended: true }
 })
 
-/** `me`: who the token belongs to, its roles, and when it expires. Null if it does not expire. */
+/** `sessions.list`: the newest 1,000 sessions; with the role `operate` those of everybody, otherwise one's own. */
+export const listSessionsProcedure = procedure.input(empty.optional()).query(async ({ ctx }) => {
+  const found = await ctx.signIns.listSessions(ctx.roles.has('operate') ? undefined : ctx.operator)
+  return found.map(({ _id, operator, openedAt, usedAt, endsAt }) => ({
+    ...{ id: shownId(_id), operator, isCurrent: _id === ctx.caller.session?.digest },
+    ...{ openedAt: openedAt.toISOString(), usedAt: usedAt.toISOString(), endsAt: endsAt.toISOString() },
+  }))
+})
+
+const endedSchema = z.union([
+  z.strictObject({ id: z.string().length(SHOWN_ID), reason: reasonSchema }),
+  z.strictObject({ operator: z.string().min(1).max(300), reason: reasonSchema }),
+])
+
+/**
+ * `sessions.end`: ends one session or all of an operator. Those of others need the role `operate`; without it, their ids are
+ * unknown. Each session gets an entry in the audit log before it ends.
+ */
+export const endSessionsProcedure = procedure.input(endedSchema).mutation(async ({ ctx, input }) => {
+  const operator = 'operator' in input ? input.operator : undefined
+  if (operator !== undefined && operator !== ctx.operator) demandRole(ctx, 'operate')
+  const found = await ctx.signIns.listSessions(ctx.roles.has('operate') ? operator : ctx.operator)
+  const ended = 'id' in input ? found.filter(({ _id }) => shownId(_id) === input.id) : found
+  const entry = { by: ctx.operator, action: 'sign_in.ended', reason: input.reason } as const
+  await Promise.all(
+    ended.map(({ _id, operator: of }) => ctx.audit.record({ ...entry, details: { session: shownId(_id), of } })),
+  )
+  await ctx.signIns.endSessions(ended.map(({ _id }) => _id))
+  return { ended: ended.length }
+})
+
+/** `me`: who calls, with which roles, in which session, and until when. Null: in none, and without an end. */
 export const meProcedure = identifiedProcedure.input(empty.optional()).query(({ ctx }) => ({
   operator: ctx.operator,
+  session: ctx.caller.session?.id ?? null,
   roles: [...ctx.roles],
   expiresAt: ctx.caller.endsAt === null ? null : new Date(ctx.caller.endsAt).toISOString(),
 }))
