@@ -389,6 +389,13 @@ describe('the listener', () => {
     expect((await send('/trpc/%ZZ')).status).toBe(400)
   })
 
+  it('writes no line of an error about what strangers send', async () => {
+    const before = lines.length
+    expect((await send('/trpc/orders.list', { method: 'PROPFIND', headers: { authorization: 'x' } })).status).toBe(501)
+    expect((await send('/trpc/orders.list', { headers: { authorization: 'x' } })).status).toBe(401)
+    expect(lines.slice(before).map(({ level }) => level)).toEqual(['info', 'info'])
+  })
+
   it('shows its probes and metrics, and nothing else', async () => {
     expect((await send('/livez')).body).toEqual({ status: 'ok' })
     expect((await send('/readyz')).body).toEqual({ status: 'ok', checks: { mongodb: 'ok' } })

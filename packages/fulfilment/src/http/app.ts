@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { notFound, unauthenticated, unavailable } from '@oncehook/kernel/http/error-codes'
+import { isFailure } from '@oncehook/kernel/http/errors'
 import { logFailure, sendError } from '@oncehook/kernel/http/server/send-error'
 import { hasTrustedCertificate } from '@oncehook/kernel/http/server/tls'
 import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
@@ -109,7 +110,7 @@ function logCall(
     ms: Math.round(ms),
     ...context.answer.facts,
   }
-  if (status >= 500) deps.logger.error({ ...line, error }, 'request.completed')
+  if (isFailure(status)) deps.logger.error({ ...line, error }, 'request.completed')
   else if (caller === undefined && error !== undefined) {
     const { code } = error
     const one = (): void => deps.logger.info({ ...line, code }, 'request.completed')

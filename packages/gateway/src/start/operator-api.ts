@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toAppError } from '@oncehook/kernel/http/errors'
+import { type AppError, isFailure, toAppError } from '@oncehook/kernel/http/errors'
+import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { handleRpc } from '@oncehook/kernel/rpc/handle-rpc'
@@ -203,10 +205,29 @@ function createOperatorApi(deps: {
     const ms = Math.round(performance.now() - startedAt)
     const shown = identity === null ? {} : { issuer: identity.issuer, operatorName: identity.name }
     const line = { ...about, requestId, procedure, status, operator: caller, ...shown, ms }
-    if (status >= 500) parts.logger.error({ ...line, error }, 'operator.called')
-    else
-      parts.logger.info(error === undefined ? line : { ...error.details, ...line, code: error.code }, 'operator.called')
+    logCalled(parts.logger, line, error)
   }
+}
+
+/** The line of a call. `operator` is undefined if nobody was recognised. */
+interface CalledLine {
+  readonly procedure: string
+  readonly status: number
+  readonly operator: string | undefined
+}
+
+/** Logs a call. Without a token that is valid, anybody can call while the issuer is away: most of such calls are counted. */
+export function logCalled(logger: Logger, line: CalledLine, error: AppError | undefined): void {
+  const { procedure, status, operator } = line
+  const shown = isFailure(status)
+    ? { ...line, error }
+    : { ...error?.details, ...line, ...(error && { code: error.code }) }
+  const write = (written: object): void => {
+    if (isFailure(status)) logger.error(written, 'operator.called')
+    else logger.info(written, 'operator.called')
+  }
+  if (operator === undefined) writeBounded(logger, { procedure, status }, { one: () => write(shown), many: write })
+  else write(shown)
 }
 
 /** What operators use on the private listener. */

@@ -1,6 +1,8 @@
+import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { describe, expect, it } from 'vitest'
-import { RefusalSummary } from './refuse-delivery.ts'
+import type { WebhookCall } from './admission.ts'
+import { RefusalSummary, type RefuseDeps, refuseDelivery } from './refuse-delivery.ts'
 
 function summaryOf() {
   const { logger, lines } = memoryLogger()
@@ -47,5 +49,20 @@ describe('RefusalSummary', () => {
       expect(Array.from({ length: 20 }, () => summary.takeAlarm()).filter(Boolean)).toHaveLength(10)
       summary.write()
     }
+  })
+})
+
+describe('refuseDelivery', () => {
+  it('writes 100 lines of a failure in a second, however many deliveries fail', () => {
+    const { logger, lines } = memoryLogger()
+    const metrics = { delivered: () => undefined } as unknown as RefuseDeps['metrics']
+    const unused = {} as RefuseDeps['addresses'] & RefuseDeps['refusals']
+    const deps = { logger, metrics, summary: new RefusalSummary(logger), addresses: unused, refusals: unused }
+    const call = { provider: { name: 'acme' }, address: '192.0.2.1', ids: { requestId: 'r' }, startedAt: 0 }
+    for (let times = 0; times < 250; times += 1) {
+      expect(refuseDelivery(deps, call as unknown as WebhookCall, unavailable())).toMatchObject({ status: 503 })
+    }
+    expect(lines).toHaveLength(100)
+    expect(lines[0]).toMatchObject({ msg: 'webhook.failed', level: 'error', provider: 'acme', requestId: 'r' })
   })
 })

@@ -1,5 +1,6 @@
-import { type AppError, toAppError } from '@oncehook/kernel/http/errors'
+import { type AppError, isFailure, toAppError } from '@oncehook/kernel/http/errors'
 import { releaseBuffer } from '@oncehook/kernel/http/server/raw-body'
+import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { KEY_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../errors.ts'
@@ -79,8 +80,11 @@ function logRefused({ logger, metrics, summary }: RefuseDeps, call: WebhookCall,
   metrics.delivered(provider, isAskedInVain(error) ? ASKED_IN_VAIN : code)
   const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
   // An unchecked delivery may come from anybody. It is not our failure, and nobody must be woken up for it.
-  if (status >= 500 && !notChecked.is(error)) logger.error({ ...line, error }, 'webhook.failed')
-  else if (status !== 429 && summary.takeLine()) logger.warn({ ...line, address }, 'webhook.refused')
+  if (isFailure(status) && !notChecked.is(error)) {
+    const one = (): void => logger.error({ ...line, error }, 'webhook.failed')
+    const many = (counted: object): void => logger.error(counted, 'webhook.failed')
+    writeBounded(logger, { provider, status, code }, { one, many })
+  } else if (status !== 429 && summary.takeLine()) logger.warn({ ...line, address }, 'webhook.refused')
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }
 

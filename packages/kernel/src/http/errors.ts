@@ -62,6 +62,11 @@ export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
 
 const internal = defineError('internal', { status: 500, retry: 'later', message: 'Internal error' })
 
+/** Whether a status says that the service failed. Of those beyond 500, clients cause 501 and 505 by what they send. */
+export function isFailure(status: number): boolean {
+  return status >= 500 && status !== 501 && status !== 505
+}
+
 /**
  * Converts anything thrown to a catalogue error. Unknown errors become `internal`, with the original as the cause for
  * the log.
