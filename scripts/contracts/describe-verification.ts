@@ -28,7 +28,7 @@ export function describeVerification(
   return result.errors.map(({ interaction, mismatch }) => {
     const { mismatches = [], message: problem = 'the answer is another one' } = mismatch
     const what = mismatches.length === 0 ? problem : mismatches.map(sayMismatch).join('; ')
-    const does = interaction.replace(/^Verifying a pact between .*? and \S+ ?/, '')
+    const does = interaction.replace(/^Verifying a pact between .*? and \S+ (?:- )?/, '')
     const reason = reasonOf(does.replace(/^Given .*? - /, ''))
     return `- ${does}: ${what}${reason === undefined ? '' : ` (the provider: ${reason})`}`
   })

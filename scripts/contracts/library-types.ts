@@ -101,7 +101,10 @@ async function compile(repository: string, folder: string): Promise<{ line: numb
   const problems = told.split(/^(?=\S)/m).filter((text) => text.trim() !== '')
   return problems.map((text) => {
     const [, line, message = text] = /check\.mts\((\d+),\d+\): error \w+: (.*)/s.exec(text) ?? []
-    const lines = message.trim().split('\n')
+    const lines = message
+      .replaceAll(/import\("[^"]*"\)\./g, '')
+      .trim()
+      .split('\n')
     const isGone = /no exported member|does not exist on type 'typeof import/.test(message)
     // The compiler goes from the whole to the member at fault.
     const reason = lines.length === 1 ? lines[0] : `${lines[0]} ${lines.at(-1)?.trim()}`

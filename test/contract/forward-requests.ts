@@ -56,7 +56,7 @@ function reasonIn(text: string): string {
   try {
     const { error, code, title, detail } = JSON.parse(text)
     if (typeof error === 'object') return `${error.data?.reason}: ${error.message}`
-    return [code, error ?? title, detail].filter(Boolean).join(': ')
+    return [code, error ?? detail ?? title].filter(Boolean).join(': ')
   } catch {
     return text.slice(0, 200)
   }

@@ -130,9 +130,9 @@ describe('the gateway, as it is started, sends', () => {
     await expect.poll(tasks).toHaveLength(2)
     for (const { path, body, headers } of tasks()) {
       const by = path === '/webhooks' ? 'https' : 'trpc'
-      const who = `The gateway breaks what it owes to the consumer ${by}-handler (contracts/gateway-${by}-handler.json):`
-      expect(body, `${who} a task has every byte of its delivery`).toContain(`"body":${raw}}`)
-      expect(headers.get('content-encoding'), `${who} nobody asked for a compressed task`).toBeNull()
+      const who = `The gateway breaks what it owes to the consumer ${by}-handler (contracts/gateway-${by}-handler.json)`
+      expect(body, `${who}: a task has every byte of its delivery`).toContain(`"body":${raw}}`)
+      expect(headers.get('content-encoding'), `${who}: nobody asked for a compressed task`).toBeNull()
       expect(headers.get('content-type'), who).toBe('application/json')
       if (by === 'https') demandOneMessage(who, SECRET, { body, headers })
       else demandToken(who, sentCallOf({ path, body, headers }), { publicKey: keys.publicKey, audience: 'search' })

@@ -92,8 +92,11 @@ interface Outcome {
 
 /** A state that is missing or fails does not make the verification fail. */
 function problemOf({ who, provider, failed, broken, needed, entered }: Outcome): string | null {
-  if (failed.length > 0) return `A state that ${who} counts on did not come about:\n${failed.join('\n')}`
-  if (broken.length > 0) return `${provider} breaks what it owes to ${who}:\n${broken.join('\n')}`
+  const problems = [
+    ...(failed.length > 0 ? [`A state that ${who} counts on did not come about:`, ...failed] : []),
+    ...(broken.length > 0 ? [`${provider} breaks what it owes to ${who}:`, ...broken] : []),
+  ]
+  if (problems.length > 0) return problems.join('\n')
   return entered === needed ? null : `Of ${needed} states that ${who} counts on, ${entered} were asked for`
 }
 

@@ -61,11 +61,17 @@ async function verifyMessages(contract: ContractFile, senders: Senders, secret: 
   if (unsent.length > 0) {
     throw new Error(`Nobody sends to ${who}: ${unsent.map(({ description }) => description).join(', ')}`)
   }
+  // Pact does not pass on why a message could not be made.
+  const refused: string[] = []
   const providers = Object.entries(senders).map(([description, send]) => [
     description,
     async (descriptor: never) => {
       const { body, headers } = await send()
-      demandOneMessage(who, secret, { body, headers })
+      try {
+        demandOneMessage(who, secret, { body, headers })
+      } catch (error) {
+        refused.push(`- ${description}: ${String(error)}`)
+      }
       return providerWithMetadata(async () => JSON.parse(body), Object.fromEntries(headers))(descriptor)
     },
   ])
@@ -79,7 +85,8 @@ async function verifyMessages(contract: ContractFile, senders: Senders, secret: 
     () => [],
     (error: unknown) => describeVerification(error),
   )
-  if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
+  const all = [...refused, ...broken]
+  if (all.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${all.join('\n')}`)
 }
 
 /**

@@ -47,7 +47,9 @@ describe('the gateway', () => {
   // Pact adds a media type to every body.
   it.each(SENDERS)('takes a delivery without a media type: $name', async (sender) => {
     const body = bodyOf(sender, 'evt_bare', 'payment.succeeded')
-    expect((await deliver(gateway.url, sender, { body, mediaType: null })).status).toBe(200)
+    const answer = await deliver(gateway.url, sender, { body, mediaType: null })
+    const who = `The gateway breaks what it owes to the consumer ${sender.name}: ${await answer.text()}`
+    expect(answer.status, who).toBe(200)
     expect((await events.deleteMany({ provider: sender.name, orderId: 'ord_evt_bare' })).deletedCount).toBe(1)
   })
 
