@@ -73,12 +73,13 @@ describe('applyEvents', () => {
   it('has one effect for fifty copies in parallel', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
-    const results = await Promise.all(
-      Array.from({ length: 50 }, () => applyEvents(deps(), [sampleEvent({ orderId: id })])),
-    )
-    const outcomes = results.flat().map((verdict) => ('outcome' in verdict ? verdict.outcome : verdict.refused))
-    expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(1)
-    expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(49)
+    const apply = () => applyEvents(deps(), [sampleEvent({ orderId: id })])
+    const verdicts = (await Promise.all(Array.from({ length: 50 }, apply))).flat()
+    expect(verdicts.filter((one) => 'outcome' in one && one.outcome === 'applied')).toHaveLength(1)
+    // On a busy machine, some lose every conflict. They are asked to come again.
+    const others = new Set(verdicts.map((one) => ('outcome' in one ? one.outcome : one.retry)))
+    expect(['applied', 'duplicate', 'later']).toEqual(expect.arrayContaining([...others]))
+    expect(await apply()).toMatchObject([{ outcome: 'duplicate' }])
     expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, applied: [], paidBy: [{}], receipts: [{}] })
   })
 
