@@ -153,6 +153,7 @@ describe('docs/operations.md', () => {
       EVENT: await mendedEvent(),
       FAILED: await failedEvent(),
       HELD: await heldEvent(),
+      ORDER: await system.order(),
       RECEIPT: await parkedReceipt(),
       REPLAY: replayId ?? '',
     }

@@ -63,6 +63,7 @@ export const procedureOutputs = {
   }),
   'receipts.list': z.strictObject({ items: z.array(receiptSchema), next: z.string().nullable() }),
   'receipts.release': z.strictObject({ key: z.string(), orderId: z.string() }),
+  'receipts.releaseAll': z.strictObject({ receipts: z.int().min(0), next: z.string().nullable() }),
 } satisfies {
   readonly [Name in ProcedureName]: z.ZodType<OutputOf<Name>>
 }

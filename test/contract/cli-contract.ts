@@ -21,7 +21,7 @@ export interface Command extends OperatorCall {
 }
 
 const CHANGES =
-  /\.(?:replay|close|release|sendTest|cancel|rotate|pause|resume|backfill|discard|createCode|end)$|^\/operator\/erase$/
+  /\.(?:replay|close|release|sendTest|cancel|rotate|pause|resume|backfill|discard|createCode|correct|releaseAll|end)$|^\/operator\/erase$/
 
 interface CliContract extends ConsumerContract {
   /** The arguments of the commands so far. */

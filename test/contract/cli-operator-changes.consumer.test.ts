@@ -21,6 +21,7 @@ const anyId = () => regex(/^[0-9a-f]{24}$/, '6920000000000000000000a5')
 const ofOrder = (name: string) => state('an order has a dead event', { orderId: `ord_${name}`, eventId: `evt_${name}` })
 const held = state('an event is being processed', { id: HELD, orderId: 'ord_cli_held' })
 const configured = { description: 'a handler is configured' }
+const ITEMS = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
 const ROTATED = { examined: integer(1), changed: integer(0), unknown: integer(0), altered: integer(0), key: 'first' }
 const ROTATED_ALL = { examined: 1, changed: 0, unknown: 0, altered: 0, key: 'first', next: null }
 
@@ -276,6 +277,38 @@ const CHANGES: readonly Command[] = [
     ...{ does: 'ends all sessions of an operator', states: [SIGNED_IN], procedure: 'sessions.end' },
     ...{ input: { operator: 'alice', reason }, answer: data({ ended: 1 }), says: /^Ended: 1$/m },
     args: ['sessions', 'end-all', 'alice', ...REASON],
+  },
+  {
+    ...{ does: 'asks how many receipts are parked', procedure: 'receipts.releaseAll' },
+    states: [state('a receipt is parked', { name: 'cli_counted' })],
+    input: { reason: 'dry run', dryRun: true, after: null },
+    answer: data({ matched: integer(1), released: 0, next: null }),
+    ...{ args: ['receipts', 'release', '--all', '--dry-run'], says: /^1 receipt would be released/ },
+  },
+  {
+    ...{ does: 'releases all parked receipts', procedure: 'receipts.releaseAll' },
+    states: [state('a receipt is parked', { name: 'cli_all' })],
+    input: { reason, dryRun: false, after: null },
+    answer: data({ matched: integer(1), released: integer(1), next: null }),
+    ...{ args: ['receipts', 'release', '--all', ...REASON], says: /^Released: 1 receipt\n/ },
+  },
+  {
+    ...{ does: 'corrects what an order costs', procedure: 'orders.correct' },
+    states: [state('there is an order of a customer', { orderId: 'ord_cli_wrong', customerId: 'cus_cli' })],
+    input: { id: 'ord_cli_wrong', version: 1, reason, currency: 'USD', items: ITEMS },
+    answer: data({
+      before: { amountDue: 1999, currency: 'EUR' },
+      order: { id: 'ord_cli_wrong', version: 2, amountDue: 600, currency: 'USD' },
+    }),
+    args: [...words('orders correct ord_cli_wrong --if-version 1 --currency USD --item 4x150:book'), ...REASON],
+    says: /^Corrected: order ord_cli_wrong costs 6\.00 USD, version 2\nBefore: 19\.99 EUR/,
+  },
+  {
+    ...{ does: 'corrects a version of an order that is no more', procedure: 'orders.correct' },
+    states: [state('there is an order of a customer', { orderId: 'ord_cli_stale', customerId: 'cus_cli' })],
+    input: { id: 'ord_cli_stale', version: 7, reason, currency: 'USD' },
+    answer: refusal(412, 'precondition_failed', { retry: 'now', version: 1 }),
+    args: [...words('orders correct ord_cli_stale --if-version 7 --currency USD'), ...REASON],
   },
   {
     ...{ does: 'asks for a link that signs in', procedure: 'signIn.createCode', input: {} },

@@ -286,6 +286,21 @@ const QUERIES: readonly Command[] = [
     says: /rcp_cli_listed .*19\.99.* parked +2 +receipt_refused/,
   },
   {
+    ...{ does: 'shows what an order costs', procedure: 'orders.get', input: { id: 'ord_cli_shown' } },
+    states: [
+      {
+        description: 'there is an order of a customer',
+        parameters: { orderId: 'ord_cli_shown', customerId: 'cus_shown' },
+      },
+    ],
+    answer: data({
+      ...{ id: 'ord_cli_shown', version: 1, status: 'pending', access: 'locked', amountDue: 1999, currency: 'EUR' },
+      ...{ items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }], payment: null, updatedAt: time() },
+    }),
+    args: ['orders', 'show', 'ord_cli_shown'],
+    says: /Amount due +19\.99 EUR\nItem +1 × 1999 sku_1\nPayment +none/,
+  },
+  {
     ...{ does: 'lists the newest entry of the audit log', states: [pausedProvider], procedure: 'audit.list' },
     input: { limit: 1 },
     answer: data({

@@ -62,7 +62,7 @@ const QUERIES: readonly PageCall[] = [
     ...{ does: 'asks who signs in', procedure: 'me', act: ({ me }) => me.query() },
     answer: data({
       ...{ operator: string('alice'), session: string(SESSION) },
-      roles: eachLike(regex('^(?:read|operate|bodies)$', 'operate')),
+      roles: eachLike(regex('^(?:read|operate|bodies|orders)$', 'operate')),
     }),
   },
   {

@@ -213,7 +213,7 @@ function calls<Input extends object>({ act, ...call }: ClientCall<Input>) {
 
 const NO_KEYS = { firstKey: null, keys: [], missing: [], leaving: [] }
 
-describe('the gateway as an eraser of personal data and a rotator of encryption keys', () => {
+describe('the gateway as one that erases personal data, rotates encryption keys and releases receipts', () => {
   it.each([
     calls({
       ...{ does: 'asks which orders hold something of a customer', procedure: 'erasures.find', kind: 'mutation' },
@@ -250,6 +250,17 @@ describe('the gateway as an eraser of personal data and a rotator of encryption 
       ...{ input: { key: 'first' }, answer: data({ retired: [], inUse: [] }) },
       act: ({ encryption }, input) => encryption.retire.mutate(input),
     }),
+    ...[true, false].map((dryRun) =>
+      calls({
+        ...{
+          does: dryRun ? 'counts parked receipts' : 'releases all parked receipts',
+          procedure: 'receipts.releaseAll',
+        },
+        states: [state('a receipt is parked', { name: `all_${dryRun}` })],
+        ...{ kind: 'mutation', input: { after: null, dryRun }, answer: data({ receipts: integer(1), next: null }) },
+        act: ({ receipts }, input) => receipts.releaseAll.mutate(input),
+      }),
+    ),
   ])('$does', async ({ act, ...call }) => {
     await expectCall(call, async () => {
       const { result, error } = bodyOf(call.answer)

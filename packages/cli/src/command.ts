@@ -48,6 +48,7 @@ const GROUPS = {
   keys: 'Make and exchange the keys of calls between the services.',
   events: 'Inspect events and replay failed ones.',
   handlers: 'Inspect, pause and resume your own handlers.',
+  orders: 'Show an order and correct what it costs.',
   providers: 'Inspect providers and their secrets.',
   receipts: 'Inspect receipts and release parked ones.',
   replays: 'Inspect or cancel a replay.',

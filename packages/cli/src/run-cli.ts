@@ -25,6 +25,7 @@ import {
   addHandlersResumeCommand,
 } from './commands/handlers.ts'
 import { addKeysNewCommand, addKeysRotateCommand } from './commands/keys.ts'
+import { addOrdersCorrectCommand, addOrdersShowCommand } from './commands/orders.ts'
 import { addOverviewCommand } from './commands/overview.ts'
 import { addProvidersListCommand, addProvidersPauseCommand, addProvidersResumeCommand } from './commands/providers.ts'
 import { addReceiptsListCommand, addReceiptsReleaseCommand } from './commands/receipts.ts'
@@ -68,6 +69,8 @@ export const commandTable: readonly AddCommand[] = [
   addReplaysCancelCommand,
   addReceiptsListCommand,
   addReceiptsReleaseCommand,
+  addOrdersShowCommand,
+  addOrdersCorrectCommand,
   addProvidersListCommand,
   addProvidersPauseCommand,
   addProvidersResumeCommand,

@@ -24,7 +24,7 @@ import { type ApplyDeps, applyEvents } from './payments/apply-events.ts'
 import type { ApplyResult } from './payments/decide-order.ts'
 import { eventTextSchema, paymentEventSchema } from './payments/payment-event.ts'
 import { listReceipts } from './receipts/list-receipts.ts'
-import { releaseReceipt } from './receipts/release-receipt.ts'
+import { releaseAllReceipts, releaseReceipt } from './receipts/release-receipt.ts'
 import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
 
 export interface UseCases {
@@ -188,6 +188,11 @@ const releaseReceiptProcedure = procedure
   .input(z.strictObject({ key: z.string().min(1).max(255) }))
   .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))
 
+/** `receipts.releaseAll`: releases the parked receipts of the next orders after one, or counts all. */
+const releaseAllReceiptsProcedure = procedure
+  .input(z.strictObject({ after: z.string().min(1).max(128).nullable(), dryRun: z.boolean() }))
+  .mutation(({ ctx, input }) => releaseAllReceipts(ctx.useCases.orders.orders, input))
+
 const customerIdSchema = z.string().min(1).max(255)
 const orderIdsSchema = z.array(orderIdSchema).max(MOST_ORDERS)
 
@@ -286,6 +291,7 @@ export const fulfilmentRouter = t.router({
   receipts: t.router({
     list: listReceiptsProcedure,
     release: releaseReceiptProcedure,
+    releaseAll: releaseAllReceiptsProcedure,
   }),
 })
 

@@ -4,7 +4,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** A right of an operator: to read, to change something, to see bodies. */
-type Role = 'read' | 'operate' | 'bodies'
+type Role = 'read' | 'operate' | 'bodies' | 'orders'
 
 /** The session of the browser, its operator and their roles. */
 export interface Session {

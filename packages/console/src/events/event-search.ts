@@ -46,7 +46,7 @@ const TEXTS = ['typed', 'provider', 'handler', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
 /** The filters of an address, and the name of the typed search that belongs to them. */
-export interface EventAddress extends AddressFilters {
+interface EventAddress extends AddressFilters {
   readonly typed?: string
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { orderCollection } from '../testing/order-collection.ts'
 import { sampleOrder } from '../testing/samples.ts'
-import { releaseReceipt } from './release-receipt.ts'
+import { releaseAllReceipts, releaseReceipt } from './release-receipt.ts'
 
 const database = await orderCollection(process.env)
 afterAll(() => database[Symbol.asyncDispose]())
@@ -82,5 +82,37 @@ describe('releaseReceipt', () => {
   it.each([['unknown'], ['$$this'], ['']])('knows no receipt %j', async (key) => {
     await insertOrder('o1', [receipt('one')])
     await expect(releaseReceipt(orders, key)).rejects.toMatchObject({ code: 'receipt_not_parked' })
+  })
+})
+
+describe('releaseAllReceipts', () => {
+  const statesOf = async (id: string) => (await receiptsOf(id)).map(({ key, state }) => `${key} ${state}`)
+
+  it('makes every parked receipt due, by the rules of a single one, and leaves all others', async () => {
+    const anna = { customerId: 'anna', email: 'anna@example.com' }
+    await insertOrder('o1', [receipt('one'), receipt('sent', { state: 'sent' }), receipt('two')], 'new@example.com')
+    await insertOrder('o2', [receipt('three', anna), receipt('gone', { customerId: null })], 'bert@example.com')
+    await insertOrder('o3', [receipt('owed', { state: 'owed', dueAt: new Date() })])
+    expect(await releaseAllReceipts(orders, { after: null, dryRun: true })).toEqual({ receipts: 3, next: null })
+    expect(await statesOf('o1')).toEqual(['one parked', 'sent sent', 'two parked'])
+    expect(await releaseAllReceipts(orders, { after: null, dryRun: false })).toEqual({ receipts: 3, next: null })
+    expect(await statesOf('o1')).toEqual(['one owed', 'sent sent', 'two owed'])
+    expect(await statesOf('o2')).toEqual(['three owed', 'gone parked'])
+    const emails = [...(await receiptsOf('o1')), ...(await receiptsOf('o2'))].map(({ email }) => email)
+    expect(emails).toEqual(['new@example.com', null, 'new@example.com', 'anna@example.com', null])
+    expect(await releaseAllReceipts(orders, { after: null, dryRun: false })).toEqual({ receipts: 0, next: null })
+  })
+
+  it('releases those of 1,000 orders at a time, and meets none twice that is parked again', async () => {
+    const ids = Array.from({ length: 1_001 }, (_, index) => `o${String(index).padStart(4, '0')}`)
+    const documents = ids.map((id) => ({ ...newOrder(id, sampleOrder(), new Date()), receipts: [receipt(id)] }))
+    await orders.insertMany(documents)
+    expect(await releaseAllReceipts(orders, { after: null, dryRun: true })).toEqual({ receipts: 1_001, next: null })
+    const { receipts, next } = await releaseAllReceipts(orders, { after: null, dryRun: false })
+    expect({ receipts, next }).toEqual({ receipts: 1_000, next: 'o0999' })
+    expect(await statesOf('o1000')).toEqual(['o1000 parked'])
+    await orders.updateOne({ _id: 'o0000' }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+    expect(await releaseAllReceipts(orders, { after: next, dryRun: false })).toEqual({ receipts: 1, next: null })
+    expect(await statesOf('o0000')).toEqual(['o0000 parked'])
   })
 })

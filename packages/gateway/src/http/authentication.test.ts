@@ -76,7 +76,7 @@ describe('readTokenHolders', () => {
     const holders = readTokenHolders({ name: 'OPERATOR_TOKENS', json, sources }, OPERATOR_TOKEN_KIND)
     expect([...holders.values()].map(({ grant }) => [...grant.roles])).toEqual([
       ['read', 'bodies'],
-      ['read', 'operate', 'bodies'],
+      ['read', 'operate', 'bodies', 'orders'],
     ])
   })
 })

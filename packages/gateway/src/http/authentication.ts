@@ -37,10 +37,10 @@ export interface ApiGrant {
 /** A right of an operator. */
 export type Role = (typeof ROLES)[number]
 
-/** All roles: to read, to make changes, and to see the bodies of deliveries. */
-export const ROLES = ['read', 'operate', 'bodies'] as const
+/** All roles: to read, to make changes, to see the bodies of deliveries, and to change what orders cost. */
+export const ROLES = ['read', 'operate', 'bodies', 'orders'] as const
 
-/** The roles of an operator. `operate` and `bodies` include `read`. */
+/** The roles of an operator. Every other role includes `read`, and none another one. */
 export interface OperatorGrant {
   readonly roles: ReadonlySet<Role>
 }

@@ -1,5 +1,5 @@
 import { methodNotAllowed } from '@oncehook/kernel/http/error-codes'
-import { AppError } from '@oncehook/kernel/http/errors'
+import { AppError, toAppError } from '@oncehook/kernel/http/errors'
 import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
@@ -17,7 +17,7 @@ import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Operator } from './access/identify-operator.ts'
-import type { OperatorAudit } from './audit/audit.ts'
+import type { AuditEntry, OperatorAudit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { TestEvents } from './test-events/test-events.ts'
@@ -123,6 +123,26 @@ export const changingProcedure = procedure.use(({ next, ctx }) => {
   demandRole(ctx, 'operate')
   return next()
 })
+
+/**
+ * Records an action in the audit log, then takes it: after a crash in between, nothing was done without an entry. If it fails, a
+ * second entry says that it was refused, or that there was no answer and nobody knows whether it was done.
+ */
+export async function recordFirst<Done>(
+  { audit, operator: by }: Pick<OperatorContext, 'audit' | 'operator'>,
+  entry: Pick<AuditEntry, 'action' | 'reason' | 'details'>,
+  act: () => Promise<Done>,
+): Promise<Done> {
+  await audit.record({ ...entry, by })
+  try {
+    return await act()
+  } catch (error) {
+    const { code, status } = toAppError(error)
+    const end = { [status < 500 ? 'refused' : 'unanswered']: code }
+    await audit.record({ ...entry, by, details: { ...entry.details, ...end } })
+    throw error
+  }
+}
 
 const MAX_TIME_EXPIRED = 50
 

@@ -145,3 +145,40 @@ describe('receipts.release', () => {
     expect(entries).toMatchObject([{ details: { key } }, { details: { key, unanswered: 'unavailable' } }])
   })
 })
+
+describe('receipts.releaseAll', () => {
+  it('counts the parked receipts, then sends them all, with one entry in the audit log', async () => {
+    const parked = [await parkedReceipt(), await parkedReceipt(), await parkedReceipt()]
+    const { key: sent } = await sentReceipt()
+    // Those of other tests are released as well.
+    const { matched } = await operator.receipts.releaseAll.mutate({ reason, dryRun: true })
+    expect(matched).toBeGreaterThanOrEqual(3)
+    expect(await audit.countDocuments()).toBe(0)
+    expect(parked.map(({ key }) => timesSent(key))).toEqual([1, 1, 1])
+    expect(await operator.receipts.releaseAll.mutate({ reason })).toEqual({ matched, released: matched, next: null })
+    await expect.poll(() => parked.map(({ key }) => timesSent(key))).toEqual([2, 2, 2])
+    expect(timesSent(sent)).toBe(1)
+    expect((await operator.audit.list.query()).items).toMatchObject([
+      { by: 'alice', action: 'receipts.release-all', reason, details: { matched } },
+    ])
+    const list = async () => operator.receipts.list.query({ state: 'parked' })
+    await expect.poll(list).toMatchObject({ items: [] })
+    expect(await operator.receipts.releaseAll.mutate({ reason })).toEqual({ matched: 0, released: 0, next: null })
+    expect(await audit.countDocuments()).toBe(1)
+  })
+
+  it('continues after an order, and leaves those before it', async () => {
+    const [first, last] = [await parkedReceipt(), await parkedReceipt()].toSorted((one, other) =>
+      one.orderId < other.orderId ? -1 : 1,
+    )
+    const after = first?.orderId ?? ''
+    expect(await operator.receipts.releaseAll.mutate({ reason, after })).toMatchObject({ released: 1, next: null })
+    await expect.poll(() => timesSent(last?.key ?? '')).toBe(2)
+    expect((await operator.receipts.list.query({ orderId: after })).items).toMatchObject([{ state: 'parked' }])
+  })
+
+  it.each([[{}], [{ reason: 'ab' }], [{ reason, after: '' }]])('refuses %j', async (input) => {
+    expect(await refusalOf(operator.receipts.releaseAll.mutate(input as never))).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(await audit.countDocuments()).toBe(0)
+  })
+})

@@ -1,7 +1,6 @@
-import { toAppError } from '@oncehook/kernel/http/errors'
 import { z } from 'zod'
 import { callFulfilment } from '../http/fulfilment-client.ts'
-import { changingProcedure, procedure } from './operator-trpc.ts'
+import { changingProcedure, procedure, recordFirst } from './operator-trpc.ts'
 import { reasonSchema } from './replays/replay-procedures.ts'
 
 /** `receipts.list`: receipts that fulfilment owes, has parked or has sent. */
@@ -24,15 +23,45 @@ export const listReceiptsProcedure = procedure
 export const releaseReceiptProcedure = changingProcedure
   .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
-    // The entry of the audit log comes first. After a crash in between, no receipt is sent without an entry.
-    const entry = { by: ctx.operator, action: 'receipts.release', reason } as const
-    await ctx.audit.record({ ...entry, details: { key } })
-    const call = ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } })
-    const released = await callFulfilment(call).catch(async (error: unknown) => {
-      const { code, status } = toAppError(error)
-      await ctx.audit.record({ ...entry, details: { key, [status < 500 ? 'refused' : 'unanswered']: code } })
-      throw error
-    })
-    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, key }, 'receipt.released')
+    const context = { requestId: ctx.requestId }
+    const released = await recordFirst(ctx, { action: 'receipts.release', reason, details: { key } }, () =>
+      callFulfilment(ctx.fulfilment.receipts.release.mutate({ key }, { context })),
+    )
+    ctx.logger.info({ ...context, by: ctx.operator, key }, 'receipt.released')
     return released
+  })
+
+// The command line waits for 15 s.
+const ALL_MS = 8_000
+
+/**
+ * `receipts.releaseAll`: every parked receipt is sent after all, by the rules of a single one. A dry run only counts them. The
+ * audit log has one entry with their number. After 8 s a call stops: `next` then says where the next one continues.
+ */
+export const releaseAllReceiptsProcedure = changingProcedure
+  .input(
+    z.strictObject({
+      reason: reasonSchema,
+      dryRun: z.boolean().default(false),
+      after: z.string().min(1).max(128).nullable().default(null),
+    }),
+  )
+  .mutation(async ({ ctx, input: { reason, dryRun, after } }) => {
+    const part = (request: { after: string | null; dryRun: boolean }) =>
+      callFulfilment(ctx.fulfilment.receipts.releaseAll.mutate(request, { context: { requestId: ctx.requestId } }))
+    const { receipts: matched } = await part({ after, dryRun: true })
+    if (dryRun || matched === 0) return { matched, released: 0, next: null }
+    const details = { matched, ...(after === null ? {} : { after }) }
+    const { released, next } = await recordFirst(ctx, { action: 'receipts.release-all', reason, details }, async () => {
+      const endsAt = ctx.monotonicMs() + ALL_MS
+      let sum = 0
+      for (let position = after; ; ) {
+        const done = await part({ after: position, dryRun: false })
+        sum += done.receipts
+        position = done.next
+        if (position === null || ctx.monotonicMs() > endsAt) return { released: sum, next: position }
+      }
+    })
+    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, released }, 'receipts.released')
+    return { matched, released, next }
   })

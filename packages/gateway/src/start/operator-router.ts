@@ -17,13 +17,18 @@ import {
 import { answerTimesProcedure } from '../operator/health/answer-times.ts'
 import { providerHealthProcedure } from '../operator/health/provider-health.ts'
 import { router } from '../operator/operator-trpc.ts'
+import { correctOrderProcedure, getOrderProcedure } from '../operator/order-procedures.ts'
 import { overviewProcedure } from '../operator/overview-procedures.ts'
 import {
   listProvidersProcedure,
   pauseProviderProcedure,
   resumeProviderProcedure,
 } from '../operator/providers/provider-procedures.ts'
-import { listReceiptsProcedure, releaseReceiptProcedure } from '../operator/receipt-procedures.ts'
+import {
+  listReceiptsProcedure,
+  releaseAllReceiptsProcedure,
+  releaseReceiptProcedure,
+} from '../operator/receipt-procedures.ts'
 import { countRefusalsProcedure, listRefusalsProcedure } from '../operator/refusal-procedures.ts'
 import {
   cancelReplayProcedure,
@@ -76,7 +81,12 @@ export const operatorRouter = router({
     discard: discardTasksProcedure,
   }),
   refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
-  receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
+  receipts: router({
+    list: listReceiptsProcedure,
+    release: releaseReceiptProcedure,
+    releaseAll: releaseAllReceiptsProcedure,
+  }),
+  orders: router({ get: getOrderProcedure, correct: correctOrderProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })
 

@@ -437,7 +437,7 @@ describe('a session', () => {
 /** The page of another gateway, in a session of an operator who may do everything here. */
 async function pageOfLeaving(at: string) {
   const { cookie, roles } = await signIn('leaving')
-  expect(roles).toEqual(['read', 'operate', 'bodies'])
+  expect(roles).toEqual(['read', 'operate', 'bodies', 'orders'])
   return createPageClient(at, cookie.replace(/-\d+=/, `-${new URL(at).port}=`))
 }
 

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { fulfilmentClient, refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { canaryToken } from '@oncehook/kernel/testing/canary-token'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createOperatorClient, DEAD_SOON, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+
+const tokens = { reader: canaryToken(), operator: canaryToken(), keeper: canaryToken() }
+const entry = (value: string, roles: readonly string[]) => ({ tokens: [{ value }], roles })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(
+  await startOperatedSystem(database, {
+    settings: {
+      ...DEAD_SOON,
+      OPERATOR_TOKENS: JSON.stringify({
+        reader: entry(tokens.reader, ['read']),
+        operator: entry(tokens.operator, ['operate', 'bodies']),
+        keeper: entry(tokens.keeper, ['orders']),
+      }),
+    },
+  }),
+)
+const clientOf = (name: keyof typeof tokens) => createOperatorClient(system.gateway.adminUrl, tokens[name])
+const orders = system.fulfilment.db.collection<{ _id: string; changedBy?: string }>('orders')
+const audit = database.db.collection('audit')
+const entries = () => audit.find({ action: 'orders.correct' }).sort({ seq: 1 }).toArray()
+const reason = 'the shop has billed four of them'
+const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+
+beforeEach(async () => {
+  await audit.deleteMany()
+})
+
+describe('orders.get', () => {
+  it('shows what an order costs and whether it is paid, and nobody who bought it', async () => {
+    const { orders: api } = fulfilmentClient(system.fulfilment)
+    const person = { customerId: 'cus_jane', email: 'jane@example.com', note: 'for Jane', metadata: { who: 'Jane' } }
+    const { order } = await api.create.mutate({ order: { ...person, currency: 'EUR', items } })
+    const shown = await clientOf('reader').orders.get.query({ id: order.id })
+    expect(shown).toEqual({
+      ...{ id: order.id, version: 1, status: 'pending', access: 'locked', amountDue: 600, currency: 'EUR', items },
+      ...{ payment: null, createdAt: order.createdAt, updatedAt: order.updatedAt },
+    })
+    expect(JSON.stringify(shown)).not.toMatch(/jane/i)
+  })
+
+  it('knows no other order', async () => {
+    const reader = clientOf('reader')
+    expect(await refusalOf(reader.orders.get.query({ id: 'ord_none' }))).toMatchObject({ reason: 'order_not_found' })
+    expect(await refusalOf(reader.orders.get.query({ id: '../ord' }))).toMatchObject({ code: 'BAD_REQUEST' })
+  })
+})
+
+describe('orders.correct', () => {
+  it('changes what an order costs, so that its payment fits, and records both amounts', async () => {
+    const eventId = randomUUID()
+    const id = await system.order()
+    await system.deliver(paymentEvent(eventId, { orderId: id, amount: 600 }))
+    const { _id, reason: why } = await system.until(eventId, ({ state }) => state === 'dead')
+    expect(why).toBe('amount_mismatch')
+    expect(await clientOf('keeper').orders.correct.mutate({ id, version: 1, items, reason })).toMatchObject({
+      before: { amountDue: 300, currency: 'EUR' },
+      order: { id, version: 2, amountDue: 600, currency: 'EUR', status: 'pending', items },
+    })
+    expect(await entries()).toMatchObject([
+      {
+        ...{ by: 'keeper', reason },
+        details: {
+          ...{ orderId: id, version: 1 },
+          ...{ before: { amountDue: 300, currency: 'EUR' }, after: { amountDue: 600, currency: 'EUR' } },
+        },
+      },
+    ])
+    expect(await orders.findOne({ _id: id })).toMatchObject({ changedBy: 'operator:keeper' })
+    await clientOf('operator').events.replay.mutate({ ids: [String(_id)], reason: 'its order is right now' })
+    await system.until(eventId, ({ state }) => state === 'done')
+    expect(await clientOf('reader').orders.get.query({ id })).toMatchObject({ status: 'paid', access: 'unlocked' })
+  })
+
+  it('changes the currency alone', async () => {
+    const id = await system.order()
+    const { before, order } = await clientOf('keeper').orders.correct.mutate({
+      id,
+      version: 1,
+      currency: 'USD',
+      reason,
+    })
+    expect([before, order]).toMatchObject([{ currency: 'EUR' }, { amountDue: 300, currency: 'USD' }])
+    const [recorded] = await entries()
+    expect(recorded?.details.after).toEqual({ amountDue: 300, currency: 'USD' })
+  })
+
+  it('needs a role that no other one includes', async () => {
+    const id = await system.order()
+    for (const name of ['reader', 'operator'] as const) {
+      const refused = clientOf(name).orders.correct.mutate({ id, version: 1, items, reason })
+      expect(await refusalOf(refused)).toMatchObject({ httpStatus: 403, reason: 'role_missing' })
+    }
+    expect(await refusalOf(clientOf('keeper').events.close.mutate({ id: '0'.repeat(24), reason }))).toMatchObject({
+      ...{ reason: 'role_missing' },
+    })
+    expect([await entries(), await clientOf('reader').orders.get.query({ id })]).toMatchObject([[], { version: 1 }])
+  })
+
+  it('changes only the version that the operator has seen', async () => {
+    const id = await system.order()
+    const keeper = clientOf('keeper')
+    await keeper.orders.correct.mutate({ id, version: 1, items, reason })
+    const stale = keeper.orders.correct.mutate({ id, version: 1, currency: 'USD', reason })
+    expect(await refusalOf(stale)).toMatchObject({ httpStatus: 412, reason: 'precondition_failed', version: 2 })
+    expect(await keeper.orders.get.query({ id })).toMatchObject({ version: 2, currency: 'EUR' })
+    expect(await entries()).toHaveLength(1)
+  })
+
+  it('changes no order that is paid, and the audit log says that it was refused', async () => {
+    const eventId = randomUUID()
+    const id = await system.order()
+    await system.deliver(paymentEvent(eventId, { orderId: id }))
+    await system.until(eventId, ({ state }) => state === 'done')
+    const keeper = clientOf('keeper')
+    const { version } = await keeper.orders.get.query({ id })
+    const refused = keeper.orders.correct.mutate({ id, version, items, reason })
+    expect(await refusalOf(refused)).toMatchObject({ httpStatus: 409, reason: 'order_paid' })
+    const told = await entries()
+    expect(told.map(({ details }) => details.refused)).toEqual([undefined, 'order_paid'])
+    expect(await keeper.orders.get.query({ id })).toMatchObject({ version, amountDue: 300, status: 'paid' })
+  })
+
+  it.each([
+    ['nothing to change', {}],
+    ['another property', { items, customerId: 'cus_2' }],
+    ['no reason', { items, reason: '' }],
+    ['no version', { items, version: 0 }],
+  ])('refuses %s', async (_, members) => {
+    const input = { id: 'ord_1', version: 1, reason, ...members }
+    expect(await refusalOf(clientOf('keeper').orders.correct.mutate(input))).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(await entries()).toEqual([])
+  })
+
+  it.each([
+    ['no currency', { currency: 'XX' }],
+    ['a negative quantity', { items: [{ sku: 'book', quantity: -1, unitAmount: 150 }] }],
+    ['a total beyond 2^53', { items: [{ sku: 'book', quantity: 2 ** 40, unitAmount: 2 ** 40 }] }],
+  ])('leaves it to fulfilment to refuse %s', async (_, members) => {
+    const id = await system.order()
+    const refused = clientOf('keeper').orders.correct.mutate({ id, version: 1, reason, ...members })
+    expect(await refusalOf(refused)).toMatchObject({ httpStatus: 422, reason: 'patch_unprocessable' })
+    expect(await clientOf('keeper').orders.get.query({ id })).toMatchObject({ version: 1, amountDue: 300 })
+  })
+})
