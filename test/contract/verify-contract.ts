@@ -71,11 +71,11 @@ export async function verifyContract(verified: VerifiedProvider): Promise<void> 
   // One request for each interaction, in their order.
   const reasonOf = (description: string): string | undefined =>
     answers.length === descriptions.length ? answers[descriptions.indexOf(description)]?.reason : undefined
-  const compressed = answers.filter(({ encoding }) => encoding !== undefined).map(({ path }) => `- ${path}: compressed`)
-  const broken = await tried.then(
-    () => compressed,
-    (error: unknown) => describeVerification(error, reasonOf),
-  )
+  const compressed = () =>
+    answers
+      .filter(({ encoding }) => encoding !== undefined)
+      .map(({ path, encoding }) => `- ${path}: in ${encoding}, unasked`)
+  const broken = await tried.then(compressed, (error: unknown) => describeVerification(error, reasonOf))
   const asked = { who, provider: provider.name, needed: needed.length, entered: entered.length }
   const problem = problemOf({ ...asked, failed, broken })
   if (problem !== null) throw new Error(problem)
