@@ -3,7 +3,7 @@
 
 import { useSyncExternalStore } from 'react'
 
-/** A right of an operator: to read, to change something, to see bodies. */
+/** A right of an operator: to read, to change something, to see bodies, to change what orders cost. */
 type Role = 'read' | 'operate' | 'bodies' | 'orders'
 
 /** The session of the browser, its operator and their roles. */
