@@ -111,14 +111,6 @@ describe('events show', () => {
     expect((await run(raw)).stdout).toBe(body)
   })
 
-  it('exits with 1 when the stored bytes are not authentic', async () => {
-    const { id, eventId } = await deadEvent()
-    await system.events.updateOne({ eventId }, { $set: { raw: new Binary(Buffer.from('{}')) } })
-    const { exitCode, stdout } = await run(['events', 'show', id, '--verify'])
-    expect(exitCode).toBe(1)
-    expect(stdout).toContain('Verified now  not authentic: signature_mismatch\n')
-  })
-
   it('says of an id that no event has it, or that it is too long', async () => {
     const unknown = { exitCode: 1, stdout: '', stderr: 'No event has this id (not_found)\n' }
     expect(await run(['events', 'show', 'evt_nothing'])).toEqual(unknown)

@@ -49,15 +49,6 @@ describe('createPaymentProcedures', () => {
     expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('throws the refusal of the service as it was raised', async () => {
-    served.canned = () => refusal(409, 'order_deleted')
-    await expect(open().applyEvents([event])).rejects.toMatchObject({
-      ...{ code: 'order_deleted', status: 409, retry: 'never', message: 'A sentence of fulfilment' },
-    })
-    served.canned = () => refusal(412, 'precondition_failed', { retry: 'now', version: 7 })
-    await expect(open().versions(['a'])).rejects.toMatchObject({ status: 412, retry: 'now', details: { version: 7 } })
-  })
-
   it.each([
     ['a refused token', refusal(401, 'unauthenticated')],
     ['a fault over there', refusal(500, 'internal')],
