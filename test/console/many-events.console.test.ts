@@ -42,15 +42,13 @@ it('a long search shows its first results soon, and continues', async () => {
   )
   await console.system.events.insertMany(repeated)
   await page.route('**/operator/events.list*', async (route) => {
-    const { searchParams } = new URL(route.request().url())
-    const { after, ...part } = JSON.parse(searchParams.get('input') ?? '{}')
+    const { after, ...part } = route.request().postDataJSON()
     if (after !== undefined) {
       await isShown.promise
       await route.fallback()
       return
     }
-    searchParams.set('input', JSON.stringify({ ...part, limit: 10 }))
-    const response = await route.fetch({ url: `${console.url}/operator/events.list?${searchParams}` })
+    const response = await route.fetch({ postData: { ...part, limit: 10 } })
     const answer = await response.json()
     answer.result.data.cut = { searchedTo: answer.result.data.items.at(-1).receivedAt }
     await route.fulfill({ response, json: answer })
