@@ -276,6 +276,10 @@ describe('the listener', () => {
       return { key: 'first' }
     },
     'receipts.release': async () => ({ key: await newParkedReceipt() }),
+    'receipts.releaseAll': async () => {
+      await newParkedReceipt()
+      return { after: null, dryRun: false }
+    },
   }
 
   it('is listed here if it changes something', () => {
