@@ -45,9 +45,7 @@ describe('a receipt that was sent', () => {
   it('loses them as soon as it is sent, if its order was deleted before', async () => {
     const id = newOrderId()
     await orders.put.mutate({ id, order: sampleOrder({ email: 'a@example.com' }) })
-    const [paid] = (await stored.find({ 'receipts.state': 'sent', 'receipts.customerId': 'cus_1' }).toArray()).flatMap(
-      ({ receipts }) => receipts,
-    )
+    const paid = await receiptOf(await paidOrder())
     const { forgetAt: _, ...others } = paid ?? expect.unreachable()
     const owed = {
       ...others,
