@@ -136,7 +136,8 @@ function toOperationObject(placed: PlacedOperation): JsonObject {
 
 /** Creates `GET /api/openapi.json`. Every other path is passed to the next middleware. */
 export function createOpenApiRoute(settings: { readonly maxBodyBytes: number }): Middleware<RequestState> {
-  const document = JSON.stringify(createOpenApiDocument(settings))
+  // Bytes, so that many slow readers share them.
+  const document = Buffer.from(JSON.stringify(createOpenApiDocument(settings)))
   return async (ctx, next) => {
     if (ctx.path !== '/api/openapi.json') return next()
     ctx.set('Cache-Control', 'no-cache')

@@ -98,6 +98,21 @@ describe('listen', () => {
     expect(String((await once(whole, 'data'))[0])).toContain('held')
     expect(String((await once(next, 'data'))[0])).toContain('held')
   })
+
+  it('closes a connection whose answer waits for its reader, however many requests follow', async () => {
+    const ended: unknown[] = []
+    const handler: RequestListener = (request, response) => {
+      response.end(request.url === '/large' ? 'x'.repeat(32 * 1024 * 1024) : 'small')
+      ended.push(request.url)
+    }
+    await using listener = await opened({ maxConnections: 1, handler })
+    const reader = await rawSocket(listener.port)
+    reader.pause()
+    reader.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2))
+    await expect.poll(() => ended).toContain('/large')
+    expect(await answerOf(listener.port, new Agent())).toEqual({ status: 200, body: 'small' })
+    reader.destroy()
+  })
 })
 
 describe('listen with a certificate of RSA', async () => {

@@ -168,8 +168,9 @@ function close({ server, sockets, all, graceMs }: Closing): Promise<void> {
 
 /**
  * Limits the number of open connections of a server and returns the open ones. Above the limit, the connection that
- * has been idle longest is closed, unless it has a complete request in progress. So nobody can lock others out by
- * holding connections. If all connections are busy, the new one is closed.
+ * has been idle longest is closed, unless it has a complete request in progress. If there is none, one whose answer is
+ * written, and waits only for its reader, is closed. So nobody can lock others out by holding connections, or by reading
+ * slowly. If all connections are busy, the new one is closed.
  */
 function limitConnections(
   server: Server,
@@ -178,26 +179,28 @@ function limitConnections(
 ): ReadonlySet<Socket> {
   // Ordered by last response, or by start.
   const open = new Set<Socket>()
-  const latest = new WeakMap<Socket, IncomingMessage>()
-  const isWaiting = (socket: Socket): boolean => latest.get(socket)?.complete !== true
+  /** The requests that are not answered, in the order of their arrival. */
+  const pending = new WeakMap<Socket, ServerResponse[]>()
+  const isIdle = (socket: Socket): boolean => pending.get(socket)?.at(-1)?.req.complete !== true
+  const isUnread = (socket: Socket): boolean => pending.get(socket)?.[0]?.writableEnded === true
 
   server.on(event, (socket: Socket) => {
     if (open.size >= max) {
-      const idle = firstOf(open, isWaiting) ?? socket
-      open.delete(idle)
-      idle.destroy()
-      if (idle === socket) return
+      const yielding = firstOf(open, isIdle) ?? firstOf(open, isUnread) ?? socket
+      open.delete(yielding)
+      yielding.destroy()
+      if (yielding === socket) return
     }
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request
-    latest.set(socket, request)
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const unanswered = pending.get(socket) ?? []
+    pending.set(socket, unanswered)
+    unanswered.push(response)
     response.once('close', () => {
-      if (latest.get(socket) !== request) return
-      latest.delete(socket)
-      if (open.delete(socket)) open.add(socket)
+      unanswered.splice(unanswered.indexOf(response), 1)
+      if (unanswered.length === 0 && open.delete(socket)) open.add(socket)
     })
   })
   return open
