@@ -349,6 +349,38 @@ describe('sessions', () => {
     const entry = { by: 'leaving', reason, details: { session: expect.stringMatching(/^[0-9a-f]{16}$/), of: 'reader' } }
     expect(entries).toMatchObject([entry, entry])
   })
+
+  it('have one entry for their end, however many calls end them at once', async () => {
+    await audit.deleteMany({})
+    const [left, taken] = [pageOf((await signIn('reader')).cookie), pageOf((await signIn('odd')).cookie)]
+    const { session } = await taken.me.query()
+    const administrator = clientOf(tokens.leaving)
+    const end = { id: String(session), reason }
+    const calls = Array.from({ length: 30 }, () => [left.signIn.end.mutate({}), administrator.sessions.end.mutate(end)])
+    await Promise.allSettled(calls.flat())
+    expect(await refusalOf(left.me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await refusalOf(taken.me.query())).toMatchObject({ reason: 'unauthenticated' })
+    const entries = await audit.find({ action: 'sign_in.ended' }).toArray()
+    expect(entries.map(({ by }) => by).toSorted()).toEqual(['leaving', 'reader'])
+  })
+
+  it('are at most 50 of an operator, and any of them can be ended, however many there are', async () => {
+    const { cookie } = await signIn('reader')
+    const opened = database.db.collection('operator_sessions')
+    const [oldest] = await opened.find({ operator: 'reader' }).sort({ openedAt: -1 }).limit(1).toArray()
+    const others = Array.from({ length: 1_100 }, (_, n) => ({
+      ...{ ...oldest, _id: `${n}`.padStart(64, 'f') as never, operator: n < 50 ? 'reader' : `other ${n}` },
+      openedAt: new Date(now + 1_000),
+    }))
+    await opened.insertMany(others)
+    const { session } = await pageOf(cookie).me.query()
+    expect(await clientOf(tokens.leaving).sessions.end.mutate({ id: String(session), reason })).toEqual({ ended: 1 })
+    now += 60_000
+    const first = pageOf((await signIn('reader')).cookie)
+    expect(await opened.countDocuments({ operator: 'reader' })).toBe(50)
+    expect(await first.me.query()).toMatchObject({ operator: 'reader' })
+    await opened.deleteMany({ _id: { $in: others.map(({ _id }) => _id) } })
+  })
 })
 
 describe('a session', () => {

@@ -17,6 +17,10 @@ const UNUSED_MS = 3_600_000
 /** How exactly it is known when a session was last used: each use would be a write. */
 const USED_MS = 60_000
 const MOST_LISTED = 1_000
+/** An operator may have so many sessions: one more ends the oldest. So nobody hides a session behind others. */
+const MOST_OPEN = 50
+/** The process that was to end a session has perhaps died. */
+const ENDING_MS = 60_000
 const RANDOM_BYTES = 32
 const SESSION_PREFIX = 'ohs_'
 const CODE = /^[\w-]{43}$/
@@ -41,6 +45,8 @@ interface SessionDocument extends SignInDocument {
   readonly usedAt: Date
   /** When it ends at the latest. `expireAt`: when it ends if nobody uses it. */
   readonly endsAt: Date
+  /** When a call began to end it. */
+  readonly endingAt?: Date
 }
 
 /** A text to hand over, with its expiry in milliseconds since 1970. */
@@ -110,6 +116,9 @@ export function createSignIns(db: Db, { now }: Clock) {
         ...toDocument(issued, { credential, purpose: 'session' }),
         ...{ operator: operator.name, openedAt, endsAt: new Date(endsAt), ...usedNow(endsAt) },
       })
+      const surplus = sessions.find({ operator: { $eq: operator.name } }, { projection: { _id: 1 } })
+      const oldest = await surplus.sort({ openedAt: -1 }).skip(MOST_OPEN).toArray()
+      if (oldest.length > 0) await sessions.deleteMany({ _id: { $in: oldest.map(({ _id }) => _id) } })
       return issued
     },
     /** The session of a token. Null if there is none, or it has ended. */
@@ -125,18 +134,33 @@ export function createSignIns(db: Db, { now }: Clock) {
       }
       return { id: shownId(digest), digest, credential, endsAt }
     },
-    /** The newest 1,000 sessions of an operator; without a name, of everybody. */
-    async listSessions(operator?: string) {
+    /** The newest 1,000 sessions; of an operator, all. */
+    async listSessions({ operator, id }: { readonly operator?: string | undefined; readonly id?: string } = {}) {
       const whose = operator === undefined ? {} : { operator: { $eq: operator } }
+      const named = id === undefined ? {} : { _id: { $gte: id, $lt: `${id}g` } }
       return await sessions
-        .find({ ...whose, expireAt: { $gt: new Date(now()) } }, { projection: { sealed: 0 } })
+        .find({ ...whose, ...named, expireAt: { $gt: new Date(now()) } }, { projection: { sealed: 0 } })
         .sort({ openedAt: -1 })
         .limit(MOST_LISTED)
         .toArray()
     },
-    /** Ends sessions, for every gateway. */
-    async endSessions(digests: readonly string[]): Promise<void> {
-      await sessions.deleteMany({ _id: { $in: digests } })
+    /**
+     * Ends a session for every gateway, after it was recorded. Of several calls at once, one records and ends it, and the
+     * others resolve to false.
+     */
+    async endSession(digest: string, record: () => Promise<void>): Promise<boolean> {
+      const _id = { $eq: digest }
+      const isFree = [{ endingAt: { $exists: false } }, { endingAt: { $lt: new Date(now() - ENDING_MS) } }]
+      const taken = await sessions.updateOne({ _id, $or: isFree }, { $set: { endingAt: new Date(now()) } })
+      if (taken.modifiedCount === 0) return false
+      try {
+        await record()
+      } catch (error) {
+        await sessions.updateOne({ _id }, { $unset: { endingAt: true } })
+        throw error
+      }
+      await sessions.deleteOne({ _id })
+      return true
     },
   }
 }
@@ -240,15 +264,15 @@ export const createCodeProcedure = procedure.input(empty).mutation(async ({ ctx 
 export const signOutProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
   const { session } = ctx.caller
   if (session === null) return { ended: false }
-  await ctx.audit.record({ by: ctx.operator, action: 'sign_in.ended', reason: null, details: { session: session.id } })
-  await ctx.signIns.endSessions([session.digest])
+  const entry = { by: ctx.operator, action: 'sign_in.ended', reason: null, details: { session: session.id } } as const
+  await ctx.signIns.endSession(session.digest, () => ctx.audit.record(entry))
   ctx.call.headers = { 'Set-Cookie': session.removedCookie }
   return { ended: true }
 })
 
 /** `sessions.list`: the newest 1,000 sessions; with the role `operate` those of everybody, otherwise one's own. */
 export const listSessionsProcedure = procedure.input(empty.optional()).query(async ({ ctx }) => {
-  const found = await ctx.signIns.listSessions(ctx.roles.has('operate') ? undefined : ctx.operator)
+  const found = await ctx.signIns.listSessions({ operator: ctx.roles.has('operate') ? undefined : ctx.operator })
   return found.map(({ _id, operator, openedAt, usedAt, endsAt }) => ({
     ...{ id: shownId(_id), operator, isCurrent: _id === ctx.caller.session?.digest },
     ...{ openedAt: openedAt.toISOString(), usedAt: usedAt.toISOString(), endsAt: endsAt.toISOString() },
@@ -265,16 +289,16 @@ const endedSchema = z.union([
  * unknown. Each session gets an entry in the audit log before it ends.
  */
 export const endSessionsProcedure = procedure.input(endedSchema).mutation(async ({ ctx, input }) => {
-  const operator = 'operator' in input ? input.operator : undefined
-  if (operator !== undefined && operator !== ctx.operator) demandRole(ctx, 'operate')
-  const found = await ctx.signIns.listSessions(ctx.roles.has('operate') ? operator : ctx.operator)
-  const ended = 'id' in input ? found.filter(({ _id }) => shownId(_id) === input.id) : found
+  if ('operator' in input && input.operator !== ctx.operator) demandRole(ctx, 'operate')
+  const own = ctx.roles.has('operate') ? undefined : ctx.operator
+  const found = await ctx.signIns.listSessions('id' in input ? { id: input.id, operator: own } : input)
   const entry = { by: ctx.operator, action: 'sign_in.ended', reason: input.reason } as const
-  await Promise.all(
-    ended.map(({ _id, operator: of }) => ctx.audit.record({ ...entry, details: { session: shownId(_id), of } })),
+  const ended = await Promise.all(
+    found.map(({ _id, operator: of }) =>
+      ctx.signIns.endSession(_id, () => ctx.audit.record({ ...entry, details: { session: shownId(_id), of } })),
+    ),
   )
-  await ctx.signIns.endSessions(ended.map(({ _id }) => _id))
-  return { ended: ended.length }
+  return { ended: ended.filter((isEnded) => isEnded).length }
 })
 
 /** `me`: who calls, with which roles, in which session, and until when. Null: in none, and without an end. */
