@@ -48,8 +48,8 @@ it('an operator signs in at the issuer, comes back to the same address, and stay
   const { page } = visit
   await page.goto(`${console.url}/events?state=dead`)
   await visit.click(button(page))
-  await page.getByRole('link', { name: 'I am carol' }).click()
   const returning = finishing(page)
+  await page.getByRole('link', { name: 'I am carol' }).click()
   await isSignedIn(page, 'carol')
   expect(page.url()).toBe(`${console.url}/events?state=dead`)
   const { answer } = JSON.parse((await returning).postData() ?? '{}') as { answer: string }

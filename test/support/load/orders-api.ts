@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { BODY_CANARY } from '../stack/canaries.ts'
 import type { ApiOrder } from '../stack/records.ts'
 import { until } from '../until.ts'
@@ -40,7 +41,13 @@ export function createOrdersApi({ url, token }: { readonly url: string; readonly
     read,
     async create(members = {}) {
       const body = JSON.stringify({ ...SAMPLE, ...members })
-      return expectOrder(await send('', { method: 'POST', body, headers: { 'content-type': 'application/json' } }), 201)
+      const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+      // A busy machine may answer 503: try again later.
+      const answer = await until(
+        () => send('', { method: 'POST', body, headers }),
+        ({ status }) => status !== 503,
+      )
+      return expectOrder(answer, 201)
     },
     untilStatus: (id, status) =>
       until(
