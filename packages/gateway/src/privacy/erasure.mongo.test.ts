@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -157,6 +157,22 @@ describe('erase', () => {
       orderIds: expect.any(Array),
     })
   })
+
+  it.each([true, false])(
+    'tells nobody without a trace whether a person is a customer (dry run: %s)',
+    async (dryRun) => {
+      const { person } = await paidCustomer()
+      const whose = [person.customerId, `cus_${randomUUID()}`]
+      for (const customerId of whose) await operator.erase.mutate({ customerId, reason, dryRun })
+      const { items: audit } = await operator.audit.list.query({ limit: 2 })
+      expect(audit.map(({ action, details }) => ({ action, ...details }))).toMatchObject(
+        whose.toReversed().map((customerId) => ({
+          ...{ action: 'erase', customerHash: hash('sha256', customerId) },
+          ...(dryRun ? { dryRun: true } : { orders: customerId === person.customerId ? 1 : 0 }),
+        })),
+      )
+    },
+  )
 
   it('is finished by the same call where an earlier one ended between the two databases', async () => {
     const { mark, person, orderId, eventId } = await paidCustomer()

@@ -33,20 +33,15 @@ type Erasure = z.output<typeof eraseSchema>
  * hashes. If part of it, or of a delivery that it shares, is in progress, the call is refused before anything is changed. If
  * something is stored or made due again during the call, the rest is erased, and the call is refused afterwards: the
  * message says so. Another call completes an interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
- * order can only be found by its id.
+ * order can only be found by its id. The audit log has an entry of every call, even if nothing was found or erased.
  */
 export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
-  const found = await findAll(ctx, input)
-  const matched = found.events.length + found.orders.length
-  const answer = { matched, orders: found.orders.map(({ id }) => id) }
-  const nothing = { ...answer, erased: 0, more: false }
-  if (input.dryRun) return nothing
-  // A backfill may hold an event that an earlier call has erased, and of which only the key is left.
-  if (matched === 0) {
-    await refuseBackfilling(ctx)
-    return nothing
-  }
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
+  // The answer says whether a person is a customer.
+  if (input.dryRun) await ctx.audit.record({ ...entry, details: { ...named(input), dryRun: true } })
+  const found = await findAll(ctx, input)
+  const answer = { matched: found.events.length + found.orders.length, orders: found.orders.map(({ id }) => id) }
+  if (input.dryRun) return { ...answer, erased: 0, more: false }
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
   // Nothing else leads from a customer to their deleted orders if the answer is lost.
   const whose = 'customerId' in input ? { orderIds: answer.orders } : {}
