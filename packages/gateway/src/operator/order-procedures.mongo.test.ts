@@ -5,7 +5,9 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOperatorClient, DEAD_SOON, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
-const tokens = { reader: canaryToken(), operator: canaryToken(), keeper: canaryToken() }
+const ones = { reader: canaryToken(), operator: canaryToken(), keeper: canaryToken() }
+const tokens = { ...ones, first: canaryToken(), second: canaryToken() }
+const LONG = 'x'.repeat(63)
 const entry = (value: string, roles: readonly string[]) => ({ tokens: [{ value }], roles })
 
 const stack = new AsyncDisposableStack()
@@ -19,6 +21,8 @@ const system = stack.use(
         reader: entry(tokens.reader, ['read']),
         operator: entry(tokens.operator, ['operate', 'bodies']),
         keeper: entry(tokens.keeper, ['orders']),
+        [`${LONG}1`]: entry(tokens.first, ['orders']),
+        [`${LONG}2`]: entry(tokens.second, ['orders']),
       }),
     },
   }),
@@ -78,6 +82,14 @@ describe('orders.correct', () => {
     await clientOf('operator').events.replay.mutate({ ids: [String(_id)], reason: 'its order is right now' })
     await system.until(eventId, ({ state }) => state === 'done')
     expect(await clientOf('reader').orders.get.query({ id })).toMatchObject({ status: 'paid', access: 'unlocked' })
+  })
+
+  it('names in the order the operator who has changed it, and no other with a name as long', async () => {
+    const id = await system.order()
+    await clientOf('first').orders.correct.mutate({ id, version: 1, items, reason })
+    expect(await orders.findOne({ _id: id })).toMatchObject({ changedBy: `operator:${LONG}1` })
+    await clientOf('second').orders.correct.mutate({ id, version: 2, currency: 'USD', reason })
+    expect(await orders.findOne({ _id: id })).toMatchObject({ changedBy: `operator:${LONG}2` })
   })
 
   it('changes the currency alone', async () => {

@@ -61,7 +61,8 @@ export const correctOrderProcedure = correctingProcedure
     const before = { amountDue: order.amountDue, currency: order.currency }
     const after = { amountDue: totalOf(patch.items) ?? before.amountDue, currency: patch.currency ?? before.currency }
     const details = { orderId: id, version, before, after }
-    const context = { requestId: ctx.requestId, principal: principalOf(ctx.operator) }
+    // The order names who has changed it. No client of `/api/orders` has such a name by accident.
+    const context = { requestId: ctx.requestId, principal: `operator:${ctx.operator}` }
     const corrected = await recordFirst(ctx, { action: 'orders.correct', reason, details }, () =>
       callFulfilment(ctx.fulfilment.orders.patch.mutate({ id, patch, ifMatch: formatEntityTag(version) }, { context })),
     )
@@ -72,11 +73,4 @@ export const correctOrderProcedure = correctingProcedure
 /** The amount that items make: exact up to the largest that fulfilment accepts. */
 function totalOf(items: Order['items'] | undefined): number | undefined {
   return items?.reduce((sum, { quantity, unitAmount }) => sum + quantity * unitAmount, 0)
-}
-
-const MAX_PRINCIPAL = 64
-
-/** The order names who has changed it. No client of `/api/orders` has such a name by accident. */
-function principalOf(operator: string): string {
-  return `operator:${operator}`.slice(0, MAX_PRINCIPAL)
 }

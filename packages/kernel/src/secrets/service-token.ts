@@ -5,7 +5,8 @@ import type { Clock } from '../time/clock.ts'
 
 const LIFETIME_SECONDS = 60
 const LEEWAY_SECONDS = 30
-const MAX_SUBJECT = 64
+// The longest name of an operator, with what says whose it is.
+const MAX_SUBJECT = 300
 /** The token type (RFC 8725 section 3.11). Tokens for other purposes are not accepted as service tokens. */
 const TYPE = 'oncehook-call+jwt'
 const ALGORITHM = 'EdDSA'
@@ -18,7 +19,7 @@ export interface ServiceCall {
   readonly input: string | Uint8Array
   /** The If-Match header; absent if the request has none. */
   readonly ifMatch?: string | undefined
-  /** The principal on whose behalf the service calls: 1 to 64 characters. Absent: the service itself. */
+  /** The principal on whose behalf the service calls: 1 to 300 characters. Absent: the service itself. */
   readonly subject?: string | undefined
 }
 
