@@ -74,7 +74,7 @@ describe('a gateway that starts', () => {
     const ready = async () => (await (await fetch(`${url}/readyz`)).json()) as object
     expect(await ready()).toMatchObject({ checks: { mongodb: 'unavailable' } })
     await context.mongo.background.open()
-    expect(await ready()).toMatchObject({ checks: { mongodb: 'ok' } })
+    await expect.poll(ready).toMatchObject({ checks: { mongodb: 'ok' } })
   })
 
   it('ends the start if it is stopped meanwhile, and starts nothing after that', async () => {

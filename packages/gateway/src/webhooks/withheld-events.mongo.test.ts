@@ -35,7 +35,7 @@ describe('an event that its provider may not send', () => {
     const id = `evt_mode_${String(livemode)}_${typeof livemode}`
     expect(await system.deliver({ ...paymentEvent(id, { orderId }), livemode })).toBe(200)
     expect(await system.record(id)).toMatchObject({ state: 'unhandled', reason: 'not_expected', starts: 0 })
-    expect(await metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="not_expected"')
+    await expect.poll(() => metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="not_expected"')
     const logged = system.gateway.logs.find((line) => line.msg === 'event.withheld' && line.eventId === id)
     expect(logged).toMatchObject({ provider: 'acme', reason: 'not_expected' })
   })
@@ -83,7 +83,7 @@ describe('an authentic delivery that nobody can read', () => {
     expect(items.filter((item) => item.eventId === eventId)).toEqual([
       expect.objectContaining({ type: 'unreadable', reason: 'unreadable', objectId: '', orderId: '' }),
     ])
-    expect(await metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="unreadable"')
+    await expect.poll(() => metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="unreadable"')
     const logged = system.gateway.logs.filter(
       (line) => line.msg === 'event.withheld' && line.eventId === eventId.slice(0, 64),
     )

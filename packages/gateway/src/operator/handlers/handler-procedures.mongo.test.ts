@@ -112,11 +112,11 @@ describe('the operator API', () => {
     server.answer = () => ({ status: 503 })
     const eventIds = [await deliver(), await deliver(), await deliver()]
     await expect.poll(() => find('billing')).toMatchObject({ answers: false })
-    expect(await gauge('oncehook_handler_answers', 'billing')).toBe('0')
+    await expect.poll(() => gauge('oncehook_handler_answers', 'billing')).toBe('0')
     server.answer = () => ({ status: 200 })
     for (const eventId of eventIds) await expect.poll(() => states(eventId)).toMatchObject({ billing: 'done' })
     expect(await find('billing')).toMatchObject({ answers: true })
-    expect(await gauge('oncehook_handler_answers', 'billing')).toBe('1')
+    await expect.poll(() => gauge('oncehook_handler_answers', 'billing')).toBe('1')
   })
 
   it('replays the dead task of one handler only', async () => {

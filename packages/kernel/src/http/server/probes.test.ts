@@ -4,10 +4,11 @@ import { listen } from './listen.ts'
 import { createProbes, type ReadinessChecks } from './probes.ts'
 
 /** Probes behind a real listener. Other requests are answered with 418. */
-async function probing(checks: ReadinessChecks) {
+async function probing(checks: ReadinessChecks, collect = (): void => undefined) {
   const metrics = new Registry()
-  new Counter({ name: 'deliveries_total', help: 'Deliveries', registers: [metrics] }).inc(3)
-  const probes = createProbes({ checks, metrics })
+  new Counter({ name: 'deliveries_total', help: 'Deliveries', registers: [metrics], collect }).inc(3)
+  const time = { ms: 5_000 }
+  const probes = createProbes({ checks, metrics, now: () => time.ms })
   const listener = await listen({
     host: '127.0.0.1',
     port: 0,
@@ -18,6 +19,7 @@ async function probing(checks: ReadinessChecks) {
     },
   })
   return {
+    time,
     ask: (path: string, method = 'GET') => fetch(`http://127.0.0.1:${listener.port}${path}`, { method }),
     [Symbol.asyncDispose]: () => listener.close(0),
   }
@@ -56,5 +58,19 @@ describe('createProbes', () => {
     const answer = await service.ask('/readyz')
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ checks: { mongodb: 'unavailable', fulfilment: 'ok' } })
+  })
+
+  it.each(['/readyz', '/metrics'])('looks at most once a second for all who ask for %s', async (path) => {
+    let looks = 0
+    const look = (): void => {
+      looks += 1
+    }
+    await using service = await probing({ mongodb: async () => look() }, look)
+    const ask = () => Promise.all(Array.from({ length: 5 }, () => service.ask(path).then((answer) => answer.text())))
+    const told = new Set([...(await ask()), ...(await ask())])
+    expect({ looks, answers: told.size }).toEqual({ looks: 1, answers: 1 })
+    service.time.ms += 1_000
+    expect(told).toContain((await ask())[0])
+    expect(looks).toBe(2)
   })
 })

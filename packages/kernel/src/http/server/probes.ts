@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { Logger } from '../../log/logger.ts'
+import { oneAtATime } from '../../log/polled-gauges.ts'
 import type { Lifecycle } from '../../time/lifecycle.ts'
 import { TIMED_OUT, withTimeout } from '../../time/waits.ts'
 import { methodNotAllowed, notFound } from '../error-codes.ts'
@@ -18,28 +19,43 @@ export interface ProbeOptions {
   readonly checks: ReadinessChecks
   /** Null: `/metrics` is served by another listener. */
   readonly metrics: ShownMetrics | null
+  /** Monotonic milliseconds. Default: those of the process. */
+  readonly now?: () => number
 }
 
 const CHECK_MS = 2_500
+const SHARED_MS = 1_000
 const ALLOW = { headers: { Allow: 'GET, HEAD' } }
 
 /**
  * Creates the handler of `/livez` (the process responds), `/readyz` (each dependency by name, 503 if one is
  * unavailable) and `/metrics` (Prometheus text). It resolves to false for any other path without touching the
- * request.
+ * request. All who ask within a second get the same answer: nobody needs a token, so a flood must cost no more than one.
  */
-export function createProbes(options: ProbeOptions): (...call: Parameters<RequestListener>) => Promise<boolean> {
+export function createProbes({
+  checks,
+  metrics,
+  now = () => performance.now(),
+}: ProbeOptions): (...call: Parameters<RequestListener>) => Promise<boolean> {
+  const probes = new Map<string, Probe>([
+    ['/livez', live],
+    ['/readyz', shared(() => readiness(checks), now)],
+  ])
+  if (metrics !== null)
+    probes.set(
+      '/metrics',
+      shared(() => measured(metrics), now),
+    )
   return async (request, response) => {
-    const path = request.url?.split('?', 1)[0]
-    const probe = path === undefined ? undefined : PROBES.get(path)
-    if (probe === undefined || (probe === measured && options.metrics === null)) return false
+    const probe = probes.get(request.url?.split('?', 1)[0] ?? '')
+    if (probe === undefined) return false
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       await sendError(response, methodNotAllowed({}, ALLOW), {
         requestId: String(response.getHeader('X-Request-Id') ?? ''),
       })
       return true
     }
-    const { status, type, body } = await probe(options)
+    const { status, type, body } = await probe()
     response.writeHead(status, {
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
@@ -56,28 +72,34 @@ interface ProbeAnswer {
   readonly body: string
 }
 
+type Probe = () => Promise<ProbeAnswer>
+
+function shared(look: Probe, now: () => number): Probe {
+  let latest: { readonly answer: ProbeAnswer; readonly at: number } | null = null
+  const lookAgain = oneAtATime(async () => {
+    const answer = await look()
+    latest = { answer, at: now() }
+    return answer
+  })
+  return async () => (latest !== null && now() - latest.at < SHARED_MS ? latest.answer : lookAgain())
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 async function live(): Promise<ProbeAnswer> {
   return { status: 200, type: JSON_TYPE, body: '{"status":"ok"}' }
 }
 
-async function measured({ metrics }: ProbeOptions): Promise<ProbeAnswer> {
-  return { status: 200, type: metrics?.contentType ?? '', body: (await metrics?.metrics()) ?? '' }
+async function measured(metrics: ShownMetrics): Promise<ProbeAnswer> {
+  return { status: 200, type: metrics.contentType, body: await metrics.metrics() }
 }
 
-async function readiness({ checks }: ProbeOptions): Promise<ProbeAnswer> {
+async function readiness(checks: ReadinessChecks): Promise<ProbeAnswer> {
   const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)]))
   const ready = results.every(([, state]) => state === 'ok')
   const body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) })
   return { status: ready ? 200 : 503, type: JSON_TYPE, body }
 }
-
-const PROBES: ReadonlyMap<string, (options: ProbeOptions) => Promise<ProbeAnswer>> = new Map([
-  ['/livez', live],
-  ['/readyz', readiness],
-  ['/metrics', measured],
-])
 
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
   try {
