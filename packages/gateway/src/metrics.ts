@@ -212,7 +212,7 @@ function createRefusalMetrics(registry: Registry) {
 function createLoginMetrics(registry: Registry) {
   const failed = countersIn(registry)(
     'oncehook_authentication_failures_total',
-    'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable; for a sign-in at the issuer issuer_refused, answer_invalid)',
+    'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for sessions also session_unknown, session_other, asked_too_much; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable; for a sign-in at the issuer issuer_refused, answer_invalid)',
     ['api', 'reason'],
   )
   return { loginFailed: (api: string, reason: string): void => failed.inc({ api, reason }) }

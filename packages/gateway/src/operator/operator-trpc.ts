@@ -21,6 +21,7 @@ import type { AuditEntry, OperatorAudit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { TestEvents } from './test-events/test-events.ts'
+import type { TakeTurn } from './turns.ts'
 
 export interface OperatorParts {
   readonly db: Db
@@ -47,6 +48,8 @@ export interface OperatorParts {
   /** Measures intervals: the clock may be set back meanwhile. */
   readonly monotonicMs: () => number
   readonly logger: Logger
+  /** Runs what an operator asks for, a few at a time. */
+  readonly takeTurn: TakeTurn
 }
 
 /** One call: the dependencies, the operator that the token belongs to, and what this operator may do. */
@@ -112,10 +115,13 @@ export const identifiedProcedure = t.procedure.use(async ({ next, ctx, getRawInp
   return result
 })
 
-/** The base of all other procedures. They need the role `read`, which every other role includes. */
-export const procedure = identifiedProcedure.use(({ next, ctx }) => {
+/**
+ * The base of all other procedures. They need the role `read`, which every other role includes. What an operator looks at does
+ * not wait behind what the same operator changes, nor the other way round.
+ */
+export const procedure = identifiedProcedure.use(({ next, ctx, type }) => {
   demandRole(ctx, 'read')
-  return next()
+  return ctx.takeTurn(`${type} ${ctx.operator}`, next)
 })
 
 /** The base of procedures that change something. They need the role `operate`. */

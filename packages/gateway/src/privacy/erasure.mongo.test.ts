@@ -271,7 +271,7 @@ describe('erase', () => {
     await open.events.updateMany({ eventId: { $in: [`${mark}-a`, `${mark}-b`] } }, { $set: { orderId } })
     const copied = await open.record(`${mark}-a`)
     const how = { blockConnection: true, blockTimeMS: 2_000, namespace: `${database.name}.${EVENTS}` }
-    const appName = 'oncehook-gateway-background'
+    const appName = 'oncehook-gateway-operators'
     await using _ = await armFailPoint(database.uri, { commands: ['update'], appName, how })
     const erase = () => operator.erase.mutate({ orderId, reason })
     const erasing = erase().catch((error: unknown) => error)

@@ -74,10 +74,8 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     providers: () => context.providers.current().keys(),
   })
   addClockSkewGauge(registry, { db: mongo.background.db, clock: context.clock })
-  // Operators act on the data that they see, so it must not be rolled back later.
-  const db = mongo.background.durableDb
   const keyRegister = createKeyRegister({
-    db,
+    db: mongo.background.durableDb,
     encryption: context.encryption,
     now: () => performance.now(),
     processId: context.owner,
@@ -86,7 +84,9 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   const replays = createReplayRunner(context, handlers)
   const onReplayStarted = (): void => replays.wake()
   const operators = createAdminParts(context, {
-    ...{ onReplayStarted, db, keyRegister, fulfilment, console },
+    // Operators act on the data that they see, so it must not be rolled back later.
+    db: mongo.operators.durableDb,
+    ...{ onReplayStarted, keyRegister, fulfilment, console },
     ...{ receiving: listener.webhooks, testInboxes, handlers: handlers?.current ?? null },
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })

@@ -63,7 +63,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     registry,
     shownMetrics: deps.showMetrics?.(registry) ?? registry,
     ...{ metrics, refusals },
-    audit: createAudit(mongo.background.durableDb, deps),
+    audit: createAudit(mongo.background.durableDb, { ...deps, reading: mongo.operators.durableDb }),
     databaseErrors,
   }
 }
@@ -75,7 +75,8 @@ function createConnections(
   const { MONGODB_URI: uri, GATEWAY_DB: database } = settings
   const createPool = createPools({ uri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
   const accepting = createPool({ appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
-  return { accepting, background: createPool({ appName: 'oncehook-gateway-background', maxPoolSize: 8 }) }
+  const background = createPool({ appName: 'oncehook-gateway-background', maxPoolSize: 8 })
+  return { accepting, background, operators: createPool({ appName: 'oncehook-gateway-operators', maxPoolSize: 8 }) }
 }
 
 function createFulfilment(

@@ -85,8 +85,11 @@ export interface GatewayContext extends GatewayDeps {
   readonly fulfilmentTls: WatchedSource<ClientTls | null>
   /** The name of all claims that this process makes on insert. Others each have a name of their own. */
   readonly owner: string
-  /** Two pools, so that a backlog never delays a delivery. */
-  readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
+  /**
+   * Three pools, so that a backlog never delays a delivery, and an operator delays neither. That of operators connects when the
+   * first one asks.
+   */
+  readonly mongo: Readonly<Record<'accepting' | 'background' | 'operators', MongoConnection>>
   /** The pauses of providers, as this process knows them. */
   readonly pauses: Pauses
   /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */

@@ -38,6 +38,7 @@ import {
 import { createIssuerMetadata, createIssuerSignIn } from '../operator/sign-in/issuer-sign-in.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
 import { createTestEvents, type TestEvents, type TestInboxes } from '../operator/test-events/test-events.ts'
+import { createTurnsOfEach } from '../operator/turns.ts'
 import type { ReceiveDeps } from '../webhooks/receive-webhook.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { operatorRouter } from './operator-router.ts'
@@ -55,11 +56,16 @@ interface AdminServices extends Pick<OperatorParts, 'keyRegister' | 'fulfilment'
   readonly onReplayStarted: () => void
 }
 
+/** What one operator may ask for at a time, and how much more may wait: a page asks for a few things at once. */
+const AT_ONCE = 2
+const MOST_WAITING = 30
+
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AnswerOperators {
   const { db, keyRegister, fulfilment, console, onReplayStarted } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
-  const signIns = createSignIns(db, clock)
+  // Not with the operators' searches, which may be slow.
+  const signIns = createSignIns(context.mongo.background.durableDb, clock)
   const failedLogins = createOperatorLogins(context)
   const openAudit = limitAudit(audit, createRateLimit({ name: 'audited', limit: 300, windowSeconds: 60, clock }))
   const identify = createIdentifyRequest({
@@ -78,6 +84,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       ...{ signIns, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
       monotonicMs: context.monotonicMs ?? monotonicMs,
+      takeTurn: createTurnsOfEach(AT_ONCE, MOST_WAITING),
     },
   })
   const signIn: SignInDeps = {

@@ -8,7 +8,8 @@ import type { Secret } from '../secrets/secret.ts'
  */
 export interface FailPointSpec {
   readonly commands: readonly string[]
-  readonly appName: string
+  /** Default: every client. */
+  readonly appName?: string
   /** Default: once. */
   readonly times?: number
   /** Instead, let this many succeed first. All others fail. */
@@ -28,7 +29,8 @@ const DUPLICATE_KEY = 11_000
 export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<AsyncDisposable> {
   const client = await new MongoClient(uri.reveal()).connect()
   const configure = async (mode: unknown): Promise<number> => {
-    const data = { failCommands: spec.commands, appName: spec.appName, ...spec.how }
+    const sender = spec.appName === undefined ? {} : { appName: spec.appName }
+    const data = { failCommands: spec.commands, ...sender, ...spec.how }
     const reply = await client.db('admin').command({ configureFailPoint: 'failCommand', mode, data })
     return Number(reply.count)
   }

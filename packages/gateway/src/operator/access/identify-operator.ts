@@ -37,7 +37,7 @@ interface OperatorSession extends Pick<Session, 'id' | 'digest'> {
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** @throws unauthenticated, crossSite, rateLimited, or unavailable if the issuer must be asked and cannot be reached */
+/** @throws unauthenticated, crossSite, rateLimited, overloaded, or unavailable if the issuer must be asked and cannot be reached */
 export type IdentifyRequest = (authorization: string | undefined, request: IncomingMessage) => Promise<Operator>
 
 /**
@@ -76,7 +76,8 @@ export function createIdentifyRequest(deps: {
     const token = authorization === undefined ? sessionTokenOf(request) : null
     if (token === null) return { ...(await identifyByToken(authorization, address)), session: null }
     refuseForeignCall(request)
-    const { id, digest, credential, endsAt } = await limitTokenChecks(findSession, tokenChecks, address)(token)
+    const check = limitTokenChecks(findSession, tokenChecks, address)
+    const { id, digest, credential, endsAt } = await tokenChecks.addresses.asking(address, () => check(token))
     if (!namesSession(request, id)) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
     const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
     const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)

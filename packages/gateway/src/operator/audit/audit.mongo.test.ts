@@ -10,7 +10,7 @@ const entry = { by: 'alice', action: 'events.replay', reason: 'a test', details:
 /** The audit log as one gateway opens it. */
 function openAudit(db: Db) {
   const { logger, lines } = memoryLogger()
-  return { audit: createAudit(db, { logger, random: Math.random }), lines }
+  return { audit: createAudit(db, { reading: db, logger, random: Math.random }), lines }
 }
 
 async function auditedDatabase() {

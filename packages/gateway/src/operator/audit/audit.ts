@@ -64,16 +64,17 @@ export const AUDIT_INDEXES: NeededIndexes = {
   indexes: [{ name: 'one_entry_per_number', key: { seq: 1 }, unique: true }],
 }
 
-/** Dependencies of the audit log. `random`: from 0 to below 1. */
+/** Dependencies of the audit log. `random`: from 0 to below 1. `reading`: the same database, for what operators read. */
 export interface AuditDeps {
+  readonly reading: Db
   readonly logger: Logger
   readonly random: () => number
 }
 
 /** Opens the audit log of a database whose reads show what a majority holds. */
 export function createAudit(db: Db, deps: AuditDeps) {
-  const { logger } = deps
-  const entries = db.collection<ChainedEntry>(AUDIT)
+  const { logger, reading } = deps
+  const entries = reading.collection<ChainedEntry>(AUDIT)
   const writer = new ChainWriter(db, deps)
   return {
     /** Adds an entry. When this resolves, a majority holds it and the log has it. The time is the database's. */

@@ -175,9 +175,12 @@ describe('a sign-in code', () => {
 
   it('is created so many times in a minute by an operator, and others are not concerned', async () => {
     const before = await audit.countDocuments()
-    const asked = Array.from({ length: 301 }, () => refusalOrNull(clientOf(tokens.odd).signIn.createCode.mutate({})))
-    const refused = (await Promise.all(asked)).filter((refusal) => refusal !== null)
-    expect(refused).toMatchObject([{ httpStatus: 429, reason: 'rate_limited' }])
+    const ask = () => refusalOrNull(clientOf(tokens.odd).signIn.createCode.mutate({}))
+    // So many may wait at a time.
+    for (let sent = 0; sent < 300; sent += 30) {
+      expect(new Set(await Promise.all(Array.from({ length: 30 }, ask)))).toEqual(new Set([null]))
+    }
+    expect(await ask()).toMatchObject({ httpStatus: 429, reason: 'rate_limited' })
     expect(await audit.countDocuments()).toBe(before + 300)
     await codeOf('reader')
     now += 60_000

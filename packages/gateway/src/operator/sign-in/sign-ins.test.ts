@@ -1,6 +1,6 @@
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
-import { createTurns, openToken, sealToken } from './sign-ins.ts'
+import { openToken, sealToken } from './sign-ins.ts'
 
 const KEY = { secret: 'a random text', purpose: 'code' } as const
 const token = new Secret('the-token-of-alice')
@@ -26,23 +26,4 @@ describe('a sealed token', () => {
     expect(sealed.toString('latin1')).not.toContain(token.reveal())
     expect(sealToken(token, KEY).equals(sealed)).toBe(false)
   })
-})
-
-it('codes are looked up a few at a time, in the order of their arrival, and a failure makes room', async () => {
-  const takeTurn = createTurns(2)
-  const begun: number[] = []
-  const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
-  const tasks = gates.map(({ promise }, task) =>
-    takeTurn(() => {
-      begun.push(task)
-      return promise
-    }),
-  )
-  const settled = Promise.allSettled(tasks)
-  expect(begun).toEqual([0, 1])
-  gates[1]?.reject(new Error('the database is away'))
-  await expect.poll(() => begun).toEqual([0, 1, 2])
-  for (const gate of gates) gate.resolve()
-  expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
-  expect(begun).toEqual([0, 1, 2, 3])
 })

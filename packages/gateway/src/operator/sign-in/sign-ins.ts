@@ -9,6 +9,7 @@ import { sessionNotEnough } from '../../errors.ts'
 import type { Operator } from '../access/identify-operator.ts'
 import { demandRole, identifiedProcedure, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
+import { createTurns } from '../turns.ts'
 
 const CODE_MS = 600_000
 const SESSION_MS = 43_200_000
@@ -21,6 +22,8 @@ const MOST_LISTED = 1_000
 const MOST_OPEN = 50
 /** The process that was to end a session has perhaps died. */
 const ENDING_MS = 60_000
+/** So many codes, and so many sessions, are looked up at a time: a flood of wrong ones takes no more of the database than that. */
+const AT_ONCE = 2
 const RANDOM_BYTES = 32
 const SESSION_PREFIX = 'ohs_'
 const CODE = /^[\w-]{43}$/
@@ -86,7 +89,8 @@ export function createSignIns(db: Db, { now }: Clock) {
   const options = { writeConcern: MAJORITY }
   const codes = db.collection<SignInDocument>(CODES, options)
   const sessions = db.collection<SessionDocument>(SESSIONS, options)
-  const takeTurn = createTurns(CODES_AT_ONCE)
+  const lookUpCode = createTurns(AT_ONCE)
+  const lookUpSession = createTurns(AT_ONCE)
   const usedNow = (endsAt: number) => ({
     ...{ usedAt: new Date(now()), expireAt: new Date(Math.min(now() + UNUSED_MS, endsAt)) },
   })
@@ -98,12 +102,11 @@ export function createSignIns(db: Db, { now }: Clock) {
       return issued
     },
     /**
-     * The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. A few are
-     * looked up at a time, and the others wait: a flood of wrong codes takes no more of the database than that.
+     * The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it.
      */
     async useCode(code: string): Promise<Secret | null> {
       if (!CODE.test(code)) return null
-      const found = await takeTurn(() => codes.findOneAndDelete({ _id: { $eq: digestOf(code) } }))
+      const found = await lookUpCode(() => codes.findOneAndDelete({ _id: { $eq: digestOf(code) } }))
       if (found === null || found.expireAt.getTime() <= now()) return null
       return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
     },
@@ -124,7 +127,7 @@ export function createSignIns(db: Db, { now }: Clock) {
     /** The session of a token. Null if there is none, or it has ended. */
     async findSession(token: string): Promise<Session | null> {
       const digest = digestOf(token)
-      const found = SESSION.test(token) ? await sessions.findOne({ _id: { $eq: digest } }) : null
+      const found = SESSION.test(token) ? await lookUpSession(() => sessions.findOne({ _id: { $eq: digest } })) : null
       if (found === null || found.expireAt.getTime() <= now()) return null
       const credential = openToken(found.sealed.value(), { secret: token, purpose: 'session' })
       if (credential === null) return null
@@ -162,25 +165,6 @@ export function createSignIns(db: Db, { now }: Clock) {
       await sessions.deleteOne({ _id })
       return true
     },
-  }
-}
-
-const CODES_AT_ONCE = 2
-
-/** Creates a queue that runs tasks in the order of their arrival, so many at a time. */
-export function createTurns(most: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
-  let free = most
-  const waiting: (() => void)[] = []
-  return async (task) => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await task()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free += 1
-      else next()
-    }
   }
 }
 

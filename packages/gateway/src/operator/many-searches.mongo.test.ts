@@ -1,0 +1,65 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { REFUSALS } from '../webhooks/refusals/refusals.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const operator = system.operator()
+
+const CALLS = 60
+const AT_ONCE = 2
+const WAITING = 30
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => 'none',
+    async () => String((await refusalOf(call)).reason),
+  )
+}
+
+/** What a stranger gets who has made up the cookie of a session. */
+async function askAsStranger(): Promise<string> {
+  const token = `ohs_${randomBytes(32).toString('base64url')}`
+  const cookie = `oncehook-session-${new URL(system.gateway.adminUrl).port}=${token}`
+  const { body } = await system.call('/operator/me', { headers: { cookie, 'oncehook-session': '*' } })
+  return JSON.parse(body).error.data.reason
+}
+
+async function inProgress(collection: string): Promise<number> {
+  const pipeline = [{ $currentOp: {} }, { $match: { 'command.find': collection } }]
+  return (await database.client.db('admin').aggregate(pipeline).toArray()).length
+}
+
+describe('a flood of slow calls of one operator or stranger', () => {
+  it.each([
+    { collection: REFUSALS, finds: 2, call: () => codeOf(operator.refusals.list.query()), answer: 'none' },
+    { collection: 'audit', finds: 2, call: () => codeOf(operator.audit.list.query()), answer: 'none' },
+    { collection: 'operator_sessions', finds: 1, call: askAsStranger, answer: 'unauthenticated' },
+  ])('holds up no payment, and little of it waits: $collection', async ({ collection, finds, call, answer }) => {
+    const eventId = randomUUID()
+    const event = paymentEvent(eventId, { orderId: await system.order() })
+    const how = { blockConnection: true, blockTimeMS: 4_000, namespace: `${database.name}.${collection}` }
+    let isOver = false
+    let calls: Promise<string[]>
+    {
+      await using _ = await armFailPoint(database.uri, { commands: ['find'], after: 0, how })
+      calls = Promise.all(Array.from({ length: CALLS }, call))
+      void calls.finally(() => {
+        isOver = true
+      })
+      await expect.poll(() => inProgress(collection)).toBeGreaterThanOrEqual(finds * AT_ONCE)
+      expect(await system.deliver(event)).toBe(200)
+      await system.until(eventId, ({ state }) => state === 'done')
+      expect(isOver, 'the calls had ended before').toBe(false)
+      expect(await inProgress(collection)).toBe(finds * AT_ONCE)
+    }
+    expect(Map.groupBy(await calls, (code) => code).get('overloaded')).toHaveLength(CALLS - AT_ONCE - WAITING)
+    expect(new Set(await calls)).toEqual(new Set([answer, 'overloaded']))
+  })
+})

@@ -1,0 +1,44 @@
+// Turns: what somebody asks of the database runs a few at a time, and the rest waits, so that nobody takes a pool's connections from all others.
+import { overloaded } from '@oncehook/webhooks/providers'
+
+/** Creates a queue that runs tasks in the order of their arrival, so many at a time. */
+export function createTurns(most: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+  let free = most
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+}
+
+/** Runs a task of a caller. */
+export type TakeTurn = <Result>(caller: string, task: () => Promise<Result>) => Promise<Result>
+
+/**
+ * Creates a queue for each caller.
+ * @throws overloaded if too many tasks of the caller wait already, and whatever the task throws
+ */
+export function createTurnsOfEach(most: number, mostWaiting: number): TakeTurn {
+  const callers = new Map<string, { readonly takeTurn: ReturnType<typeof createTurns>; open: number }>()
+  return async (caller, task) => {
+    const own = callers.get(caller) ?? { takeTurn: createTurns(most), open: 0 }
+    if (own.open >= most + mostWaiting) {
+      throw overloaded({ reason: 'asked_too_much' }, { headers: { 'Retry-After': '1' } })
+    }
+    own.open += 1
+    callers.set(caller, own)
+    try {
+      return await own.takeTurn(task)
+    } finally {
+      own.open -= 1
+      if (own.open === 0) callers.delete(caller)
+    }
+  }
+}
