@@ -59,12 +59,12 @@ function newState(deps: InboxDeps, task: Task): Partial<EventDocument> & NewStat
 
 /**
  * The tasks of an arrival: one for fulfilment if it wants the event, and one for each handler that does; else one for nobody.
- * A test event without effect is for no handler, but it has the key of fulfilment: a copy that is delivered has no effect.
+ * A test event without effect is sent to none of them, but it has their keys: a copy that is delivered has no effect.
  */
 export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival): readonly Task[] {
   const { wantedBy = [], event } = arrival
-  if (tests !== undefined && tests.reason !== null) return [{ ...arrival, handler: FULFILMENT }]
-  const own = unhandledReason(event, isHandled) === null ? [{ handler: FULFILMENT }] : []
+  const isForFulfilment = tests?.reason === 'test' || unhandledReason(event, isHandled) === null
+  const own = isForFulfilment ? [{ handler: FULFILMENT }] : []
   const wanted = [...own, ...wantedBy.map(toTask)]
   if (wanted.length === 0) return [{ ...arrival, handler: NOBODY }]
   return wanted.map((task, at) => ({ ...arrival, ...task, isFurther: at > 0 }))

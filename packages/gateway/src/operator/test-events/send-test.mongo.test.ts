@@ -1,10 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { EVENTS } from '@oncehook/queue/task'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { simulateProvider } from '../../../../../test/support/providers/simulated-provider.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { startHandlerServer } from '../../testing/handlers/handler-server.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
@@ -225,6 +227,50 @@ describe('a test event of every scheme', () => {
     }
     // About the same order, but never the same event: no later event of a provider is mistaken for a copy of a test.
     for (const [provider, [one, second]] of ids) expect([provider, one]).not.toEqual([provider, second])
+  })
+})
+
+describe('a test event that a handler wants', async () => {
+  const database = stack.use(await testDatabase(process.env))
+  const events = database.db.collection<EventDocument>(EVENTS)
+  const server = stack.use(await startHandlerServer())
+  const secrets = [{ id: '1', value: `whsec_${randomBytes(32).toString('base64')}` }]
+  const place = { publicUrl: 'https://pay.example.com', apiUrl: 'http://127.0.0.1:9', apiToken: 'x', now: Date.now() }
+  const schemes = ['adyen', 'braintree', 'stripe']
+  const made = await Promise.all(schemes.map((scheme) => simulateProvider(scheme, place)))
+  const gateway = stack.use(
+    await startGateway({
+      ...{ database, providers: Object.fromEntries(made.map(({ settings }) => [settings.scheme, settings])) },
+      settings: {
+        OPERATOR_TOKENS: JSON.stringify(system.tokens.operators),
+        HANDLERS: JSON.stringify({
+          own: { https: `${server.url}/hook`, secrets, events: [{ types: ['*'] }], orderBy: '/data/object/id' },
+        }),
+      },
+    }),
+  )
+  const client = createOperatorClient(gateway.adminUrl, system.tokens.operators.alice)
+
+  it.each(schemes)('is stored with its mark for the handler too, which never gets a copy: %s', async (provider) => {
+    const { id, eventId } = await client.events.sendTest.mutate({ provider, reason })
+    const { raw } = await client.events.get.query({ id, body: true, reason })
+    const stored = () => events.find({ eventId }).sort({ handler: 1 }).toArray()
+    const marked = [
+      { ...IS_TEST, handler: 'fulfilment', test: true },
+      { ...IS_TEST, handler: 'own', test: true },
+    ]
+    const records = await stored()
+    expect(records).toMatchObject(marked)
+    const response = await fetch(`${gateway.url}/api/webhooks/${provider}`, {
+      ...{ method: 'POST', body: Buffer.from(raw ?? '', 'base64') },
+      // Also those that are not shown, as in a copy of the database.
+      headers: records[0]?.headers ?? {},
+    })
+    await response.arrayBuffer()
+    // A signature in the body is not stored.
+    expect(response.status).toBe(provider === 'stripe' ? 200 : 401)
+    expect(await stored()).toMatchObject(marked)
+    expect(server.received).toEqual([])
   })
 })
 

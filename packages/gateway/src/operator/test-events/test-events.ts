@@ -55,8 +55,9 @@ export function createTestEvents(deps: TestEventsDeps) {
      */
     async send(event: TestEvent): Promise<string> {
       // Without its order, an event with effects would wait for it.
-      const inbox = event.orderId === undefined ? withoutEffect : (withEffects ?? withoutEffect)
-      const { headers, body, query, contentType } = signTestEvent(deps, event)
+      const effective = event.orderId === undefined ? null : withEffects
+      const { unsigned, headers, body, query, contentType } = signTestEvent(deps, event)
+      const inbox = effective ?? storeUnsigned(withoutEffect, unsigned)
       const lines = [['content-type', contentType], ['user-agent', 'oncehook-test'], ...headers]
       try {
         const accepted = await receiveWebhook(
@@ -79,8 +80,20 @@ export function createTestEvents(deps: TestEventsDeps) {
   }
 }
 
-/** The id is signed, so a copy of the delivery is always the same event, which has no effect. */
-function signTestEvent({ receiving, readSigning, randomBytes }: TestEventsDeps, event: TestEvent): SignedDelivery {
+/** Stores the body as it was before it was signed. Where the signature is a part of it, nobody can deliver what is stored. */
+function storeUnsigned(inbox: Inbox, unsigned: Uint8Array): ReceiveDeps['inbox'] {
+  const rawBody = Buffer.from(unsigned)
+  return {
+    record: (arrival) => inbox.record({ ...arrival, rawBody }),
+    recordBatch: (batch) => inbox.recordBatch({ ...batch, evidence: { ...batch.evidence, rawBody } }),
+  }
+}
+
+/** The id is signed, so a copy of the delivery is always the same event, which has no effect. `unsigned` is the body before. */
+function signTestEvent(
+  { receiving, readSigning, randomBytes }: TestEventsDeps,
+  event: TestEvent,
+): SignedDelivery & { readonly unsigned: Uint8Array } {
   const { provider, type, amount, currency } = event
   const signer = signers.get(provider.scheme)
   const signing = isSignable(provider) ? readSigning(provider.name) : null
@@ -90,9 +103,10 @@ function signTestEvent({ receiving, readSigning, randomBytes }: TestEventsDeps, 
   const orderId = event.orderId ?? `${id}_order`
   const written = { id, type, paymentId: `${id}_payment`, orderId, amount, currency, occurredAt: now }
   try {
-    const body = signer.writeEvent(written)
+    const unsigned = signer.writeEvent(written)
     const { settings, secret } = signing
-    return signDelivery(signer, { body, secret: secret.reveal(), now, eventId: id, settings })
+    const request = { body: unsigned, secret: secret.reveal(), now, eventId: id, settings }
+    return { unsigned, ...signDelivery(signer, request) }
   } catch (error) {
     if (error instanceof SigningError) throw testEventNotSignable({ reason: 'no_key' }, { cause: error })
     throw error
