@@ -42,7 +42,8 @@ export interface Offer {
 export interface Arrival extends Evidence, Offer {}
 
 /** An event for one of its handlers, or for nobody. */
-export interface Task extends Arrival {
+export interface Task {
+  readonly arrival: Arrival
   readonly handler: string
   readonly line?: string
   /** Whether it is another task of the event than the first. */
@@ -115,11 +116,11 @@ export function createInbox(deps: InboxDeps): Inbox {
         const [outcome] = await recordBatch({ evidence: received, offers: [received], endsAt })
         return outcome ?? 'not_stored'
       }
-      const body = { hash: hash('sha256', task.rawBody, 'base64') }
+      const body = { hash: hash('sha256', received.rawBody, 'base64') }
       const key = keyOf(task, body)
       if (isKnown(key)) return countDuplicate(deps, task, body)
       const document = createRecord(deps, task, body)
-      const verdict = await group.write(document, task.rawBody.length + OVERHEAD_BYTES)
+      const verdict = await group.write(document, received.rawBody.length + OVERHEAD_BYTES)
       return settle({ task, body, key, document, verdict })
     },
     recordBatch,
@@ -135,12 +136,14 @@ export interface Written {
   readonly verdict: WriteResult | undefined
 }
 
-function keyOf({ provider, event, handler }: Task, body: StoredBody): string {
-  return `${provider}\n${event.id}\n${body.hash}\n${handler}`
+function keyOf({ arrival: { provider, event }, handler }: Task, body: StoredBody): string {
+  // Not a template: that would stay in memory in pieces.
+  return [provider, event.id, body.hash, handler].join('\n')
 }
 
 function countDuplicate(deps: InboxDeps, task: Task, body: StoredBody): 'duplicate' {
-  const { provider, event, handler, isFurther } = task
+  const { arrival, handler, isFurther } = task
+  const { provider, event } = arrival
   deps.counts.add({ provider, event, bodyHash: body.hash, handler, isFurther })
   return 'duplicate'
 }

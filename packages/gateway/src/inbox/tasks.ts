@@ -10,13 +10,14 @@ import type { Arrival, InboxDeps, Recorded, Task } from './inbox.ts'
 import { datesOfInsert } from './retention/retention.ts'
 
 export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): EventDocument {
-  const { event, handler } = task
+  const { arrival, handler } = task
+  const { event } = arrival
   const { orderId, ...facts } = event.facts
   const _id = new ObjectId()
-  const raw = body.id === undefined ? new Binary(task.rawBody) : NO_BODY
+  const raw = body.id === undefined ? new Binary(arrival.rawBody) : NO_BODY
   return {
     _id,
-    provider: task.provider,
+    provider: arrival.provider,
     eventId: event.id,
     handler,
     // The server replaces an empty timestamp by the cluster time.
@@ -25,13 +26,13 @@ export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): Eve
     objectId: event.objectId ?? '',
     orderId,
     facts,
-    receivedAt: task.receivedAt,
+    receivedAt: arrival.receivedAt,
     bodyHash: body.hash,
     ...(body.id === undefined ? {} : { bodyId: body.id }),
-    ...storeEvidence(_id, { raw, headers: task.headers, query: task.query }, deps.encryption),
-    secretId: task.secretId,
-    requestId: task.requestId,
-    ...(task.signsTime ? {} : { keepKey: true }),
+    ...storeEvidence(_id, { raw, headers: arrival.headers, query: arrival.query }, deps.encryption),
+    secretId: arrival.secretId,
+    requestId: arrival.requestId,
+    ...(arrival.signsTime ? {} : { keepKey: true }),
     ...newState(deps, task),
     ...deps.tests?.mark,
     lost: 0,
@@ -42,7 +43,8 @@ export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): Eve
 }
 
 function newState(deps: InboxDeps, task: Task): Partial<EventDocument> & NewState {
-  const { provider, event, receivedAt, signsTime, handler, line } = task
+  const { arrival, handler, line } = task
+  const { provider, event, receivedAt, signsTime } = arrival
   const reason = deps.tests?.reason ?? (handler === NOBODY ? unhandledReason(event, deps.isHandled) : null)
   if (reason !== null) {
     return { ...insertUnhandled(reason, receivedAt), ...datesOfInsert(receivedAt, signsTime, deps) }
@@ -66,8 +68,8 @@ export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival):
   const isForFulfilment = tests?.reason === 'test' || unhandledReason(event, isHandled) === null
   const own = isForFulfilment ? [{ handler: FULFILMENT }] : []
   const wanted = [...own, ...wantedBy.map(toTask)]
-  if (wanted.length === 0) return [{ ...arrival, handler: NOBODY }]
-  return wanted.map((task, at) => ({ ...arrival, ...task, isFurther: at > 0 }))
+  if (wanted.length === 0) return [{ arrival, handler: NOBODY }]
+  return wanted.map((task, at) => ({ arrival, ...task, isFurther: at > 0 }))
 }
 
 export function toTask(wish: TaskWish): Pick<Task, 'handler' | 'line'> {

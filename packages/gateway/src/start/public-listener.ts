@@ -143,11 +143,15 @@ interface AppDeps {
   readonly orders: OrderRoutesDeps
 }
 
-/** Creates the handler of the public listener. The middleware runs in the order of these lines. */
+/**
+ * Creates the handler of the public listener: deliveries, then everything else. The middleware runs in the order of these lines.
+ * Koa makes three objects and four listeners for each request, which would wait in memory with a delivery while the database
+ * works. That doubles what the garbage collector copies: a tenth of an accept.
+ */
 function createApp(deps: AppDeps): RequestListener {
+  const answerDelivery = createWebhooks(deps.webhooks)
   const app = new Koa<RequestState>()
   app.silent = true
-  app.use(createWebhooks(deps.webhooks))
   app.use(createRequestContext(deps.webhooks.withinMs))
   app.use(createErrorResponder(deps.logger, deps.orders.failedLogins))
   app.use(refuseUnknownMethods)
@@ -161,7 +165,10 @@ function createApp(deps: AppDeps): RequestListener {
   app.use(answerHealth)
   app.use(createOpenApiRoute(deps.orders))
   app.use(createOrderRoutes(deps.orders).routes())
-  return app.callback()
+  const answerOther = app.callback()
+  return (request, response) => {
+    if (!answerDelivery(request, response)) void answerOther(request, response)
+  }
 }
 
 /** Shows that the process responds, and nothing else. */
@@ -175,8 +182,9 @@ const answerHealth: Middleware<RequestState> = async (ctx, next) => {
 function timeRequests(handler: RequestListener, timer: Histogram<'route' | 'status'>): RequestListener {
   return (request, response) => {
     const startedAt = performance.now()
-    const path = request.url?.split('?', 1)[0] ?? ''
-    response.once('finish', () => {
+    const { url = '' } = request
+    response.on('finish', () => {
+      const path = url.split('?', 1)[0] ?? ''
       const route = resourceAt(path)?.template ?? 'unknown'
       timer.observe({ route, status: response.statusCode }, (performance.now() - startedAt) / 1_000)
     })

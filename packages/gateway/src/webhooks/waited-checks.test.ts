@@ -5,7 +5,6 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
-import Koa from 'koa'
 import { Registry } from 'prom-client'
 import { expect, it, vi } from 'vitest'
 import { AddressLimits } from '../http/address-limits.ts'
@@ -40,20 +39,17 @@ it('a sender is charged for what a check does after it has waited', async () => 
   }
   const addresses = new AddressLimits({ failures: 100, windowSeconds: 1, clock })
   const charge = vi.spyOn(addresses, 'charge')
-  const app = new Koa()
-  app.use(
-    createWebhooks({
-      inbox: { record: none, recordBatch: none },
-      ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
-      ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
-      budget: new BodyBudget({ capacity: 1_000_000, now }),
-      metrics: createGatewayMetrics(new Registry(), () => undefined),
-      perProvider: createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock }),
-      ...{ trustedProxyHops: 0, withinMs: 60_000 },
-      ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
-    }),
-  )
-  const server = createServer(app.callback())
+  const answerDelivery = createWebhooks({
+    inbox: { record: none, recordBatch: none },
+    ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
+    ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
+    budget: new BodyBudget({ capacity: 1_000_000, now }),
+    metrics: createGatewayMetrics(new Registry(), () => undefined),
+    perProvider: createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock }),
+    ...{ trustedProxyHops: 0, withinMs: 60_000 },
+    ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
+  })
+  const server = createServer(answerDelivery)
   try {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const address = server.address()

@@ -89,14 +89,12 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
   }
 }
 
-interface PendingRequest {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-}
-
 interface ConnectionState {
-  readonly open: PendingRequest[]
-  latest: PendingRequest | null
+  /** The requests that are not answered. */
+  open: number
+  /** The response of the newest request, and of the one before it. */
+  latest: ServerResponse | undefined
+  former: ServerResponse | undefined
 }
 
 const MOST_OPEN = 32
@@ -106,7 +104,7 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
   const connections = new WeakMap<Duplex, ConnectionState>()
   const broken = new WeakSet<Duplex>()
   const begin = (socket: Duplex): ConnectionState => {
-    const state: ConnectionState = { open: [], latest: null }
+    const state: ConnectionState = { open: 0, latest: undefined, former: undefined }
     connections.set(socket, state)
     return state
   }
@@ -121,17 +119,18 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
       // Node continues to process input it has already read, even if the connection is closed.
       if (socket.destroyed) return
       const state = connections.get(socket) ?? begin(socket)
-      const { open } = state
-      if (open.length >= MOST_OPEN) {
+      if (state.open >= MOST_OPEN) {
         socket.destroy()
         onTooMany(request)
         return
       }
-      const earlier = open.at(-1)
-      const pending = { request, response }
-      open.push(pending)
-      state.latest = pending
-      response.once('close', () => open.splice(open.indexOf(pending), 1))
+      const earlier = state.open === 0 ? undefined : state.latest
+      state.open += 1
+      state.former = earlier
+      state.latest = response
+      response.on('close', () => {
+        state.open -= 1
+      })
       if (earlier === undefined) handle()
       else {
         void ended(earlier).then(() => {
@@ -147,16 +146,21 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
     async abort(socket: Duplex): Promise<ServerResponse | null | undefined> {
       if (broken.has(socket)) return undefined
       broken.add(socket)
-      const { open, latest } = connections.get(socket) ?? begin(socket)
-      const unfinished = latest?.request.complete === false ? latest : null
-      await Promise.all(open.filter((pending) => pending !== unfinished).map(ended))
-      return unfinished?.response ?? null
+      const { open, latest, former } = connections.get(socket) ?? begin(socket)
+      const unfinished = latest?.req.complete === false ? latest : null
+      const complete = unfinished === null ? latest : former
+      // They are answered in order, so the last one ends after all others.
+      if (open > 0 && complete !== undefined) await ended(complete)
+      return unfinished
     },
   }
 }
 
-function ended({ response }: PendingRequest): Promise<void> {
-  return new Promise((resolve) => response.once('close', resolve))
+function ended(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.closed) resolve()
+    else response.on('close', resolve)
+  })
 }
 
 type Refuse = (response: ServerResponse, refusal: AppError) => void

@@ -198,7 +198,7 @@ function limitConnections(
     const unanswered = pending.get(socket) ?? []
     pending.set(socket, unanswered)
     unanswered.push(response)
-    response.once('close', () => {
+    response.on('close', () => {
       unanswered.splice(unanswered.indexOf(response), 1)
       if (unanswered.length === 0 && open.delete(socket)) open.add(socket)
     })
