@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
+import { ownNames } from '@oncehook/kernel/http/server/own-names'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
 import { logRefused } from '@oncehook/kernel/http/server/send-error'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/server/tls'
@@ -30,7 +31,7 @@ import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { createApp } from './http/app.ts'
+import { createApp, isCall } from './http/app.ts'
 import {
   createIdempotencyKeys,
   IDEMPOTENCY_INDEXES,
@@ -270,8 +271,9 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
   })
   const tls = certificates.current()
   const { METRICS_PORT: metricsPort, FULFILMENT_HOST: host } = settings
+  const isOwnName = ownNames(host, settings.PRIVATE_NAMES)
   if (metricsPort !== undefined) {
-    await openMetricsListener({ host, port: metricsPort, metrics: registry, logger, lifecycle })
+    await openMetricsListener({ host, port: metricsPort, isOwnName, metrics: registry, logger, lifecycle })
   }
   const app = createApp({
     probes: createProbes({ checks: { mongodb: ping }, metrics: metricsPort === undefined ? registry : null }),
@@ -291,6 +293,8 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
     port: settings.FULFILMENT_PORT,
     ...guardFraming({
       handler: app,
+      // A gateway may use any name: a call has a token, which no page has.
+      isOwnName: (request) => isCall(request) || isOwnName(request),
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
     }),

@@ -66,12 +66,6 @@ export const crossSite = defineError('cross_site', {
   retry: 'never',
   message: 'The request comes from a page of another site',
 })
-/** The private listener was called by a name that is not its own (RFC 9110 section 15.5.20). */
-export const hostUnknown = defineError('host_unknown', {
-  status: 421,
-  retry: 'never',
-  message: 'This listener does not have this name: use its IP address, or add the name to ADMIN_NAMES',
-})
 /** The event could not be stored on a majority now. The provider delivers it again. */
 export const notStored = defineError('not_stored', {
   status: 500,

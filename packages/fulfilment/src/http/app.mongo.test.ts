@@ -17,7 +17,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const encryptionKeys = createEncryptionKeysSource({ ENCRYPTION_KEYS: createTestKeys().json('first') })
-const served = { uri: database.uri, database: database.name, encryptionKeys, logger }
+const served = { uri: database.uri, database: database.name, encryptionKeys, logger, privateNames: ['orders.example'] }
 const fulfilment = stack.use(await startFulfilment(served))
 const authorized = withServiceToken(fetch, fulfilment.tokens)
 
@@ -388,7 +388,7 @@ describe('the listener', () => {
     expect(await raw('TRACE /trpc/orders.get HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 501 /,
     )
-    expect(await raw('GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await raw('GET //[ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /)
     expect(await raw('GET /trpc/%ZZ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
     expect((await send('/trpc/%ZZ')).status).toBe(400)
   })
@@ -412,6 +412,18 @@ describe('the listener', () => {
       status: 404,
       body: { error: expect.any(String), code: 'not_found', requestId: 'req-1' },
     })
+  })
+
+  it('shows them by its own names only: another name may belong to a stranger. A call has its token', async () => {
+    const ask = (path: string, host: string) =>
+      raw(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    for (const path of ['/metrics', '/readyz', '/livez', '/elsewhere']) {
+      expect(await ask(path, 'evil.example')).toMatch(/^HTTP\/1\.1 421 .*"host_unknown"/s)
+    }
+    for (const host of ['127.0.0.1:8090', '[::1]', 'localhost', 'ORDERS.example:8090']) {
+      expect(await ask('/livez', host)).toMatch(/^HTTP\/1\.1 200 /)
+    }
+    expect(await ask('/trpc/orders.list', 'evil.example')).toMatch(/^HTTP\/1\.1 401 /)
   })
 
   it('logs one line per call, with the id of the request and without the body', async () => {

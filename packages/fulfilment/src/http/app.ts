@@ -29,14 +29,18 @@ const CALLS = '/trpc/'
 const NO_CERTIFICATE = { message: 'A trusted client certificate is required' }
 const ALLOW = 'GET, HEAD, POST, OPTIONS'
 
+/** Whether a request is for a procedure. It then needs a service token. */
+export function isCall({ url }: Pick<IncomingMessage, 'url'>): boolean {
+  return url?.startsWith(CALLS) === true
+}
+
 /** Creates the request handler of fulfilment's only listener: probes, metrics and the procedures under `/trpc`. */
 export function createApp(deps: AppDeps): RequestListener {
   const endpoint = createEndpoint(deps)
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
-    const isCall = request.url?.startsWith(CALLS) === true
-    if (request.method === 'OPTIONS' && (isCall || request.url === '*')) {
+    if (request.method === 'OPTIONS' && (isCall(request) || request.url === '*')) {
       response.writeHead(204, { Allow: ALLOW }).end()
-    } else if (isCall) {
+    } else if (isCall(request)) {
       const startedAt = performance.now()
       const report = await handleRpc(endpoint, request, response)
       logCall(deps, report, { requestId, ms: performance.now() - startedAt })

@@ -32,6 +32,7 @@ export interface StartOptions {
   readonly maxConnections?: number
   /** Default: metrics are on the main port. */
   readonly metricsPort?: number
+  readonly privateNames?: readonly string[]
   readonly receiptLeaseMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
@@ -56,6 +57,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         FULFILMENT_HOST: '127.0.0.1',
         FULFILMENT_PORT: 0,
         METRICS_PORT: options.metricsPort,
+        PRIVATE_NAMES: new Set(options.privateNames),
         MONGODB_URI: options.uri,
         FULFILMENT_DB: options.database,
         serviceKeys: options.serviceKeys ?? createFileSource(() => [createPublicKey(keys.publicKey)]),

@@ -6,12 +6,11 @@ import { ObjectId } from 'mongodb'
 import * as undici from 'undici'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
-import { isOwnName } from './private-listener.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const settings = { ...DEAD_SOON, ADMIN_NAMES: 'hooks.example, Oncehook.internal' }
+const settings = { ...DEAD_SOON, PRIVATE_NAMES: 'hooks.example, Oncehook.internal' }
 const system = stack.use(await startOperatedSystem(database, { settings }))
 const authorization = `Bearer ${system.tokens.operators.alice}`
 
@@ -124,11 +123,6 @@ describe('the name by which the listener is called', () => {
   ])('may be an address, localhost, or a name of the setting: %s', async (host) => {
     expect((await statusOf('/metrics', host)).statusCode).toBe(200)
     expect((await statusOf('/operator/overview', host)).statusCode).toBe(200)
-  })
-
-  it('is not needed where no browser asks', () => {
-    expect(isOwnName(undefined, new Set())).toBe(true)
-    expect(isOwnName('', new Set())).toBe(false)
   })
 })
 

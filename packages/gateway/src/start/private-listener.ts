@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { isIP } from 'node:net'
 import { notFound, unavailable } from '@oncehook/kernel/http/error-codes'
 import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
+import { ownNames } from '@oncehook/kernel/http/server/own-names'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
 import { logFailure, logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/server/tls'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
-import { hostUnknown } from '../errors.ts'
 import { CONSOLE_HEADERS, isConsolePage } from '../operator/console/console.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { AnswerOperators } from './operator-api.ts'
@@ -21,13 +20,15 @@ import type { AnswerOperators } from './operator-api.ts'
 export async function startAdmin(context: GatewayContext, operators: () => AnswerOperators | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, shownMetrics: metrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
-  const { METRICS_PORT: metricsPort, ADMIN_HOST: host, ADMIN_NAMES: names } = settings
-  if (metricsPort !== undefined) await openMetricsListener({ host, port: metricsPort, metrics, logger, lifecycle })
+  const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
+  const isOwnName = ownNames(host, settings.PRIVATE_NAMES)
+  if (metricsPort !== undefined) {
+    await openMetricsListener({ host, port: metricsPort, isOwnName, metrics, logger, lifecycle })
+  }
   const app = createAdminApp({
     probes: createProbes({ checks, metrics: metricsPort === undefined ? metrics : null }),
     logger,
     operators,
-    names: new Set([...names, host.toLowerCase()]),
   })
   const certificates = watchTls(settings.adminTls, {
     ...{ prefix: 'ADMIN_TLS', logger },
@@ -41,6 +42,7 @@ export async function startAdmin(context: GatewayContext, operators: () => Answe
     port: settings.ADMIN_PORT,
     ...guardFraming({
       handler: app,
+      isOwnName,
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
     }),
@@ -64,8 +66,6 @@ interface AdminDeps {
   readonly logger: Logger
   /** Answers operators. Null while the gateway starts: their code is loaded after the first deliveries were accepted. */
   readonly operators: () => AnswerOperators | null
-  /** The names of the listener, besides its addresses and `localhost`. */
-  readonly names: ReadonlySet<string>
 }
 
 /** The prefix of all paths of the operator API. */
@@ -98,11 +98,6 @@ interface AdminCall {
 
 async function answer(deps: AdminDeps, call: AdminCall): Promise<void> {
   const { request, response, requestId } = call
-  if (!isOwnName(request.headers.host, deps.names)) {
-    const error = hostUnknown()
-    logRefused(deps.logger, { requestId, error, method: request.method })
-    return sendError(response, error, { requestId, close: true })
-  }
   if (await deps.probes(request, response)) return
   const path = request.url?.split('?', 1)[0] ?? ''
   const operators = deps.operators()
@@ -110,16 +105,6 @@ async function answer(deps: AdminDeps, call: AdminCall): Promise<void> {
   if (operators === null && isForOperators(path)) return sendError(response, unavailable({}, RETRY_SOON), { requestId })
   if (operators !== null && (await operators(request, response))) return
   await sendError(response, notFound(), { requestId })
-}
-
-/**
- * Whether a request may call the listener by this name. The owner of a name can point it at any address (DNS rebinding), and a
- * page under that name could then read the answers. Nobody can do so with an address. Without a name, no browser has asked.
- */
-export function isOwnName(host: string | undefined, names: ReadonlySet<string>): boolean {
-  if (host === undefined) return true
-  const name = URL.parse(`http://${host}`)?.hostname ?? ''
-  return name === 'localhost' || isIP(name.replace(/^\[(.+)\]$/, '$1')) !== 0 || names.has(name)
 }
 
 function isForOperators(path: string): boolean {

@@ -69,15 +69,15 @@ describe('readGatewaySettings', () => {
   it.each([
     ['', []],
     ['hooks.example, Gateway', ['hooks.example', 'gateway']],
-  ])('takes %j as the names of the private listener', (ADMIN_NAMES, expected) => {
-    expect([...readGatewaySettings({ ...needed, ADMIN_NAMES }).ADMIN_NAMES]).toEqual(expected)
+  ])('takes %j as the names of the private listeners', (PRIVATE_NAMES, expected) => {
+    expect([...readGatewaySettings({ ...needed, PRIVATE_NAMES }).PRIVATE_NAMES]).toEqual(expected)
   })
 
   it.each(['hooks.example:8081', 'https://hooks.example', 'hooks example', 'hooks.example/'])(
-    'refuses %j as the name of the private listener',
-    (ADMIN_NAMES) => {
-      expect(problemsOf({ ...needed, ADMIN_NAMES })).toEqual([
-        'ADMIN_NAMES must be names of hosts without ports, like hooks.example',
+    'refuses %j as the name of a private listener',
+    (PRIVATE_NAMES) => {
+      expect(problemsOf({ ...needed, PRIVATE_NAMES })).toEqual([
+        'PRIVATE_NAMES must be names of hosts without ports, like hooks.example',
       ])
     },
   )

@@ -21,6 +21,7 @@ import {
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
+  namesSetting,
   optionalIntegerSetting,
   optionalPortSetting,
   portSetting,
@@ -61,7 +62,7 @@ export const gatewaySchema = z.object({
   GATEWAY_PORT: portSetting(8080),
   ADMIN_HOST: textSetting('127.0.0.1'),
   ADMIN_PORT: portSetting(8081),
-  ADMIN_NAMES: namesSetting(),
+  PRIVATE_NAMES: namesSetting(),
   METRICS_PORT: optionalPortSetting(),
   ADMIN_TLS_CERT: textSetting().optional(),
   ADMIN_TLS_KEY: textSetting().optional(),
@@ -245,20 +246,6 @@ function originsSetting() {
       const wrong = origins.some((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin)
       if (wrong) context.addIssue({ code: 'custom', message: 'must be origins like https://shop.example, or *' })
       return new Set(origins.filter((origin) => origin !== ''))
-    })
-}
-
-/** Names of hosts, separated by commas. */
-function namesSetting() {
-  return z
-    .string()
-    .default('')
-    .transform((text, context): ReadonlySet<string> => {
-      const names = text.split(',').map((part) => part.trim().toLowerCase())
-      const wrong = names.some((name) => name !== '' && URL.parse(`http://${name}`)?.hostname !== name)
-      if (wrong)
-        context.addIssue({ code: 'custom', message: 'must be names of hosts without ports, like hooks.example' })
-      return new Set(names.filter((name) => name !== ''))
     })
 }
 

@@ -73,6 +73,12 @@ export const expectationFailed = defineError('expectation_failed', {
   retry: 'never',
   message: 'The only supported expectation is 100-continue',
 })
+/** A private listener was called by a name that is not its own (RFC 9110 section 15.5.20). */
+export const hostUnknown = defineError('host_unknown', {
+  status: 421,
+  retry: 'never',
+  message: 'This listener does not have this name: use its IP address, or add the name to PRIVATE_NAMES',
+})
 export const headersTooLarge = defineError('headers_too_large', {
   status: 431,
   retry: 'never',

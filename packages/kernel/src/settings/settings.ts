@@ -194,6 +194,20 @@ export function mongoUriSetting() {
   })
 }
 
+/** Names of hosts, separated by commas. */
+export function namesSetting() {
+  return z
+    .string()
+    .default('')
+    .transform((text, context): ReadonlySet<string> => {
+      const names = text.split(',').map((part) => part.trim().toLowerCase())
+      const wrong = names.some((name) => name !== '' && URL.parse(`http://${name}`)?.hostname !== name)
+      if (wrong)
+        context.addIssue({ code: 'custom', message: 'must be names of hosts without ports, like hooks.example' })
+      return new Set(names.filter((name) => name !== ''))
+    })
+}
+
 export const logLevelSetting = z
   .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     error: 'must be one of trace, debug, info, warn, error, fatal, silent',

@@ -22,7 +22,7 @@ let portWithout = 0
 async function serve(console: ConsoleFiles | null): Promise<number> {
   const never = () => Promise.reject(new Error('not under test'))
   const operators = answerOperators({ api: never, exchangeCode: never, signInAtIssuer: never, console })
-  const app = createAdminApp({ probes: async () => false, logger, operators: () => operators, names: new Set() })
+  const app = createAdminApp({ probes: async () => false, logger, operators: () => operators })
   const server = stack.use(createServer(app).listen(0, '127.0.0.1'))
   await once(server, 'listening')
   const address = server.address()

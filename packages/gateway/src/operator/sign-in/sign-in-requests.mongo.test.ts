@@ -9,7 +9,7 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const issuer = stack.use(await startSignInIssuer({ people: { alice: ['hook-readers'] } }))
 let now = Date.now()
-const settings = { ...issuer.settings, ADMIN_NAMES: 'hooks.example' }
+const settings = { ...issuer.settings, PRIVATE_NAMES: 'hooks.example' }
 const system = stack.use(await startOperatedSystem(database, { clock: { now: () => now }, settings }))
 const origin = system.gateway.adminUrl
 /** Each test has its own minute, so that no other test's attempts count. */

@@ -1,25 +1,29 @@
 // Between `node:http` and the services: every request that reaches a service is unambiguous, and every answer that refuses one is in our
 // format. A request passes in this order: framing that two readers could understand differently is refused, then an unusable
-// target or host; requests of one connection are answered one after the other. What `node:http` could not parse
-// never becomes a request: it is answered on the socket itself (`answerUnparsed` and below).
+// target or host, then a host that is not the listener's; requests of one connection are answered one after the other. What
+// `node:http` could not parse never becomes a request: it is answered on the socket itself (`answerUnparsed` and below).
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   badRequest,
   expectationFailed,
   headersTooLarge,
+  hostUnknown,
   httpVersionNotSupported,
   methodNotImplemented,
   payloadTooLarge,
   requestTimeout,
 } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
+import type { CallsByOwnName } from './own-names.ts'
 import { deferContinue } from './raw-body.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { ERROR_HEADERS, errorBody, type RefusedRequest, sendError } from './send-error.ts'
 
 export interface GuardOptions {
   readonly handler: RequestListener
+  /** Default: any name. */
+  readonly isOwnName?: CallsByOwnName
   /** Creates the id of an error response if no request could be parsed. */
   readonly makeRequestId: () => string
   readonly onRefused: (refused: Pick<RefusedRequest, 'requestId' | 'error' | 'method'>) => void
@@ -41,9 +45,10 @@ export function guardFraming(options: GuardOptions): Guarded {
     options.onRefused({ requestId: options.makeRequestId(), error: badRequest({ reason: 'pipelined' }), method }),
   )
   const refuse = createRefuse(options)
+  const { isOwnName = () => true } = options
   const handler: RequestListener = (request, response) =>
     pipeline.serialize(request, response, () => {
-      const refusal = takeRequest(request)
+      const refusal = takeRequest(request) ?? (isOwnName(request) ? null : hostUnknown())
       if (refusal === null) options.handler(request, response)
       else refuse(response, refusal)
     })

@@ -8,6 +8,7 @@ import { TIMED_OUT, withTimeout } from '../../time/waits.ts'
 import { methodNotAllowed, notFound } from '../error-codes.ts'
 import { guardFraming } from './framing-guard.ts'
 import { listen } from './listen.ts'
+import type { CallsByOwnName } from './own-names.ts'
 import { logRefused, sendError } from './send-error.ts'
 
 /** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
@@ -112,6 +113,7 @@ async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailab
 export interface MetricsListenerOptions {
   readonly host: string
   readonly port: number
+  readonly isOwnName: CallsByOwnName
   readonly metrics: ShownMetrics
   readonly logger: Logger
   readonly lifecycle: Lifecycle
@@ -123,7 +125,7 @@ export interface MetricsListenerOptions {
  * @throws SettingsError if the address cannot be bound
  */
 export async function openMetricsListener(options: MetricsListenerOptions): Promise<number> {
-  const { host, port, metrics, logger, lifecycle } = options
+  const { host, port, isOwnName, metrics, logger, lifecycle } = options
   const probes = createProbes({ checks: {}, metrics })
   const listener = await listen({
     host,
@@ -141,6 +143,7 @@ export async function openMetricsListener(options: MetricsListenerOptions): Prom
           response.destroy()
         })
       },
+      isOwnName,
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
     }),
