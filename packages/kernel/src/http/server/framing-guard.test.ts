@@ -32,23 +32,26 @@ describe('pipelined requests', () => {
       setImmediate(() => response.end(`answer ${number};`))
     })
     const socket = opening(listener.port)
-    socket.write(`${REQUEST.repeat(31)}${REQUEST.replace('Host', 'Connection: close\r\nHost')}`)
+    socket.write(`${REQUEST.repeat(7)}${REQUEST.replace('Host', 'Connection: close\r\nHost')}`)
     const answers = (await text(socket)).match(/answer \d+/g)
-    expect(answers).toEqual(Array.from({ length: 32 }, (_, at) => `answer ${at + 1}`))
+    expect(answers).toEqual(Array.from({ length: 8 }, (_, at) => `answer ${at + 1}`))
     expect(listener.refused).toEqual([])
   })
 
-  it('that are too many behind a slow one close their connection, and its memory is freed', async () => {
-    let handled = 0
-    await using listener = await opened(() => {
-      handled += 1
-    })
-    const socket = opening(listener.port)
-    socket.resume().write(REQUEST.repeat(10_000))
-    await new Promise((resolve) => socket.once('close', resolve))
-    expect(handled).toBe(1)
-    expect(listener.refused).toEqual([
-      { requestId: 'made-here', method: 'GET', code: 'bad_request', reason: 'pipelined' },
-    ])
-  })
+  it.each([9, 10_000])(
+    'that are %i behind a slow one close their connection, and its memory is freed',
+    async (count) => {
+      let handled = 0
+      await using listener = await opened(() => {
+        handled += 1
+      })
+      const socket = opening(listener.port)
+      socket.resume().write(REQUEST.repeat(count))
+      await new Promise((resolve) => socket.once('close', resolve))
+      expect(handled).toBe(1)
+      expect(listener.refused).toEqual([
+        { requestId: 'made-here', method: 'GET', code: 'bad_request', reason: 'pipelined' },
+      ])
+    },
+  )
 })

@@ -102,7 +102,8 @@ interface ConnectionState {
   former: ServerResponse | undefined
 }
 
-const MOST_OPEN = 32
+// Each may hold 16 KiB of headers and 64 KiB of a body. Few clients send a second one before the first is answered.
+const MOST_OPEN = 8
 
 /** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
 function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {

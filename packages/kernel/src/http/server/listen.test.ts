@@ -115,6 +115,25 @@ describe('listen', () => {
   })
 })
 
+describe('a reader that leaves its answers unread', () => {
+  it('is closed after a while, whatever it sends meanwhile', async () => {
+    const handler: RequestListener = (_request, response) => void response.end('x'.repeat(32 * 1024 * 1024))
+    await using listener = await opened({
+      handler,
+      stalledMs: 200,
+      headersTimeoutMs: HOUR_MS,
+      requestTimeoutMs: HOUR_MS,
+    })
+    const reader = await rawSocket(listener.port)
+    reader.pause()
+    reader.write('GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nX-Slow: ')
+    const timer = setInterval(() => reader.write('x'), 20)
+    // It may be reset.
+    await new Promise((resolve) => reader.once('close', resolve))
+    clearInterval(timer)
+  })
+})
+
 describe('listen with a certificate of RSA', async () => {
   const { cert, private: key } = await generate([{ name: 'commonName', value: HOST }], {
     keyType: 'rsa',

@@ -25,7 +25,10 @@ export interface ListenOptions {
    * Default: 1,000.
    */
   readonly maxConnections?: number
-  /** Closes a connection after this time without traffic in either direction. Default: 30 s. */
+  /**
+   * Closes a connection after this time without traffic in either direction. An answer that is written may be read for as long,
+   * and for twice as long at most. Default: 30 s.
+   */
   readonly stalledMs?: number
   /** Maximum bytes of the request line and header section together. Default: 16 KiB. */
   readonly maxHeaderBytes?: number
@@ -65,6 +68,7 @@ const TLS_LIMITS = { minVersion: 'TLSv1.2', handshakeTimeout: 5_000, ciphers: SU
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { headersTimeoutMs = 5_000, requestTimeoutMs = 10_000, maxConnections = 1_000, tls = null } = options
+  const { stalledMs = 30_000 } = options
   const limits: ServerOptions = {
     maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
     // Node does not start if the header timeout exceeds the request timeout.
@@ -85,9 +89,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // A client that half-closes after a complete request (`nc -N`) still gets the response.
   Object.assign(server, { httpAllowHalfOpen: true })
   // Otherwise Node waits forever for a client that does not read its response.
-  server.setTimeout(options.stalledMs ?? 30_000)
+  server.setTimeout(stalledMs)
   options.prepare?.(server)
-  const sockets = limitConnections(server, maxConnections, secure === null ? 'connection' : 'secureConnection')
+  const event = secure === null ? 'connection' : 'secureConnection'
+  const sockets = limitConnections(server, { maxConnections, stalledMs, event })
   const all = secure === null ? sockets : openSockets(secure)
   const retire = retireConnections(server, sockets)
   await bind(server, options)
@@ -166,17 +171,18 @@ function close({ server, sockets, all, graceMs }: Closing): Promise<void> {
   })
 }
 
+interface ConnectionLimits extends Required<Pick<ListenOptions, 'maxConnections' | 'stalledMs'>> {
+  readonly event: 'connection' | 'secureConnection'
+}
+
 /**
  * Limits the number of open connections of a server and returns the open ones. Above the limit, the connection that
  * has been idle longest is closed, unless it has a complete request in progress. If there is none, one whose answer is
  * written, and waits only for its reader, is closed. So nobody can lock others out by holding connections, or by reading
- * slowly. If all connections are busy, the new one is closed.
+ * slowly. If all connections are busy, the new one is closed. Whoever reads too slowly is closed in any case: an answer in memory
+ * waits for its reader.
  */
-function limitConnections(
-  server: Server,
-  max: number,
-  event: 'connection' | 'secureConnection' = 'connection',
-): ReadonlySet<Socket> {
+function limitConnections(server: Server, { maxConnections, stalledMs, event }: ConnectionLimits): ReadonlySet<Socket> {
   // Ordered by last response, or by start.
   const open = new Set<Socket>()
   /** The requests that are not answered, in the order of their arrival. */
@@ -185,7 +191,7 @@ function limitConnections(
   const isUnread = (socket: Socket): boolean => pending.get(socket)?.[0]?.writableEnded === true
 
   server.on(event, (socket: Socket) => {
-    if (open.size >= max) {
+    if (open.size >= maxConnections) {
       const yielding = firstOf(open, isIdle) ?? firstOf(open, isUnread) ?? socket
       open.delete(yielding)
       yielding.destroy()
@@ -203,6 +209,17 @@ function limitConnections(
       if (unanswered.length === 0 && open.delete(socket)) open.add(socket)
     })
   })
+  const late = new WeakSet<ServerResponse>()
+  const closeLate = (): void => {
+    for (const socket of open) {
+      const answer = pending.get(socket)?.[0]
+      if (answer?.writableEnded !== true) continue
+      if (late.has(answer)) socket.destroy()
+      late.add(answer)
+    }
+  }
+  const timer = setInterval(closeLate, stalledMs).unref()
+  server.once('close', () => clearInterval(timer))
   return open
 }
 
