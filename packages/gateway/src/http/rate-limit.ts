@@ -52,6 +52,7 @@ export function createRateLimit(options: {
           RateLimit: `"${name}";r=${Math.max(0, Math.floor(remaining))};t=${resetSeconds}`,
         }
   return {
+    limit,
     /** The allowance of a key, without counting. */
     peek(key: string): Allowance {
       const { used, resetSeconds } = read(key)

@@ -197,15 +197,33 @@ describe('an answer of the issuer', () => {
     expect((await system.call('/sign-in/issuer/other')).status).toBe(404)
   })
 
-  it('is refused after ten from an address, until the next minute', async () => {
+  it('is refused after ten that the issuer has refused, until the next minute', async () => {
     const { url, kept } = await begin()
     const answer = await issuer.answerOf(url, 'alice')
-    const wrong = { answer: 'code=a', kept }
-    for (let tries = 0; tries < 10; tries += 1) expect((await finish(wrong)).status).toBe(401)
+    const wrong = new URLSearchParams(answer)
+    wrong.set('code', 'made-up')
+    for (let tries = 0; tries < 10; tries += 1)
+      expect(await finish({ answer: String(wrong), kept })).toMatchObject(INVALID)
     expect(await finish({ answer, kept })).toMatchObject({ status: 429, answer: { code: 'rate_limited' } })
     expect((await post('/begin', {})).status).toBe(429)
     now += 60_000
     expect((await finish({ answer, kept })).status).toBe(200)
+  })
+
+  it('counts for nothing if the issuer was not asked about it, so no stranger uses up the attempts of others', async () => {
+    let asked = 0
+    tokenEndpoint = (input, init) => {
+      asked += 1
+      return fetch(input, init)
+    }
+    const { url, kept } = await begin()
+    const answer = await issuer.answerOf(url, 'alice')
+    for (const wrong of ['code=a', 'code=a&state=b', `error=access_denied&${answer}`]) {
+      for (let tries = 0; tries < 10; tries += 1) expect((await finish({ answer: wrong, kept })).status).toBe(401)
+    }
+    expect(asked).toBe(0)
+    expect((await finish({ answer, kept })).status).toBe(200)
+    expect(asked).toBe(1)
   })
 })
 

@@ -77,11 +77,13 @@ describe('limitSignIn', () => {
     expect(await attempt('a', succeed)).toBe('opened')
   })
 
-  it('refuses every address after the failures of all', async () => {
+  it('after the failures of all, refuses every address that has one of them, and no other', async () => {
     const { attempt, limits } = startLimits()
     for (const address of ['a', 'b', 'c']) await attempt(address, fail)
-    expect(await attempt('d', succeed)).toBe('limited')
-    expect(() => refuseOverLimit(limits, 'd')).toThrow(rateLimited().message)
+    expect(await attempt('a', succeed)).toBe('limited')
+    expect(() => refuseOverLimit(limits, 'a')).toThrow(rateLimited().message)
+    expect(await attempt('d', succeed)).toBe('opened')
+    expect([await attempt('d', fail), await attempt('d', succeed)]).toEqual(['failed', 'limited'])
   })
 
   it('does not count what succeeds', async () => {

@@ -177,8 +177,9 @@ async function finish(deps: SignInDeps, { request, response }: HttpExchange): Pr
   const returned = { ...body.data, redirectUri: redirectUriOf(request) }
   const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
   try {
+    const exchangeCode = await atIssuer.finish(returned)
     return await limitSignIn(limits, address, async () => {
-      const credential = await atIssuer.finish(returned)
+      const credential = await exchangeCode()
       const operator = await deps.identify(credential, request)
       return await openSession(deps, { credential, operator }, { request, response })
     })
@@ -234,7 +235,7 @@ export async function openSession(
   }
 }
 
-/** The limits of attempts to sign in at the issuer: of an address, and of all together. */
+/** The limits of attempts to sign in that the issuer is asked about: of an address, and of all together. */
 export interface SignInLimits {
   readonly ofAddress: RateLimit
   readonly ofAll: RateLimit
@@ -243,9 +244,9 @@ export interface SignInLimits {
 const EVERYBODY = 'all'
 
 /**
- * Makes an attempt to sign in at the issuer, which is asked about each. An attempt counts from its start, so that never more
- * than the limit are in progress. One that succeeds stops counting.
- * @throws rateLimited if its address, or all together, have no attempt left, and whatever the attempt throws
+ * Makes an attempt to sign in that asks the issuer. It counts from its start, so that never more than the limit are in
+ * progress. One that succeeds stops counting.
+ * @throws rateLimited if its address has no attempt left, and whatever the attempt throws
  */
 export async function limitSignIn<Opened>(
   limits: SignInLimits,
@@ -264,12 +265,13 @@ export async function limitSignIn<Opened>(
 }
 
 /**
- * Refuses a request if an attempt after it would be over the limit.
+ * Refuses a request if an attempt after it would be over the limit. That of all is only for addresses that have failed: others
+ * cannot use up the first attempt of an address.
  * @throws rateLimited
  */
 export function refuseOverLimit({ ofAddress, ofAll }: SignInLimits, address: string): void {
-  for (const [limit, key] of [[ofAddress, address] as const, [ofAll, EVERYBODY] as const]) {
-    const allowance = limit.peek(key)
-    if (allowance.remaining <= 0) throw limit.refusal(allowance)
-  }
+  const own = ofAddress.peek(address)
+  if (own.remaining <= 0) throw ofAddress.refusal(own)
+  const all = ofAll.peek(EVERYBODY)
+  if (all.remaining <= 0 && own.remaining < ofAddress.limit) throw ofAll.refusal(all)
 }

@@ -59,7 +59,9 @@ async function signIn(given: Case) {
   const { url, kept } = await begin(REDIRECT)
   nonce = kept.nonce
   const answer = String(new URLSearchParams({ state: kept.state, iss: ISSUER, code: 'abc', ...given.answer }))
-  const token = await finish({ answer, kept, redirectUri: REDIRECT }).catch((error: unknown) => error)
+  const token = await finish({ answer, kept, redirectUri: REDIRECT })
+    .then((exchange) => exchange())
+    .catch((error: unknown) => error)
   const sent = new URLSearchParams(await asked[0]?.text())
   return { url: new URL(url), asked, sent, headers: asked[0]?.headers, kept, outcome: outcomeOf(token), token }
 }

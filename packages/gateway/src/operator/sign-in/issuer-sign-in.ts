@@ -64,20 +64,20 @@ export function createIssuerSignIn(deps: IssuerSignInDeps) {
       return { url: url.href, kept }
     },
     /**
-     * Exchanges the code in an answer for the access token. The token is not yet verified.
+     * Checks that an answer is for this window, without asking the issuer. Returns the exchange of its code for the access
+     * token, which is not yet verified.
      * @throws signInDenied if the issuer or the operator refused
      * @throws signInAnswerInvalid if state, nonce or code are wrong or too old
      * @throws signInMisconfigured if the issuer does not know the client
      * @throws signInUnavailable if the issuer cannot be reached within 5 s, or does not answer as it should
      */
-    async finish(returned: ReturnedSignIn): Promise<Secret> {
+    async finish(returned: ReturnedSignIn): Promise<() => Promise<Secret>> {
       const known = await metadata()
       const code = readCode(deps, known, returned)
-      try {
-        return await exchange(deps, known, { ...returned, code })
-      } catch (error) {
-        throw toRefusalOfExchange(error)
-      }
+      return () =>
+        exchange(deps, known, { ...returned, code }).catch((error: unknown) => {
+          throw toRefusalOfExchange(error)
+        })
     },
   }
 }

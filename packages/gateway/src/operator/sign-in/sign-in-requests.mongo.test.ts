@@ -57,12 +57,14 @@ describe('the body of a request to the sign-in at the issuer', () => {
 
 describe('a request to the sign-in at the issuer', () => {
   it('counts to the address that it comes from, and not to one that it names', async () => {
+    // The issuer is asked about it.
+    const asked = { kept, answer: `code=a&state=${random}&iss=${encodeURIComponent(issuer.issuer)}` }
     for (let times = 0; times < 10; times += 1) {
-      expect(await post('/finish', ANSWER, { origin, 'x-forwarded-for': `198.51.100.${times}` })).toMatchObject({
+      expect(await post('/finish', asked, { origin, 'x-forwarded-for': `198.51.100.${times}` })).toMatchObject({
         status: 401,
       })
     }
-    expect(await post('/finish', ANSWER, { origin, 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 429 })
+    expect(await post('/finish', asked, { origin, 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 429 })
   })
 
   it('is not refused because others typed wrong codes', async () => {
