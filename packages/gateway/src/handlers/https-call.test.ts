@@ -78,9 +78,12 @@ describe.concurrent('createHttpsCall', () => {
     expect(await never.send()).toMatchObject({ refused: 'handler_refused', retry: 'never' })
   })
 
-  it('ends within the time of a call, also while it reads a body', async () => {
-    await using handler = await setUp((response) => drip(response.writeHead(200)), { timeoutMs: 2_000 })
+  it('closes the connection of an answer that does not end, long before the time of a call is over', async () => {
+    const closed = Promise.withResolvers<void>()
+    const answer: Answer = (response) => drip(response.writeHead(200).on('close', closed.resolve))
+    await using handler = await setUp(answer, { timeoutMs: 3_600_000 })
     expect(await handler.send()).toEqual(DONE)
+    await closed.promise
   })
 
   it('uses the connection again after a short body', async () => {

@@ -35,7 +35,8 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
     ...signWebhook({ id, now, body }, keys),
     ...{ 'content-type': 'application/json', 'user-agent': 'oncehook', 'oncehook-attempt': String(attempt) },
   }
-  const signal = AbortSignal.timeout(timeoutMs)
+  const over = new AbortController()
+  const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), over.signal])
   let response: Response
   try {
     response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
@@ -49,6 +50,8 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
     readCapped(response, MOST_DRAINED).catch(() => undefined),
     DRAIN_MS,
   )
+  // Otherwise an answer without an end keeps its connection, beside those of the next calls.
+  over.abort()
   return verdict
 }
 
