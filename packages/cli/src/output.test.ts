@@ -3,7 +3,7 @@ import { toAge, toPrintable } from './output.ts'
 
 it('text keeps its letters, loses terminal control characters, and ends after 500 characters', () => {
   expect(toPrintable('{"note":"café €"}')).toBe('{"note":"café €"}')
-  expect(toPrintable('a\u001b[31mb\r\nc\u202e')).toBe('a\ufffd[31mb  c\ufffd')
+  expect(toPrintable('a\u001b[31mb\r\nc\u202e\u2028d')).toBe('a\ufffd[31mb  c\ufffd d')
   expect(toPrintable('x'.repeat(501))).toBe(`${'x'.repeat(500)}…`)
 })
 

@@ -14,7 +14,7 @@ export function writeLines({ write }: CliContext, lines: readonly string[]): voi
 
 /** External text on one line, without control characters, cut after 500 characters. */
 export function toPrintable(text: string): string {
-  const safe = text.replace(/\p{C}/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'))
+  const safe = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'))
   return safe.length <= 500 ? safe : `${safe.slice(0, 500)}…`
 }
 

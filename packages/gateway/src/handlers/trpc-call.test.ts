@@ -103,6 +103,11 @@ describe('createTrpcCall', () => {
       { message: `a\r\n\0b${'x'.repeat(300)}` },
       { message: `Refused by the handler: not_yet (a b${'x'.repeat(197)})` },
     ],
+    [
+      'what would be shown in another order or on other lines',
+      { message: 'due\u202e\u2066 today\u2028\u2029paid\u200b' },
+      { message: 'Refused by the handler: not_yet (due  today paid)' },
+    ],
   ])('reads a refusal that says %s', async (_, said, read) => {
     const { call } = setUp(() =>
       Response.json({ result: { data: { results: [{ refused: 'not_yet', retry: 'later', ...said }] } } }),

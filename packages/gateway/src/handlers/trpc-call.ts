@@ -152,14 +152,14 @@ function readResults(text: string | null, count: number): { readonly results: re
   return results && { results: results.map(toTaskAnswer) }
 }
 
-// It is stored with each attempt.
+// It is stored with each attempt. No other text of a handler is: by https, only its status counts.
 const MOST_CHARACTERS = 200
 
 function toTaskAnswer(result: TaskResult): TaskAnswer {
   if ('done' in result) return result
   const { refused, retry, message = '', retryAfter } = result
   const reason = message
-    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
     .slice(0, MOST_CHARACTERS)
   const said = reason === '' ? '' : ` (${reason})`
