@@ -217,6 +217,38 @@ describe('a session', () => {
     await other.page.getByLabel('Operator token').waitFor()
   })
 
+  it('of somebody else is replaced by a link only after a question, which changes nothing', async () => {
+    const { code } = await console.system.operator('bob').signIn.createCode.mutate({})
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/', 'alice')
+    const jar = () => page.context().cookies(`${console.url}/operator/`)
+    const before = await jar()
+    await page.goto(`${console.url}/sign-in#${code}`)
+    await page.getByText('This browser is signed in as alice. The link is for bob.').waitFor()
+    expect(page.url()).toBe(`${console.url}/events`)
+    await visit.click(page.getByRole('button', { name: 'Stay signed in as alice' }))
+    await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
+    expect(await jar()).toEqual(before)
+
+    await page.goto('about:blank')
+    await page.goto(`${console.url}/sign-in#${code}`)
+    await visit.click(page.getByRole('button', { name: 'Sign in as bob' }))
+    await page.getByRole('button', { name: 'Sign out bob' }).waitFor()
+    expect(await jar()).not.toEqual(before)
+    expect([visit.clicks(), visit.problems]).toEqual([2, []])
+  })
+
+  it('of the same operator is replaced by a link without a question', async () => {
+    const { code } = await console.system.operator('alice').signIn.createCode.mutate({})
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/', 'alice')
+    await page.goto(`${console.url}/sign-in#${code}`)
+    await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
+    expect(visit.problems).toEqual([])
+  })
+
   it('ends at the gateway when its operator signs out', async () => {
     const { code } = await console.system.operator().signIn.createCode.mutate({})
     await using visit = await console.open()

@@ -13,6 +13,7 @@ interface Page {
   readonly takeSignInCode: () => void
   readonly takeIssuerAnswer: () => void
   readonly exchangeSignInCode: Act
+  readonly readSignInCode: Act
   readonly exchangeIssuerAnswer: Act
   readonly readIssuer: Act
   readonly goToIssuer: Act
@@ -20,8 +21,9 @@ interface Page {
 
 // By a text: these tests have no types of a browser.
 const SOURCE: string = '../../packages/console/src/sign-in/sign-in-from-address.ts'
-const { takeSignInCode, takeIssuerAnswer, exchangeSignInCode, exchangeIssuerAnswer, readIssuer, goToIssuer } =
-  (await import(SOURCE)) as Page
+const page = (await import(SOURCE)) as Page
+const { takeSignInCode, takeIssuerAnswer, readSignInCode, exchangeSignInCode } = page
+const { exchangeIssuerAnswer, readIssuer, goToIssuer } = page
 
 const contract = openConsumerContract('console', 'operator-api', (path) => path.startsWith(SIGN_IN))
 compareAtTheEnd(contract)
@@ -57,6 +59,11 @@ interface SignInCall extends Omit<OperatorCall, 'procedure' | 'kind'> {
 }
 
 const CALLS: readonly SignInCall[] = [
+  {
+    ...{ does: 'asks who the code of a link is for', states: [{ description: 'a link was made that can be checked' }] },
+    ...{ path: SIGN_IN, input: { code: CODE, check: true }, address: { hash: `#${CODE}` }, act: readSignInCode },
+    answer: answered(200, { operator: string('alice') }),
+  },
   {
     ...{ does: 'signs in with the code of a link', states: [{ description: 'a link was made that signs in' }] },
     ...{ path: SIGN_IN, input: { code: CODE }, answer: OPENED, address: { hash: `#${CODE}` } },

@@ -70,6 +70,12 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
         },
       ]),
     )
+  const makeCode = async (): Promise<string> => {
+    serving = plain
+    const url = `${plain.system.gateway.adminUrl}/operator/signIn.createCode`
+    const made: { result: { data: { code: string } } } = await post(url, {}, { authorization: `Bearer ${alice}` })
+    return made.result.data.code
+  }
   await verifyContract({
     contract,
     url: () => serving.system.gateway.adminUrl,
@@ -92,14 +98,10 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
       ...at(plain, { ...plainStates(plain), ...eventStates(plain) }),
       ...at(whole, handlerStates(whole)),
       async 'a link was made that signs in'() {
-        serving = plain
-        const authorization = `Bearer ${alice}`
-        const made: { result: { data: { code: string } } } = await post(
-          `${plain.system.gateway.adminUrl}/operator/signIn.createCode`,
-          {},
-          { authorization },
-        )
-        signIn = { code: made.result.data.code }
+        signIn = { code: await makeCode() }
+      },
+      async 'a link was made that can be checked'() {
+        signIn = { code: await makeCode(), check: true }
       },
       async 'the operator has a token'() {
         serving = plain

@@ -19,6 +19,19 @@ export function hasSignInCode(): boolean {
   return code !== null
 }
 
+/** Forgets a code that is not to be used. */
+export function dropSignInCode(): void {
+  code = null
+}
+
+/**
+ * The name of the operator whom the code signs in. It can be used afterwards.
+ * @throws ProblemAnswer
+ */
+export async function readSignInCode(): Promise<string> {
+  return String(membersOf(await postJson('/sign-in', { code, check: true })).get('operator'))
+}
+
 /**
  * Exchanges the code for a session. A code works once, so this works once.
  * @throws ProblemAnswer

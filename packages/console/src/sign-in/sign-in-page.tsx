@@ -8,12 +8,14 @@ import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import {
+  dropSignInCode,
   exchangeIssuerAnswer,
   exchangeSignInCode,
   goToIssuer,
   hasIssuerAnswer,
   hasSignInCode,
   readIssuer,
+  readSignInCode,
 } from './sign-in-from-address.ts'
 
 /** The session of this browser; null if nobody is signed in. */
@@ -35,25 +37,50 @@ async function signIn(open: () => Promise<unknown>): Promise<void> {
   setSession(session)
 }
 
-/** Enters the session of this browser, or the one that the address asks for: by the code of a link, or by the answer of the issuer. */
-async function enter(): Promise<true> {
+/** A link that would replace the session of somebody else. */
+interface OtherSignIn {
+  readonly current: Session
+  /** The operator whom the link signs in. */
+  readonly linked: string
+}
+
+/** Finds out whether a link is for somebody else than this browser's session. Anybody may have sent it, so the page asks first. */
+async function findOtherSignIn(): Promise<OtherSignIn | null> {
+  const current = hasSignInCode() ? await readSession() : null
+  if (current === null) return null
+  const linked = await readSignInCode()
+  return linked === current.operator ? null : { current, linked }
+}
+
+/**
+ * Enters the session of this browser, or the one that the address asks for: by the code of a link, or by the answer of the
+ * issuer, which this window has asked for. Resolves to a question if there is one.
+ */
+async function enter(): Promise<OtherSignIn | null> {
   if (!hasIssuerAnswer() && !hasSignInCode()) {
     setSession(await readSession())
-    return true
+    return null
   }
-  await signIn(hasIssuerAnswer() ? exchangeIssuerAnswer : exchangeSignInCode).catch((error: unknown) => {
+  try {
+    const other = await findOtherSignIn()
+    if (other === null) await signIn(hasIssuerAnswer() ? exchangeIssuerAnswer : exchangeSignInCode)
+    return other
+  } catch (error) {
+    dropSignInCode()
     setSession(null)
     throw error
-  })
-  return true
+  }
 }
 
 /** Enters a session if there is one; otherwise, or if that fails, offers the issuer and asks for a token. */
 export function SignInPage() {
   const signing = useMutation({ mutationFn: (token: string) => signIn(() => postJson('/sign-in', { token })) })
-  const entering = useQuery({ queryKey: ['sign-in'], queryFn: enter, enabled: useIsUnknown() })
+  // What it has found out holds until somebody has signed in.
+  const staleTime = Number.POSITIVE_INFINITY
+  const entering = useQuery({ queryKey: ['sign-in'], queryFn: enter, enabled: useIsUnknown(), staleTime })
   const isEndUnconfirmed = useUnconfirmedEnd()
   if (entering.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
+  if (entering.data) return <OtherSignInPage {...entering.data} />
   return (
     <PageFrame title={texts.signIn.title}>
       {isEndUnconfirmed && (
@@ -85,6 +112,38 @@ export function SignInPage() {
         </button>
         <p className="mt-4 text-quiet">{texts.signIn.link}</p>
       </form>
+    </PageFrame>
+  )
+}
+
+/** Asks whether a link may replace the session. */
+function OtherSignInPage({ current, linked }: OtherSignIn) {
+  const signing = useMutation({ mutationFn: () => signIn(exchangeSignInCode) })
+  return (
+    <PageFrame title={texts.signIn.somebodyElse}>
+      <p className="my-2 max-w-xl">{texts.signIn.linkFor(current.operator, linked)}</p>
+      {signing.error !== null && <ProblemNotice error={signing.error} />}
+      <p className="flex flex-wrap gap-2">
+        <button
+          type="button"
+          className="button button-main"
+          disabled={signing.isPending || !hasSignInCode()}
+          onClick={() => signing.mutate()}
+        >
+          {texts.signIn.as(linked)}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={signing.isPending}
+          onClick={() => {
+            dropSignInCode()
+            setSession(current)
+          }}
+        >
+          {texts.signIn.stay(current.operator)}
+        </button>
+      </p>
     </PageFrame>
   )
 }

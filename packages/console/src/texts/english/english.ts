@@ -43,6 +43,11 @@ export const english = {
     checking: 'Checking…',
     atIssuer: (host: string): string => `Sign in with ${host}`,
     otherwise: 'Or sign in with a token:',
+    somebodyElse: 'Sign in as somebody else?',
+    linkFor: (current: string, linked: string): string =>
+      `This browser is signed in as ${current}. The link is for ${linked}. If you did not ask for it, stay signed in.`,
+    as: (name: string): string => `Sign in as ${name}`,
+    stay: (name: string): string => `Stay signed in as ${name}`,
     otherWindow: 'This window has not asked the issuer for a sign-in, so its answer was not used.',
     notEnded:
       'The gateway has not confirmed the end of your session. This window has forgotten it, but it may still be open: reload the page, and sign out again.',

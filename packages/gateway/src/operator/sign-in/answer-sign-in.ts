@@ -28,7 +28,7 @@ import type { SignIns } from './sign-ins.ts'
 
 /** What signing in needs, with a code, with a token or at the issuer. */
 export interface SignInDeps {
-  readonly signIns: Pick<SignIns, 'useCode' | 'createSession'>
+  readonly signIns: Pick<SignIns, 'readCode' | 'useCode' | 'createSession'>
   readonly openAudit: OpenOperatorAudit
   readonly failedLogins: Pick<FailedLogins, 'refuse' | 'isSummarised'>
   readonly logger: Logger
@@ -83,11 +83,17 @@ function refuseForeignRequest(request: IncomingMessage): void {
 }
 
 const MAX_BYTES = 16_384
-const bodySchema = z.union([z.strictObject({ code: z.string().max(256) }), z.strictObject({ token: z.string() })])
+const code = z.string().max(256)
+const bodySchema = z.union([
+  z.strictObject({ code }),
+  z.strictObject({ code, check: z.literal(true) }),
+  z.strictObject({ token: z.string() }),
+])
 
 /**
  * Creates the exchange of a code or of an operator's token for a session. A code that is wrong, used or expired, or whose
- * operator may no longer call, gets the same answer.
+ * operator may no longer call, gets the same answer. With `check`, the answer only says who a code is for, and it can still be
+ * used: a page asks before it replaces somebody's session.
  */
 export function createExchangeCode(deps: SignInDeps): Answer {
   return (request, response) =>
@@ -98,17 +104,26 @@ async function exchange(deps: SignInDeps, { request, response }: HttpExchange) {
   refuseForeignRequest(request)
   const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with a code or a token' })
-  return await openSession(deps, await redeem(deps, { given: body.data, request }), { request, response })
+  const signedIn = await redeem(deps, { given: body.data, request })
+  if ('check' in body.data) return { operator: signedIn.operator.name }
+  return await openSession(deps, signedIn, { request, response })
+}
+
+type Given = z.output<typeof bodySchema>
+
+async function credentialOf({ signIns }: SignInDeps, given: Given): Promise<Secret | null> {
+  if ('token' in given) return new Secret(given.token)
+  return await ('check' in given ? signIns.readCode(given.code) : signIns.useCode(given.code))
 }
 
 /** Only failures count, and a correct code is never refused for those of others: it has 256 bits, so nobody guesses one. */
 async function redeem(
   deps: SignInDeps,
-  { given, request }: { readonly given: z.output<typeof bodySchema>; readonly request: IncomingMessage },
+  { given, request }: { readonly given: Given; readonly request: IncomingMessage },
 ): Promise<SignedIn> {
   const refuse = (error: AppError): AppError => deps.failedLogins.refuse(request, error)
   const refuseCode = (reason: string): AppError => refuse(signInCodeInvalid({ reason }, CHALLENGE))
-  const credential = 'token' in given ? new Secret(given.token) : await deps.signIns.useCode(given.code)
+  const credential = await credentialOf(deps, given)
   if (credential === null) throw refuseCode('code_unknown')
   const operator = await deps.identify(credential, request).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.status !== 401) throw error

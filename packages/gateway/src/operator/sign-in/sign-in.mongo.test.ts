@@ -118,6 +118,17 @@ describe('a sign-in code', () => {
     expect(await exchange({ code })).toMatchObject(INVALID)
   })
 
+  it('says who it is for before it is used, and can be used afterwards', async () => {
+    const code = await codeOf('reader')
+    for (let times = 0; times < 2; times += 1) {
+      const { status, answer, headers } = await exchange({ code, check: true })
+      expect([status, answer, headers.getSetCookie()]).toEqual([200, { operator: 'reader' }, []])
+    }
+    expect((await exchange({ code })).answer).toMatchObject({ operator: 'reader' })
+    for (const gone of [code, randomCode()]) expect(await exchange({ code: gone, check: true })).toMatchObject(INVALID)
+    expect((await exchange({ code, check: false })).status).toBe(400)
+  })
+
   it('signs in only one of several concurrent requests', async () => {
     const code = await codeOf('reader')
     const answers = await Promise.all(Array.from({ length: 8 }, () => exchange({ code })))

@@ -3,7 +3,7 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import type { Clock } from '@oncehook/kernel/time/clock'
-import { Binary, type Db } from 'mongodb'
+import { Binary, type Db, type Filter } from 'mongodb'
 import { z } from 'zod'
 import { sessionNotEnough } from '../../errors.ts'
 import type { Operator } from '../access/identify-operator.ts'
@@ -84,6 +84,8 @@ export const SIGN_IN_INDEXES: readonly NeededIndexes[] = [CODES, SESSIONS].map((
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
 }))
 
+type FindCode = (filter: Filter<SignInDocument>) => Promise<SignInDocument | null>
+
 /** Opens the sign-ins of a database whose reads and writes wait for a majority. */
 export function createSignIns(db: Db, { now }: Clock) {
   const options = { writeConcern: MAJORITY }
@@ -94,6 +96,13 @@ export function createSignIns(db: Db, { now }: Clock) {
   const usedNow = (endsAt: number) => ({
     ...{ usedAt: new Date(now()), expireAt: new Date(Math.min(now() + UNUSED_MS, endsAt)) },
   })
+  /** A few are looked up at a time, and the others wait: a flood of wrong codes takes no more of the database than that. */
+  const openCode = async (code: string, find: FindCode): Promise<Secret | null> => {
+    if (!CODE.test(code)) return null
+    const found = await lookUpCode(() => find({ _id: { $eq: digestOf(code) } }))
+    if (found === null || found.expireAt.getTime() <= now()) return null
+    return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
+  }
   return {
     /** Stores a code that can be used once within 10 minutes. */
     async createCode(credential: Secret): Promise<Issued> {
@@ -101,15 +110,10 @@ export function createSignIns(db: Db, { now }: Clock) {
       await codes.insertOne(toDocument(issued, { credential, purpose: 'code' }))
       return issued
     },
-    /**
-     * The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it.
-     */
-    async useCode(code: string): Promise<Secret | null> {
-      if (!CODE.test(code)) return null
-      const found = await lookUpCode(() => codes.findOneAndDelete({ _id: { $eq: digestOf(code) } }))
-      if (found === null || found.expireAt.getTime() <= now()) return null
-      return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
-    },
+    /** The token that belongs to a code, which stays as it is. Null if it is wrong, used or expired. */
+    readCode: (code: string) => openCode(code, (filter) => codes.findOne(filter)),
+    /** The same, once. Two calls at once: one gets it. */
+    useCode: (code: string) => openCode(code, (filter) => codes.findOneAndDelete(filter)),
     /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
     async createSession(credential: Secret, operator: Pick<Operator, 'name' | 'endsAt'>): Promise<Issued> {
       const openedAt = new Date(now())
