@@ -36,10 +36,10 @@ const NOTHING = { description: 'nothing in particular' }
 const AT_ISSUER = { description: 'operators sign in at an issuer' }
 const TYPE = { 'Content-Type': 'application/json' }
 
-/** The session is in the cookie. The page reads nothing of the answer. */
+/** The session is in a cookie, and others are removed. The page reads nothing of the answer. */
 const OPENED = answered(200, like({}), {
   'Set-Cookie': regex(
-    /^[\w-]+=ohs_[\w-]{43}; .*HttpOnly; SameSite=Strict$/,
+    /^[\w-]+=(?:ohs_[\w-]{43}; .*HttpOnly; SameSite=Strict|; .*Max-Age=0)$/,
     `oncehook-session=ohs_${'s'.repeat(43)}; Path=/operator/; HttpOnly; SameSite=Strict`,
   ),
 })

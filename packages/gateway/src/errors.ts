@@ -60,6 +60,12 @@ export const sessionNotEnough = defineError('session_not_enough', {
   retry: 'never',
   message: 'A session cannot create a sign-in code: use an operator token',
 })
+/** A browser has several cookies of a session, so nobody knows which one is the operator's. */
+export const sessionAmbiguous = defineError('session_ambiguous', {
+  status: 409,
+  retry: 'never',
+  message: 'The browser has several cookies of a session, and not all are from this gateway: sign in again',
+})
 /** A browser sent the request for a page of another site. */
 export const crossSite = defineError('cross_site', {
   status: 403,

@@ -33,6 +33,20 @@ export function setSession(next: Session | null | undefined, end: 'confirmed' | 
   for (const notify of listeners) notify()
 }
 
+let refusedId: string | null = null
+
+/** The gateway has refused a call in a session. If it is still that of the page, the gateway must be asked who uses the page. */
+export function refuseSession(refused: Session): void {
+  if (session !== refused) return
+  refusedId = refused.id
+  setSession(undefined)
+}
+
+/** Whether the gateway has refused a call in this session, which was the last one. */
+export function isRefused(id: string): boolean {
+  return id === refusedId
+}
+
 function listen(tell: () => void): () => void {
   listeners.add(tell)
   return () => listeners.delete(tell)

@@ -1,7 +1,7 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
-import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
+import { refuseSession, type Session, useSession } from '../api/session.ts'
 
 /**
  * Gives each session its own memory for answers: however a session ends, the page forgets what it has read, and a late
@@ -27,8 +27,7 @@ function queriesOf(session: Session | null): QueryClient {
 
 function createQueries(session: Session | null): QueryClient {
   const onError = (error: Error): void => {
-    const isRefused = session !== null && codeOf(error) === 'unauthenticated'
-    if (isRefused && currentSession() === session) setSession(undefined)
+    if (session !== null && codeOf(error) === 'unauthenticated') refuseSession(session)
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError }),

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
 import { ProblemAnswer, postJson } from '../api/post-json.ts'
-import { type Session, setSession, useIsUnknown, useUnconfirmedEnd } from '../api/session.ts'
+import { isRefused, type Session, setSession, useIsUnknown, useUnconfirmedEnd } from '../api/session.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
@@ -18,11 +18,18 @@ import {
   readSignInCode,
 } from './sign-in-from-address.ts'
 
-/** The session of this browser; null if nobody is signed in. */
+const AMBIGUOUS = 'session_ambiguous'
+
+/**
+ * The session of this browser; null if nobody is signed in. If it is the one that was refused, the browser has sent the cookie
+ * of that session with this question, and not with the call before: the page would ask for ever.
+ */
 async function readSession(): Promise<Session | null> {
   try {
     const { session: id, operator: name, roles } = await operator.me.query()
-    return id === null ? null : { id, operator: name, roles }
+    if (id === null) return null
+    if (isRefused(id)) throw new ProblemAnswer(texts.signIn.planted, { code: AMBIGUOUS, requestId: null })
+    return { id, operator: name, roles }
   } catch (error) {
     if (codeOf(error) === 'unauthenticated') return null
     throw error
@@ -57,17 +64,18 @@ async function findOtherSignIn(): Promise<OtherSignIn | null> {
  * issuer, which this window has asked for. Resolves to a question if there is one.
  */
 async function enter(): Promise<OtherSignIn | null> {
-  if (!hasIssuerAnswer() && !hasSignInCode()) {
-    setSession(await readSession())
-    return null
-  }
+  const isAsked = hasIssuerAnswer() || hasSignInCode()
   try {
+    if (!isAsked) {
+      setSession(await readSession())
+      return null
+    }
     const other = await findOtherSignIn()
     if (other === null) await signIn(hasIssuerAnswer() ? exchangeIssuerAnswer : exchangeSignInCode)
     return other
   } catch (error) {
     dropSignInCode()
-    setSession(null)
+    if (isAsked || codeOf(error) === AMBIGUOUS) setSession(null)
     throw error
   }
 }

@@ -161,9 +161,9 @@ export function createOperatorClient(adminUrl: string, token: string): TRPCClien
   })
 }
 
-/** The cookie that a browser sends after an answer. */
+/** The cookie that a browser sends after an answer. Those before it are removed. */
 export function cookieOf({ headers }: { readonly headers: Headers }): string {
-  return headers.getSetCookie()[0]?.split(';', 1)[0] ?? ''
+  return headers.getSetCookie().at(-1)?.split(';', 1)[0] ?? ''
 }
 
 /** The headers of a call of the operator's page: the cookie of a session, which the browser adds, and its id. */

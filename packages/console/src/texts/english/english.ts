@@ -51,6 +51,8 @@ export const english = {
     otherWindow: 'This window has not asked the issuer for a sign-in, so its answer was not used.',
     notEnded:
       'The gateway has not confirmed the end of your session. This window has forgotten it, but it may still be open: reload the page, and sign out again.',
+    planted:
+      'The gateway knows the session of this browser, but does not get it with every call: another server on this host has set its cookie',
     noCookie: 'This browser takes no cookie from this page, so it cannot keep a session.',
     noStore: 'This browser stores nothing for this page, so it could not use the answer of the issuer.',
     link: 'Without a token: run “oncehook sign-in” where the gateway runs, and open the link that it prints.',
@@ -253,6 +255,9 @@ export const english = {
     unexpected: 'Something went wrong on this page.',
     next: {
       unauthenticated: 'The token or the session is unknown or has ended. Sign in again.',
+      session_ambiguous:
+        'A sign-in removes the others that it can. If this comes back, delete the cookies of this host in your browser, and give the page a name that no other server has.',
+      headers_too_large: 'Delete the cookies of this host in your browser.',
       sign_in_code_invalid:
         'A link works once, within 10 minutes. Run “oncehook sign-in” to get a new link, or enter a token.',
       sign_in_denied: 'Sign in again. If the issuer refuses again, ask the people who manage it.',

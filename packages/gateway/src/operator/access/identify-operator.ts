@@ -14,7 +14,7 @@ import {
   type TokenHolders,
 } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
-import { namesSession, refuseForeignCall, sessionCookie, sessionTokenOf } from '../sign-in/session-cookie.ts'
+import { namedToken, refuseForeignCall, removedSessionCookie, sessionTokensOf } from '../sign-in/session-cookie.ts'
 import type { Session, SignIns } from '../sign-in/sign-ins.ts'
 import type { AccessTokens, IssuedIdentity } from './access-token.ts'
 
@@ -37,7 +37,7 @@ interface OperatorSession extends Pick<Session, 'id' | 'digest'> {
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** @throws unauthenticated, crossSite, rateLimited, overloaded, or unavailable if the issuer must be asked and cannot be reached */
+/** @throws unauthenticated, crossSite, sessionAmbiguous, rateLimited, overloaded, or unavailable if the issuer must be asked and cannot be reached */
 export type IdentifyRequest = (authorization: string | undefined, request: IncomingMessage) => Promise<Operator>
 
 /**
@@ -73,15 +73,16 @@ export function createIdentifyRequest(deps: {
   }
   return async (authorization, request) => {
     const address = clientAddress(request, 0) // There is no proxy in front of the private listener.
-    const token = authorization === undefined ? sessionTokenOf(request) : null
-    if (token === null) return { ...(await identifyByToken(authorization, address)), session: null }
+    const tokens = authorization === undefined ? sessionTokensOf(request) : []
+    if (tokens.length === 0) return { ...(await identifyByToken(authorization, address)), session: null }
     refuseForeignCall(request)
+    const token = namedToken(request, tokens)
+    if (token === undefined) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
     const check = limitTokenChecks(findSession, tokenChecks, address)
     const { id, digest, credential, endsAt } = await tokenChecks.addresses.asking(address, () => check(token))
-    if (!namesSession(request, id)) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
     const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
     const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
-    return { ...operator, endsAt: end, session: { id, digest, removedCookie: sessionCookie(request, null) } }
+    return { ...operator, endsAt: end, session: { id, digest, removedCookie: removedSessionCookie(request) } }
   }
 }
 

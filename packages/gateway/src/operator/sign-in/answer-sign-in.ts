@@ -23,7 +23,7 @@ import type { OpenOperatorAudit } from '../audit/audit.ts'
 import { SIGN_IN_PATH } from '../console/console.ts'
 import { demandRole } from '../operator-trpc.ts'
 import type { IssuerSignIn } from './issuer-sign-in.ts'
-import { refuseCrossSite, sessionCookie } from './session-cookie.ts'
+import { refuseCrossSite, sessionCookies } from './session-cookie.ts'
 import type { SignIns } from './sign-ins.ts'
 
 /** What signing in needs, with a code, with a token or at the issuer. */
@@ -242,7 +242,7 @@ export async function openSession(
   const entry = { by: operator.name, action: 'sign_in.opened', reason: null, details: {} } as const
   await openAudit(operator).record(entry)
   const session = await signIns.createSession(credential, operator)
-  response.setHeader('Set-Cookie', sessionCookie(request, session.text.reveal()))
+  response.setHeader('Set-Cookie', sessionCookies(request, session.text.reveal()))
   return {
     operator: operator.name,
     roles: [...operator.roles],

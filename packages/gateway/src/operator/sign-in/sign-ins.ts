@@ -174,7 +174,7 @@ export function createSignIns(db: Db, { now }: Clock) {
 
 function issue(prefix: string, endsAt: number): Issued {
   const text = new Secret(prefix + randomBytes(RANDOM_BYTES).toString('base64url'))
-  return { text, endsAt, id: shownId(digestOf(text.reveal())) }
+  return { text, endsAt, id: sessionIdOf(text.reveal()) }
 }
 
 function toDocument(
@@ -188,6 +188,11 @@ function toDocument(
 
 function digestOf(text: string): string {
   return hash('sha256', text)
+}
+
+/** Names the session of a token, for operators, in the audit log and in calls. */
+export function sessionIdOf(token: string): string {
+  return shownId(digestOf(token))
 }
 
 function shownId(digest: string): string {
