@@ -80,4 +80,4 @@ const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(
  */
 export const verifyAuditProcedure = procedure
   .input(z.strictObject({ after: linkSchema.optional() }).prefault({}))
-  .query(({ ctx, input: { after = null } }) => ctx.audit.verify(after))
+  .query(({ ctx, input: { after = null } }) => ctx.audit.verify(after, ctx.operator))

@@ -44,7 +44,7 @@ describe('record', () => {
     await expect(audit.record({ ...entry, by: 'mallory' })).rejects.toMatchObject({ code: 121 })
     await audit.record({ ...entry, by: 'bob' })
     expect(await audit.list({ limit: 10 })).toMatchObject([{ by: 'bob' }, { by: 'alice' }])
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 2 })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 2 })
   })
 
   it('keeps the chain whole where a text holds half a character', async () => {
@@ -53,7 +53,7 @@ describe('record', () => {
     const half = '😀'.slice(0, 1)
     await audit.record({ ...entry, by: half, reason: `why ${half}`, details: { [half]: { filter: [half] } } })
     await audit.record(entry)
-    expect(await openAudit(database.db).audit.verify(null)).toMatchObject({ ok: true, entries: 2 })
+    expect(await openAudit(database.db).audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 2 })
   })
 
   it('stores an entry with an id once, however often it is added', async () => {
@@ -63,7 +63,7 @@ describe('record', () => {
     await audit.recordAll(added.slice(0, 2))
     await audit.recordAll(added)
     expect((await entriesOf(database.db)).map(({ details }) => details.number)).toEqual([1, 2, 3])
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 3, brokenAt: null })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 3, brokenAt: null })
   })
 
   it('leaves a line in the log with the number, the hash and the reason', async () => {
@@ -119,7 +119,7 @@ describe('an entry that is added again because the answer got lost', () => {
       { msg: 'audit.recorded', seq: 3, by: 'carol' },
     ])
     expect(lines[0]?.at).toBe(stored?.at.toISOString())
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 3 })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 3 })
   })
 })
 
@@ -137,7 +137,7 @@ describe('the chain', () => {
     const stored = await entriesOf(database.db)
     expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
     expect(new Set(stored.map(({ by, details }) => `${by} ${details.number}`)).size).toBe(200)
-    for (const audit of gateways) expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 200 })
+    for (const audit of gateways) expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 200 })
   })
 
   it('can be verified in parts', async () => {
@@ -145,15 +145,15 @@ describe('the chain', () => {
     const chain = await chainOfFive(database.db)
     const [, , third] = chain
     const { audit } = openAudit(database.db)
-    expect(await audit.verify({ seq: 3, hash: third?.hash ?? '' })).toMatchObject({ ok: true, entries: 2 })
+    expect(await audit.verify({ seq: 3, hash: third?.hash ?? '' }, 'carol')).toMatchObject({ ok: true, entries: 2 })
     for (const absent of [
       { seq: 3, hash: 'another' },
       { seq: 6, hash: third?.hash ?? '' },
     ]) {
-      expect(await audit.verify(absent)).toMatchObject({ ok: false, entries: 0 })
+      expect(await audit.verify(absent, 'carol')).toMatchObject({ ok: false, entries: 0 })
     }
     // A link that a caller sends does not count as one that this gateway has seen.
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 5 })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 5 })
   })
 
   it.each<[string, (db: Db, chain: readonly ChainedEntry[]) => Promise<unknown>, number | null]>([
@@ -176,11 +176,24 @@ describe('the chain', () => {
     await using database = await auditedDatabase()
     const chain = await chainOfFive(database.db)
     const { audit, lines } = openAudit(database.db)
-    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 5 })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: true, entries: 5 })
     await tamper(database.db, chain)
     const place = brokenAt === null ? INSERTED : chain[brokenAt]?._id
-    expect(await audit.verify(null)).toMatchObject({ ok: false, brokenAt: String(place) })
-    expect(lines.at(-1)).toMatchObject({ msg: 'audit.verified', ok: false, level: 'error' })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: false, brokenAt: String(place) })
+    expect(lines.at(-1)).toMatchObject({ msg: 'audit.verified', ok: false, level: 'error', by: 'carol' })
+  })
+
+  it('is no alarm if a caller has made up where it begins: the log names the caller', async () => {
+    await using database = await auditedDatabase()
+    const [first] = await chainOfFive(database.db)
+    const { audit, lines } = openAudit(database.db)
+    const before = lines.length
+    for (const hash of ['a'.repeat(64), first?.hash ?? '']) {
+      expect(await audit.verify({ seq: 3, hash }, 'carol')).toMatchObject({ ok: false, brokenAt: null, last: null })
+    }
+    const line = { msg: 'audit.verified', level: 'info', by: 'carol', reason: 'after_unknown', seq: 3 }
+    expect(lines.slice(before)).toMatchObject([line, line])
+    expect(lines.slice(before).some((one) => 'ok' in one)).toBe(false)
   })
 
   it('shows missing newest entries to a gateway that has seen them, and to anyone who has the log', async () => {
@@ -190,9 +203,9 @@ describe('the chain', () => {
     await audit.record({ ...entry, reason: 'six' })
     const { seq, hash } = lines[0] as { seq: number; hash: string }
     await database.db.collection('audit').deleteMany({ seq: { $gte: 5 } })
-    expect(await audit.verify(null)).toMatchObject({ ok: false, entries: 4, brokenAt: null })
+    expect(await audit.verify(null, 'carol')).toMatchObject({ ok: false, entries: 4, brokenAt: null })
     const restarted = openAudit(database.db)
-    const verified = await restarted.audit.verify(null)
+    const verified = await restarted.audit.verify(null, 'carol')
     expect(verified.last).toEqual({ seq: 4, hash: chain[3]?.hash })
     expect([seq, hash]).not.toEqual([verified.last?.seq, verified.last?.hash])
     expect(restarted.lines.at(-1)).toMatchObject({ msg: 'audit.verified', entries: 4, hash: chain[3]?.hash })

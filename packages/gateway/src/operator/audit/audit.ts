@@ -95,12 +95,17 @@ export function createAudit(db: Db, deps: AuditDeps) {
     },
     /** Entries outside the chain, because they have no number in it: nobody here writes such entries. */
     strays: (): Promise<Document[]> => entries.find(STRAY, { maxTimeMS: SEARCH_MS }).limit(MOST_STRAYS).toArray(),
-    /** Checks a part of the chain, from its beginning or after a link that was checked. */
-    async verify(after: ChainLink | null): Promise<Verification> {
+    /** Checks a part of the chain for somebody, from its beginning or after a link that was checked. */
+    async verify(after: ChainLink | null, by: string): Promise<Verification> {
+      if (after !== null && !(await isStored(entries, after))) {
+        // No alarm: the caller may have made it up. If it has been removed, the chain is broken where it was.
+        logger.info({ by, reason: 'after_unknown', seq: after.seq }, 'audit.verified')
+        return { ok: false, entries: 0, brokenAt: null, last: null, next: null }
+      }
       const verification = await findStray(entries, await verifyChain(entries, { after, seen: writer.last }))
       if (verification.ok) writer.see(verification.last)
       const { ok, brokenAt, last } = verification
-      logger[ok ? 'info' : 'error']({ ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
+      logger[ok ? 'info' : 'error']({ by, ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
       return verification
     },
   }
@@ -327,16 +332,13 @@ const AT_ONCE = 500
 const SEARCH_MS = 5_000
 
 /**
- * Checks the entry of `after`, which must exist, and at most 20,000 entries after it. `seen` is a link that this
+ * Checks at most 20,000 entries, from the first or after that of `after`, which exists. `seen` is a link that this
  * process knows to be stored. Without it, the newest entries could be removed unnoticed.
  */
 async function verifyChain(
   entries: Collection<ChainedEntry>,
   { after, seen }: { readonly after: ChainLink | null; readonly seen: ChainLink | null },
 ): Promise<Verification> {
-  if (after !== null && !(await isStored(entries, after))) {
-    return { ok: false, entries: 0, brokenAt: null, last: null, next: null }
-  }
   let last = after
   let count = 0
   const cursor = entries
