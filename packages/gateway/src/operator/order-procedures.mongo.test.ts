@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { fulfilmentClient, refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { canaryToken } from '@oncehook/kernel/testing/canary-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -90,6 +90,34 @@ describe('orders.correct', () => {
     expect(await orders.findOne({ _id: id })).toMatchObject({ changedBy: `operator:${LONG}1` })
     await clientOf('second').orders.correct.mutate({ id, version: 2, currency: 'USD', reason })
     expect(await orders.findOne({ _id: id })).toMatchObject({ changedBy: `operator:${LONG}2` })
+  })
+
+  it('records which items were before and after, also if they cost the same', async () => {
+    const id = await system.order()
+    const before = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
+    const after = [
+      { sku: 'map', quantity: 1, unitAmount: 100 },
+      { sku: 'book', quantity: 1, unitAmount: 200 },
+    ]
+    await clientOf('keeper').orders.correct.mutate({ id, version: 1, items: after, reason })
+    const [recorded] = await entries()
+    expect(recorded?.details).toMatchObject({
+      before: { amountDue: 300, currency: 'EUR', items: before },
+      after: { amountDue: 300, currency: 'EUR', items: after },
+    })
+  })
+
+  it('records of very many items how many they are, and their hash', async () => {
+    const id = await system.order()
+    const many = Array.from({ length: 1_000 }, (_, n) => ({
+      sku: `sku ${n}`.padEnd(255, '.'),
+      quantity: 1,
+      unitAmount: 1,
+    }))
+    await clientOf('keeper').orders.correct.mutate({ id, version: 1, items: many, reason })
+    const sha256 = hash('sha256', JSON.stringify(many))
+    const [recorded] = await entries()
+    expect(recorded?.details.after).toEqual({ amountDue: 1_000, currency: 'EUR', items: { count: 1_000, sha256 } })
   })
 
   it('changes the currency alone', async () => {

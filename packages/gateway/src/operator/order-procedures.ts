@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
 import { preconditionFailed } from '@oncehook/kernel/http/error-codes'
 import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
@@ -51,7 +52,7 @@ const correctionSchema = z
 
 /**
  * `orders.correct`: changes the currency or the items of an order that is not paid, if it still has the version that the
- * operator has seen. The audit log has the amounts before and after, before the order is changed. Needs the role `orders`.
+ * operator has seen. The audit log has the amounts and the replaced items before and after, before the order is changed. Needs the role `orders`.
  */
 export const correctOrderProcedure = correctingProcedure
   .input(correctionSchema)
@@ -60,7 +61,11 @@ export const correctOrderProcedure = correctingProcedure
     if (order.version !== version) throw preconditionFailed({ version: order.version })
     const before = { amountDue: order.amountDue, currency: order.currency }
     const after = { amountDue: totalOf(patch.items) ?? before.amountDue, currency: patch.currency ?? before.currency }
-    const details = { orderId: id, version, before, after }
+    const details = {
+      ...{ orderId: id, version },
+      before: { ...before, ...(patch.items && { items: auditedItems(order.items) }) },
+      after: { ...after, ...(patch.items && { items: auditedItems(patch.items) }) },
+    }
     // The order names who has changed it. No client of `/api/orders` has such a name by accident.
     const context = { requestId: ctx.requestId, principal: `operator:${ctx.operator}` }
     const corrected = await recordFirst(ctx, { action: 'orders.correct', reason, details }, () =>
@@ -69,6 +74,14 @@ export const correctOrderProcedure = correctingProcedure
     ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, orderId: id }, 'order.corrected')
     return { before, order: showOrder(corrected) }
   })
+
+const MOST_CHARACTERS = 2_000
+
+/** Items for the audit log, which keeps them forever: as they are, or, if they are long, their number and the SHA-256 of their JSON. */
+function auditedItems(items: Order['items']) {
+  const text = JSON.stringify(items.map(({ sku, quantity, unitAmount }) => ({ sku, quantity, unitAmount })))
+  return text.length > MOST_CHARACTERS ? { count: items.length, sha256: hash('sha256', text) } : items
+}
 
 /** The amount that items make: exact up to the largest that fulfilment accepts. */
 function totalOf(items: Order['items'] | undefined): number | undefined {
