@@ -1,29 +1,104 @@
-import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
-import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { systemClock } from '@oncehook/kernel/time/clock'
-import { describe } from 'vitest'
-import { createReceiptSink } from '../../packages/fulfilment/src/receipts/sinks/receipt-sinks.ts'
-import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { CONTENT, payOrder } from './paid-orders.ts'
+import { type SentMessage, testMessages } from './verify-messages.ts'
 
-const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
+const SECRETS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(
+  (secret) => `whsec_${Buffer.from(secret).toString('base64')}`,
+)
+const [SECRET = ''] = SECRETS
+const WHO =
+  'fulfilment breaks what it owes to the consumer receipt-sink (contracts/messages/receipt-sink-fulfilment.json)'
 
-/** What fulfilment posts to a sink for a receipt. */
-async function post(email: string | null): Promise<SentMessage> {
-  const { fetch, message } = recordMessage()
-  const key = readWebhookKey(SECRET)
-  if (key === null) throw new Error('The secret of a test is invalid')
-  const sink = createReceiptSink('https://receipts.test/', {
-    ...{ logger: memoryLogger().logger, clock: systemClock, from: undefined, keys: [key], fetch },
-  })
-  const order = { key: 'rcpt_of_one', orderId: 'ord_one', paymentId: 'pay_one', customerId: 'cus_one', email }
-  const receipt = { ...order, amount: 500, currency: 'USD', paidAt: new Date(0).toISOString() }
-  await sink.send(receipt, AbortSignal.timeout(10_000))
-  return message()
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+
+/** What was posted for each order, and how to answer. */
+const posted = new Map<string, SentMessage>()
+const answers = new Map<string, number>()
+const paths = new Set<string | undefined>()
+const receiver = createServer(async (request, response) => {
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
+  const body = await text(request)
+  paths.add(request.url)
+  const { orderId } = JSON.parse(body)
+  posted.set(orderId, { body, headers: new Headers(headers) })
+  response.writeHead(answers.get(orderId) ?? 204, { location: '/elsewhere' }).end()
+}).listen(0, '127.0.0.1')
+await once(receiver, 'listening')
+stack.defer(() => void receiver.close())
+stack.defer(() => receiver.closeAllConnections())
+const address = `127.0.0.1:${(receiver.address() as AddressInfo).port}/receipts?of=shop`
+
+/** Fulfilment, as it is started, with these settings. */
+function start(secrets: readonly string[]) {
+  const settings = { RECEIPT_SINK: `http://shop:p%40ss@${address}`, RECEIPT_SECRET: secrets.join(' ') }
+  return startFulfilment({ uri: database.uri, database: database.name, settings })
 }
+
+/** What fulfilment posts after an order was paid. */
+async function post(name: string, more: object, secrets = [SECRET]): Promise<SentMessage> {
+  await using fulfilment = await start(secrets)
+  await payOrder(fulfilment, name, { ...CONTENT, ...more })
+  await expect.poll(() => posted.has(`ord_${name}`)).toBe(true)
+  return posted.get(`ord_${name}`) ?? expect.unreachable()
+}
+
+const EMAIL = { email: 'one@example.com' }
 
 describe('fulfilment as a sender of receipts', () => {
   testMessages('fulfilment', 'receipt-sink-fulfilment', SECRET, {
-    'a receipt': () => post('one@example.com'),
-    'a receipt of a customer without an e-mail address': () => post(null),
+    'a receipt': () => post('one', EMAIL),
+    'a receipt of a customer without an e-mail address': () => post('none', {}),
+    'a receipt while the secrets change': () => post('rotation', EMAIL, SECRETS.toReversed()),
+  })
+
+  it('posts the values of the order and its payment, to the address and with the password of the setting', async () => {
+    const { body, headers } = await post('values', EMAIL)
+    const { key, paidAt, ...receipt } = JSON.parse(body)
+    const ids = { orderId: 'ord_values', paymentId: 'pay_values', customerId: 'cus_1' }
+    expect(receipt, WHO).toEqual({ ...ids, ...EMAIL, amount: 1999, currency: 'EUR' })
+    expect(Math.abs(Date.now() - Date.parse(paidAt)), `${WHO}: paidAt is when it was paid`).toBeLessThan(300_000)
+    const basic = `Basic ${Buffer.from('shop:p@ss').toString('base64')}`
+    const sent = [headers.get('idempotency-key'), headers.get('authorization'), [...paths]]
+    expect(sent, WHO).toEqual([key, basic, ['/receipts?of=shop']])
+  })
+
+  // Fulfilment tries one that passes again, and asks a person about one that is final.
+  it('understands each answer of a receiver', async () => {
+    await using fulfilment = await start([SECRET])
+    const meanings = {
+      ...Object.fromEntries([200, 201, 202, 204].map((status) => [status, ['sent', undefined]])),
+      ...Object.fromEntries([400, 410, 413, 422].map((status) => [status, ['parked', 'receipt_refused']])),
+      ...Object.fromEntries(
+        [301, 302, 303, 307, 308, 401, 403, 404, 409, 425, 429, 500, 502, 503].map((status) => [
+          status,
+          ['owed', `http_${status}`],
+        ]),
+      ),
+    }
+    for (const status of Object.keys(meanings)) {
+      answers.set(`ord_${status}`, Number(status))
+      await payOrder(fulfilment, status)
+    }
+    const { receipts } = fulfilmentClient(fulfilment)
+    const understood = async () => {
+      const all = await Promise.all(
+        Object.keys(meanings).map(async (status) => {
+          const { items } = await receipts.list.query({ orderId: `ord_${status}` })
+          return [status, [items[0]?.state, items[0]?.lastError?.code]]
+        }),
+      )
+      return Object.fromEntries(all)
+    }
+    await expect.poll(understood, { message: `${WHO}: what its answers mean` }).toEqual(meanings)
+    expect([...paths], `${WHO}: no redirect is followed`).toEqual(['/receipts?of=shop'])
   })
 })

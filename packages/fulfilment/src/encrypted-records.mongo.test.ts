@@ -26,7 +26,7 @@ const { logger, lines } = memoryLogger()
 const keysSource = createEncryptionKeysSource({ ENCRYPTION_KEYS_FILE: file.path })
 const fulfilment = stack.use(
   await startFulfilment({
-    ...{ uri: database.uri, database: database.name, logger, receiptSink: `file:${receiptsFile}` },
+    ...{ uri: database.uri, database: database.name, logger, settings: { RECEIPT_SINK: `file:${receiptsFile}` } },
     encryptionKeys: keysSource,
   }),
 )

@@ -5,6 +5,10 @@ import { startFulfilment } from './testing/start-fulfilment.ts'
 
 it('MAX_CONNECTIONS: beyond it the connection that has been idle longest is closed', async () => {
   await using database = await testDatabase(process.env)
-  await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name, maxConnections: 2 })
+  await using fulfilment = await startFulfilment({
+    uri: database.uri,
+    database: database.name,
+    settings: { MAX_CONNECTIONS: '2' },
+  })
   expect(await findClosedConnections(fulfilment.url, 3)).toEqual([0])
 })

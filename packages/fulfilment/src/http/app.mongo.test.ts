@@ -17,7 +17,13 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const encryptionKeys = createEncryptionKeysSource({ ENCRYPTION_KEYS: createTestKeys().json('first') })
-const served = { uri: database.uri, database: database.name, encryptionKeys, logger, privateNames: ['orders.example'] }
+const served = {
+  uri: database.uri,
+  database: database.name,
+  encryptionKeys,
+  logger,
+  settings: { PRIVATE_NAMES: 'orders.example' },
+}
 const fulfilment = stack.use(await startFulfilment(served))
 const authorized = withServiceToken(fetch, fulfilment.tokens)
 

@@ -1,16 +1,17 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { ServerTls } from '@oncehook/kernel/http/server/tls'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { EncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
 import type { Secret } from '@oncehook/kernel/secrets/secret'
 import type { ServiceTokens, ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
-import { createFileSource, type FileSource } from '@oncehook/kernel/settings/file-source'
+import type { FileSource } from '@oncehook/kernel/settings/file-source'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { type Clock, systemClock } from '@oncehook/kernel/time/clock'
 import { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { type Db, MongoClient } from 'mongodb'
 import { openFulfilment } from '../fulfilment.ts'
+import { readFulfilmentSettings } from '../settings.ts'
 
 export interface StartOptions {
   readonly uri: Secret
@@ -25,14 +26,9 @@ export interface StartOptions {
   readonly encryptionKeys?: FileSource<EncryptionKeys | null>
   /** Default: plain HTTP. */
   readonly tls?: FileSource<ServerTls | null>
-  readonly receiptSink?: string
-  readonly receiptFrom?: string
-  readonly idempotencyTtlSeconds?: number
+  /** Other settings, by their environment variables. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly keyLeaseMs?: number
-  readonly maxConnections?: number
-  /** Default: metrics are on the main port. */
-  readonly metricsPort?: number
-  readonly privateNames?: readonly string[]
   readonly receiptLeaseMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
@@ -54,23 +50,16 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
   const { port } = await openFulfilment(
     {
       settings: {
-        FULFILMENT_HOST: '127.0.0.1',
-        FULFILMENT_PORT: 0,
-        METRICS_PORT: options.metricsPort,
-        PRIVATE_NAMES: new Set(options.privateNames),
-        MONGODB_URI: options.uri,
-        FULFILMENT_DB: options.database,
-        serviceKeys: options.serviceKeys ?? createFileSource(() => [createPublicKey(keys.publicKey)]),
-        encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),
-        tls: options.tls ?? createFileSource(() => null),
-        findSecretWarnings: () => [],
-        MAX_CONNECTIONS: options.maxConnections ?? 1_000,
-        IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
-        RECEIPT_RETENTION_DAYS: 90,
-        RECEIPT_SINK: options.receiptSink ?? 'log:',
-        RECEIPT_FROM: options.receiptFrom,
-        RECEIPT_SECRET: undefined,
-        LOG_LEVEL: 'info',
+        ...readFulfilmentSettings({
+          FULFILMENT_PORT: '0',
+          MONGODB_URI: options.uri.reveal(),
+          FULFILMENT_DB: options.database,
+          SERVICE_PUBLIC_KEYS: keys.publicKey,
+          ...options.settings,
+        }),
+        ...(options.serviceKeys === undefined ? {} : { serviceKeys: options.serviceKeys }),
+        ...(options.encryptionKeys === undefined ? {} : { encryptionKeys: options.encryptionKeys }),
+        ...(options.tls === undefined ? {} : { tls: options.tls }),
       },
       logger,
       clock,

@@ -21,8 +21,7 @@ it('METRICS_PORT serves the metrics and nothing else, and the private listener n
   await using fulfilment = await startFulfilment({
     uri: inner.uri,
     database: inner.name,
-    metricsPort: other,
-    privateNames: ['own'],
+    settings: { METRICS_PORT: String(other), PRIVATE_NAMES: 'own' },
   })
   for (const [listener, own] of [
     [gateway.adminUrl, port],

@@ -112,7 +112,7 @@ export async function startOperatedSystem(
       encryptionKeys: createEncryptionKeysSource(
         encryptionKeysFile === undefined ? {} : { ENCRYPTION_KEYS_FILE: encryptionKeysFile },
       ),
-      ...(receiptSink === undefined ? {} : { receiptSink }),
+      ...(receiptSink === undefined ? {} : { settings: { RECEIPT_SINK: receiptSink } }),
       ...(receiptLeaseMs === undefined ? {} : { receiptLeaseMs }),
     }),
   )
