@@ -29,7 +29,7 @@ export interface ReplayProgress {
   readonly matched: number
   /**
    * Events made due again so far, or tasks inserted by a backfill. At the end they may be fewer than `matched`, if other
-   * requests were faster or the handler does not want all.
+   * requests were faster or the handler does not want all. An event that changes its state during the count may be missing.
    */
   readonly started: number
   /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
