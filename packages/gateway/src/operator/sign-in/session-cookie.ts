@@ -68,8 +68,8 @@ function cookieName(request: IncomingMessage): string {
 }
 
 /** Whether the browser has used TLS. If a proxy ends it, only the `Origin` says so that a browser sends with each POST. */
-function isOverTls({ socket, headers }: IncomingMessage): boolean {
-  return socket instanceof TLSSocket || headers.origin?.startsWith('https://') === true
+function isOverTls({ socket, headers: { origin, host } }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket || origin === `https://${host}`
 }
 
 /**
