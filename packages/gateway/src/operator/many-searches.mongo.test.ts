@@ -63,3 +63,22 @@ describe('a flood of slow calls of one operator or stranger', () => {
     expect(new Set(await calls)).toEqual(new Set([answer, 'overloaded']))
   })
 })
+
+it('a flood of sign-ins of one operator waits no longer than a short queue, and leaves the audit log to others', async () => {
+  const { alice } = system.tokens.operators
+  const codes: string[] = []
+  const signIn = async (): Promise<void> => {
+    const headers = { 'content-type': 'application/json' }
+    const { body } = await system.call('/sign-in', { method: 'POST', headers, body: JSON.stringify({ token: alice }) })
+    codes.push(JSON.parse(body).code ?? 'none')
+  }
+  const how = { blockConnection: true, blockTimeMS: 4_000, namespace: `${database.name}.audit` }
+  let signedIn: Promise<unknown>
+  {
+    await using _ = await armFailPoint(database.uri, { commands: ['insert'], after: 0, how })
+    signedIn = Promise.all(Array.from({ length: CALLS }, signIn))
+    await expect.poll(() => codes).toEqual(Array(CALLS - AT_ONCE - WAITING).fill('overloaded'))
+  }
+  await signedIn
+  expect(codes.filter((code) => code === 'none')).toHaveLength(AT_ONCE + WAITING)
+})

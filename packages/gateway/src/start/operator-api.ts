@@ -66,6 +66,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
   // Not with the operators' searches, which may be slow.
   const signIns = createSignIns(context.mongo.background.durableDb, clock)
+  const takeTurn = createTurnsOfEach(AT_ONCE, MOST_WAITING)
   const failedLogins = createOperatorLogins(context)
   const openAudit = limitAudit(audit, createRateLimit({ name: 'audited', limit: 300, windowSeconds: 60, clock }))
   const identify = createIdentifyRequest({
@@ -84,11 +85,11 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       ...{ signIns, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
       monotonicMs: context.monotonicMs ?? monotonicMs,
-      takeTurn: createTurnsOfEach(AT_ONCE, MOST_WAITING),
+      takeTurn,
     },
   })
   const signIn: SignInDeps = {
-    ...{ signIns, openAudit, failedLogins, logger, limits: createSignInLimits(context) },
+    ...{ signIns, openAudit, takeTurn, failedLogins, logger, limits: createSignInLimits(context) },
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
     atIssuer: openIssuerSignIn(context),
   }
@@ -208,11 +209,11 @@ function createOperatorApi(deps: {
     errors.count(error)
     if (failedLogins.isSummarised(error)) return
     const { about } = context.call
-    const { identity } = context.caller
+    const { identity, roles } = context.caller
     const ms = Math.round(performance.now() - startedAt)
     const shown = identity === null ? {} : { issuer: identity.issuer, operatorName: identity.name }
     const line = { ...about, requestId, procedure, status, operator: caller, ...shown, ms }
-    logCalled(parts.logger, line, error)
+    logCalled(parts.logger, line, { roles, error })
   }
 }
 
@@ -223,9 +224,16 @@ interface CalledLine {
   readonly operator: string | undefined
 }
 
-/** Logs a call. Without a token that is valid, anybody can call while the issuer is away: most of such calls are counted. */
-export function logCalled(logger: Logger, line: CalledLine, error: AppError | undefined): void {
-  const { procedure, status, operator } = line
+/**
+ * Logs a call. Anybody can call while the issuer is away, and without a role whoever the issuer gives a token: most of such
+ * calls are counted.
+ */
+export function logCalled(
+  logger: Logger,
+  line: CalledLine,
+  { roles, error }: { readonly roles: ReadonlySet<Role>; readonly error: AppError | undefined },
+): void {
+  const { procedure, status } = line
   const shown = isFailure(status)
     ? { ...line, error }
     : { ...error?.details, ...line, ...(error && { code: error.code }) }
@@ -233,7 +241,7 @@ export function logCalled(logger: Logger, line: CalledLine, error: AppError | un
     if (isFailure(status)) logger.error(written, 'operator.called')
     else logger.info(written, 'operator.called')
   }
-  if (operator === undefined) writeBounded(logger, { procedure, status }, { one: () => write(shown), many: write })
+  if (roles.size === 0) writeBounded(logger, { procedure, status }, { one: () => write(shown), many: write })
   else write(shown)
 }
 

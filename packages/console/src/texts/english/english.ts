@@ -268,6 +268,7 @@ export const english = {
       role_missing: 'Ask for a token that has this role.',
       search_too_wide: 'Add a filter or choose a shorter time.',
       unavailable: 'The database or fulfilment does not answer. The page tries again automatically.',
+      overloaded: 'Wait a moment, then try again.',
       rate_limited: 'Wait a minute, then try again.',
       not_found: 'Check the address, or search in the list.',
       invalid_request: 'Correct the input.',

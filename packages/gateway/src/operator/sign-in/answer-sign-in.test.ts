@@ -4,6 +4,7 @@ import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
 import type { Role } from '../../http/authentication.ts'
 import { createRateLimit } from '../../http/rate-limit.ts'
+import type { TakeTurn } from '../turns.ts'
 import { limitSignIn, openSession, refuseOverLimit } from './answer-sign-in.ts'
 
 const credential = new Secret('the-token-of-alice')
@@ -33,7 +34,8 @@ it('a session is opened after its entry in the audit log, and not without', asyn
     } as unknown as ServerResponse,
   }
   const signedIn = { credential, operator }
-  expect(await openSession({ signIns, openAudit: () => ({ ...rest, record }) }, signedIn, exchange)).toEqual({
+  const takeTurn: TakeTurn = (_, task) => task()
+  expect(await openSession({ signIns, takeTurn, openAudit: () => ({ ...rest, record }) }, signedIn, exchange)).toEqual({
     ...{ operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
   })
   expect(cookies.slice(-1)).toEqual(['oncehook-session=ohs_of-alice; Path=/operator/; HttpOnly; SameSite=Strict'])
@@ -44,9 +46,9 @@ it('a session is opened after its entry in the audit log, and not without', asyn
 
   steps.length = 0
   const full = () => ({ ...rest, record: () => Promise.reject(new Error('the audit log is away')) })
-  await expect(openSession({ signIns, openAudit: full }, signedIn, exchange)).rejects.toThrow('is away')
+  await expect(openSession({ signIns, takeTurn, openAudit: full }, signedIn, exchange)).rejects.toThrow('is away')
   const nobody = { credential, operator: { ...operator, roles: new Set<Role>() } }
-  const opening = openSession({ signIns, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
+  const opening = openSession({ signIns, takeTurn, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
   await expect(opening).rejects.toMatchObject({ code: 'role_missing' })
   expect(steps).toEqual([])
 })

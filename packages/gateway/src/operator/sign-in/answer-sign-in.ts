@@ -22,6 +22,7 @@ import type { Operator } from '../access/identify-operator.ts'
 import type { OpenOperatorAudit } from '../audit/audit.ts'
 import { SIGN_IN_PATH } from '../console/console.ts'
 import { demandRole } from '../operator-trpc.ts'
+import type { TakeTurn } from '../turns.ts'
 import type { IssuerSignIn } from './issuer-sign-in.ts'
 import { refuseCrossSite, sessionCookies } from './session-cookie.ts'
 import type { SignIns } from './sign-ins.ts'
@@ -30,6 +31,8 @@ import type { SignIns } from './sign-ins.ts'
 export interface SignInDeps {
   readonly signIns: Pick<SignIns, 'readCode' | 'useCode' | 'createSession'>
   readonly openAudit: OpenOperatorAudit
+  /** Runs the sign-ins of an operator, a few at a time. */
+  readonly takeTurn: TakeTurn
   readonly failedLogins: Pick<FailedLogins, 'refuse' | 'isSummarised'>
   readonly logger: Logger
   /**
@@ -231,17 +234,24 @@ interface SignedIn {
 /**
  * Opens a session with the token of an operator. The audit log has an entry before the session exists. Its token is in the
  * cookie only, so that no script can read it.
- * @throws roleMissing for a token without any role, which opens nothing and writes nothing
+ * @throws roleMissing for a token without any role, which opens nothing and writes nothing; overloaded if too many sign-ins of
+ * the operator wait already
  */
 export async function openSession(
-  { signIns, openAudit }: { signIns: Pick<SignIns, 'createSession'>; openAudit: OpenOperatorAudit },
+  {
+    signIns,
+    openAudit,
+    takeTurn,
+  }: Pick<SignInDeps, 'openAudit' | 'takeTurn'> & { readonly signIns: Pick<SignIns, 'createSession'> },
   { credential, operator }: SignedIn,
   { request, response }: HttpExchange,
 ) {
   demandRole(operator, 'read')
   const entry = { by: operator.name, action: 'sign_in.opened', reason: null, details: {} } as const
-  await openAudit(operator).record(entry)
-  const session = await signIns.createSession(credential, operator)
+  const session = await takeTurn(`sign-in ${operator.name}`, async () => {
+    await openAudit(operator).record(entry)
+    return await signIns.createSession(credential, operator)
+  })
   response.setHeader('Set-Cookie', sessionCookies(request, session.text.reveal()))
   return {
     operator: operator.name,
