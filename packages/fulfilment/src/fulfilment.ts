@@ -49,6 +49,7 @@ import { ReceiptWorker } from './receipts/receipt-worker.ts'
 import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
 import type { Recording, UseCases } from './router.ts'
 import type { FulfilmentSettings } from './settings.ts'
+import { createUsedCalls, USED_CALL_INDEXES } from './used-calls.ts'
 
 /** Dependencies of fulfilment besides its settings. Tests replace some of them. */
 export interface FulfilmentParts {
@@ -123,7 +124,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
   await mongo.serving.open(async (db) => {
     await ensureFormat(db, { collection: ORDERS, setting: 'FULFILMENT_DB' })
-    await ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES])
+    await ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES, USED_CALL_INDEXES])
   })
   await mongo.background.open()
   // Anything started after this point would not be stopped.
@@ -206,6 +207,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       newRunId: randomUUID,
     },
     recording,
+    useCall: createUsedCalls(db, clock),
     payments: { db, errors, clock, logger, newCallId: randomUUID, receipts },
     erasures: {
       orders,

@@ -30,6 +30,7 @@ import { createLogSink } from './receipts/sinks/receipt-sinks.ts'
 import { fulfilmentRouter } from './router.ts'
 import { OWING_OUTBOX } from './testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
+import { createUsedCalls } from './used-calls.ts'
 
 const errors = createDatabaseErrors(new Registry())
 
@@ -41,6 +42,7 @@ it('FP-24: requires a journaled majority in every write of every use', async () 
   const { db, deps, logger, commands: writes } = used
 
   const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
+  await createUsedCalls(db, systemClock)('call')
   const { order } = await createOrder(deps, { order: sampleOrder(), idempotency, callId: 'a' })
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await putOrder(deps, { id: 'o1', order: sampleOrder({ note: 'x' }) })
@@ -54,7 +56,7 @@ it('FP-24: requires a journaled majority in every write of every use', async () 
   await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } })))
 
   expect(writes.map(({ commandName }) => commandName)).toEqual([
-    ...['findAndModify', 'findAndModify', 'findAndModify'],
+    ...['insert', 'findAndModify', 'findAndModify', 'findAndModify'],
     ...['findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify'],
     ...['update', 'update', 'update'],
   ])
@@ -71,6 +73,7 @@ it('reads from the primary, with read concern majority, whatever an answer depen
     useCases: {
       ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countResult: () => {} },
       encryption: { db, encryption: NO_ENCRYPTION, logger, register },
+      useCall: createUsedCalls(db, systemClock),
     },
     ifMatch: undefined,
     principal: null,

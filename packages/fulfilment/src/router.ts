@@ -26,8 +26,10 @@ import { eventTextSchema, paymentEventSchema } from './payments/payment-event.ts
 import { listReceipts } from './receipts/list-receipts.ts'
 import { releaseAllReceipts, releaseReceipt } from './receipts/release-receipt.ts'
 import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
+import type { UseCall } from './used-calls.ts'
 
 export interface UseCases {
+  readonly useCall: UseCall
   readonly orders: CreateDeps & ListDeps
   readonly payments: ApplyDeps
   /** Records the steps of the protocol, for tests. Default: nothing is recorded. */
@@ -82,6 +84,15 @@ const procedure = t.procedure.use(async ({ ctx, next }) => {
   return result
 })
 
+/**
+ * The base of changes that would have an effect again, if their call was sent again after another change. All others are safe: the
+ * id of a call makes one order, and an event is applied once.
+ */
+const changing = procedure.use(async ({ ctx, next }) => {
+  await ctx.useCases.useCall(ctx.callId)
+  return next()
+})
+
 const conditionSchema = z.string().max(4_096).optional()
 /** What a write of an order may depend on. */
 const conditions = { ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }
@@ -115,7 +126,7 @@ const createOrderProcedure = procedure
     return created
   })
 
-const putOrderProcedure = procedure
+const putOrderProcedure = changing
   .input(z.strictObject({ id: orderIdSchema, order: z.unknown(), ...conditions }))
   .mutation(async ({ ctx, input }) => {
     const result = await putOrder(ctx.useCases.orders, writeOf(ctx, input))
@@ -123,11 +134,11 @@ const putOrderProcedure = procedure
     return result
   })
 
-const patchOrderProcedure = procedure
+const patchOrderProcedure = changing
   .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ...conditions }))
   .mutation(async ({ ctx, input }) => tagged(ctx, await patchOrder(ctx.useCases.orders, writeOf(ctx, input))))
 
-const deleteOrderProcedure = procedure
+const deleteOrderProcedure = changing
   .input(z.strictObject({ id: orderIdSchema, ...conditions }))
   .mutation(({ ctx, input }) => deleteOrder(ctx.useCases.orders, writeOf(ctx, input)))
 
@@ -184,12 +195,12 @@ const listReceiptsProcedure = procedure
   )
   .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
 
-const releaseReceiptProcedure = procedure
+const releaseReceiptProcedure = changing
   .input(z.strictObject({ key: z.string().min(1).max(255) }))
   .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))
 
 /** `receipts.releaseAll`: releases the parked receipts of the next orders after one, or counts all. */
-const releaseAllReceiptsProcedure = procedure
+const releaseAllReceiptsProcedure = changing
   .input(z.strictObject({ after: z.string().min(1).max(128).nullable(), dryRun: z.boolean() }))
   .mutation(({ ctx, input }) => releaseAllReceipts(ctx.useCases.orders.orders, input))
 
@@ -205,7 +216,7 @@ const findErasableProcedure = procedure
  * `erasures.erase`: deletes the orders and removes all customers from them, or one customer only; keys and hashes are
  * kept.
  */
-const eraseOrdersProcedure = procedure
+const eraseOrdersProcedure = changing
   .input(z.strictObject({ orderIds: orderIdsSchema, customerId: customerIdSchema.optional() }))
   .mutation(({ ctx, input }) => eraseOrders(ctx.useCases.erasures, input.orderIds, input.customerId))
 
