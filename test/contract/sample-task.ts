@@ -12,6 +12,8 @@ interface SampleTask {
   readonly type?: string
   /** Default: 1. */
   readonly attempt?: number
+  /** When the delivery came. */
+  readonly receivedAt?: string
   /** The body of the delivery, if it is not that of the event. */
   readonly raw?: Buffer
   /** Where the event is in a body with several. */
@@ -21,13 +23,14 @@ interface SampleTask {
 }
 
 /** A task as the gateway writes it, of an event with this id. */
-export function sampleTask({ eventId, type = TYPE, attempt = 1, raw, pointer, added }: SampleTask): TaskEvent {
+export function sampleTask(sample: SampleTask): TaskEvent {
+  const { eventId, type = TYPE, attempt = 1, receivedAt: at = '2026-11-26T10:00:01.000Z', raw, pointer, added } = sample
   const body = { id: eventId, type, data: { object: { id: `sub_of_${eventId}`, plan: 'gold' } } }
   const facts = { orderId: '', occurredAt: '2026-11-26T10:00:00Z', ...(pointer === undefined ? {} : { pointer }) }
   const { orderId, ...others } = facts
   const record = { type, objectId: `sub_of_${eventId}`, orderId, facts: others }
   const claim = sampleClaim(eventId, { provider: 'stripe', handler: HANDLER }, record)
-  const receivedAt = new Date('2026-11-26T10:00:01.000Z')
+  const receivedAt = new Date(at)
   const task = writeTaskEvent(claim, HANDLER, { receivedAt, attempt, raw: raw ?? Buffer.from(JSON.stringify(body)) })
   if (added === undefined) return task
   return { ...task, json: `${JSON.stringify(added).slice(0, -1)},${task.json.slice(1)}` }

@@ -10,6 +10,7 @@ import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { requireTool } from '../../scripts/tools/find-tool.ts'
+import { sampleTask } from '../contract/sample-task.ts'
 import { type RunningExample, startExample } from '../support/examples/running-example.ts'
 
 const run = promisify(execFile)
@@ -54,6 +55,17 @@ async function expectKeptContract(example: RunningExample, event: string): Promi
   expect(printed).toMatch(/^ok {8}sends a task: expected 2xx, got 2/)
   expect(printed).toMatch(/\n11 kept, 0 not kept, 0 left out\n$/)
   expect(await example.verifyContract()).toMatch(/, 0 not kept, /)
+}
+
+/** A gateway that has lost its record sends a task that is done again. Another body under its key is still refused. */
+async function expectDoneAgain(example: RunningExample, type: string, event: object): Promise<void> {
+  const send = (seconds: string, body: string) =>
+    example.call(
+      sampleTask({ eventId: 'done', type, receivedAt: `2026-11-26T10:00:${seconds}Z`, raw: Buffer.from(body) }),
+    )
+  const body = JSON.stringify(event)
+  const statuses = [await send('01', body), await send('02', body), await send('02', `{ ${body.slice(1)}`)]
+  expect(statuses.map((status) => (status === 204 ? 200 : status))).toEqual([200, 200, 422])
 }
 
 /** The events about one subscription, in the order in which they happened. */
@@ -124,6 +136,11 @@ it('python-fastapi adds each invoice to the credit once, even if it is killed', 
       .reduce((sum, { data: { object } }) => sum + object.amount_paid, 0),
   }))
   expect(inDatabase('select customer, amount from credits order by amount')).toEqual(wanted)
+  await expectDoneAgain(second, 'invoice.paid', {
+    data: { object: { customer: 'cus_again', currency: 'eur', amount_paid: 7 } },
+    body: { raw: 'these names stand in the body, too' },
+  })
+  expect(inDatabase(`select amount from credits where customer = 'cus_again'`)).toEqual([{ amount: 7 }])
   await expectKeptContract(second, 'first')
   expect(await second.stop()).toBe(0)
 })
@@ -181,6 +198,12 @@ it('go-postgres adds each payment to the balance once, even if it is killed befo
   expect(balances.toSorted((one, other) => (one.account < other.account ? -1 : 1))).toEqual(
     wanted.toSorted((one, other) => (one.account < other.account ? -1 : 1)),
   )
+  await expectDoneAgain(second, 'payment.succeeded', {
+    data: { object: { amount_received: 7, currency: 'eur', metadata: { account_id: 'account-again' } } },
+    body: { raw: 'these names stand in the body, too' },
+  })
+  const again = await inDatabase(second, `select amount from balances where account = 'account-again'`)
+  expect(again).toEqual([{ amount: '7' }])
   await expectKeptContract(second, 'first')
   expect(await second.stop()).toBe(0)
 })

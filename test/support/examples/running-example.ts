@@ -5,6 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { readWebhookKey, signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
+import type { TaskEvent } from '../../../packages/gateway/src/handlers/task-event.ts'
 import { readUntilReady } from '../stack/read-until-ready.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
@@ -15,6 +17,8 @@ export interface RunningExample extends AsyncDisposable {
   readonly lines: readonly string[]
   /** Delivers an event as Stripe does. Returns the status. */
   deliver(event: object): Promise<number>
+  /** Calls its handler with a task, as the gateway does. Returns the status. */
+  call(task: TaskEvent): Promise<number>
   /** Runs `oncehook contract verify` on it, with a sample event of the example, or with a body that is made up. Returns what it printed. */
   verifyContract(event?: string): Promise<string>
   /** Kills the process of the example, and waits until the command has stopped the rest. */
@@ -46,7 +50,8 @@ export async function startExample(name: string, data: string): Promise<RunningE
   return {
     ...{ lines, stop },
     deliver: (event) => deliver(running.gatewayUrl, secrets.providers.stripe.secrets[0].value, event),
-    verifyContract: (event) => verifyContract(name, lines.join('\n'), { data, event }),
+    call: async (task) => call(await findHandler(lines, data), task),
+    verifyContract: async (event) => verifyContract(name, await findHandler(lines, data), event),
     async kill() {
       for (const pid of findProcesses(`examples/${name}/`, data)) process.kill(pid, 'SIGKILL')
       await exit
@@ -55,11 +60,26 @@ export async function startExample(name: string, data: string): Promise<RunningE
   }
 }
 
-async function verifyContract(
-  name: string,
-  printed: string,
-  { data, event }: { readonly data: string; readonly event: string | undefined },
-): Promise<string> {
+/** Where the handler of an example is, and the secret of its calls. */
+interface HandlerPlace {
+  readonly url: string
+  readonly secret: string
+}
+
+async function findHandler(lines: readonly string[], data: string): Promise<HandlerPlace> {
+  const secret = JSON.parse(await readFile(join(data, 'handler-secret.json'), 'utf8'))
+  const [url = raise('It printed no address')] = /http:\S+\/webhooks/.exec(lines.join('\n')) ?? []
+  return { url, secret }
+}
+
+async function call({ url, secret }: HandlerPlace, { key, json: body }: TaskEvent): Promise<number> {
+  const signed = signWebhook({ id: key, now: Date.now(), body }, [readWebhookKey(secret) ?? raise('It has no secret')])
+  const headers = { 'content-type': 'application/json', ...signed }
+  const { status } = await fetch(url, { method: 'POST', headers, body })
+  return status
+}
+
+async function verifyContract(name: string, { url, secret }: HandlerPlace, event?: string): Promise<string> {
   const folder = join(repository, 'examples', name)
   const [
     [
@@ -71,8 +91,6 @@ async function verifyContract(
   ] = Object.entries<{
     readonly events: readonly { readonly types: readonly string[] }[]
   }>(JSON.parse(await readFile(join(folder, 'handlers.json'), 'utf8')))
-  const secret = JSON.parse(await readFile(join(data, 'handler-secret.json'), 'utf8'))
-  const [url = raise('It printed no address')] = /http:\S+\/webhooks/.exec(printed) ?? []
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [
