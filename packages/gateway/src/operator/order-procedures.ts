@@ -6,12 +6,13 @@ import type { inferRouterOutputs } from '@trpc/server'
 import { z } from 'zod'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import { ORDER_ID } from '../orders/order-context.ts'
+import { inputText } from './input-text.ts'
 import { demandRole, type OperatorContext, procedure, recordFirst } from './operator-trpc.ts'
 import { reasonSchema } from './replays/replay-procedures.ts'
 
 type Order = inferRouterOutputs<FulfilmentRouter>['orders']['get']
 
-const idSchema = z.string().regex(ORDER_ID, { error: 'is not an order id' })
+const idSchema = z.string().max(128).regex(ORDER_ID, { error: 'is not an order id' })
 
 /** `orders.get`: what an order costs, and whether it is paid. Who bought it is not shown. */
 export const getOrderProcedure = procedure
@@ -39,9 +40,9 @@ const correctionSchema = z
     id: idSchema,
     /** The version that the operator has seen. */
     version: z.int().min(1),
-    currency: z.string().max(3).optional(),
+    currency: inputText(3).optional(),
     items: z
-      .array(z.strictObject({ sku: z.string(), quantity: z.int(), unitAmount: z.int() }))
+      .array(z.strictObject({ sku: inputText(255), quantity: z.int(), unitAmount: z.int() }))
       .max(1_000)
       .optional(),
     reason: reasonSchema,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { callFulfilment } from '../http/fulfilment-client.ts'
+import { inputText } from './input-text.ts'
 import { changingProcedure, procedure, recordFirst } from './operator-trpc.ts'
 import { reasonSchema } from './replays/replay-procedures.ts'
 
@@ -8,10 +9,10 @@ export const listReceiptsProcedure = procedure
   .input(
     z
       .strictObject({
-        orderId: z.string().min(1).max(128).optional(),
+        orderId: inputText(128).optional(),
         state: z.enum(['owed', 'sending', 'sent', 'parked']).optional(),
         limit: z.int().min(1).max(100).default(20),
-        after: z.string().max(1_024).optional(),
+        after: inputText(1_024).optional(),
       })
       .prefault({}),
   )
@@ -21,7 +22,7 @@ export const listReceiptsProcedure = procedure
 
 /** `receipts.release`: a parked receipt is sent after all. The operator is responsible for a second copy. */
 export const releaseReceiptProcedure = changingProcedure
-  .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
+  .input(z.strictObject({ key: inputText(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
     const context = { requestId: ctx.requestId }
     const released = await recordFirst(ctx, { action: 'receipts.release', reason, details: { key } }, () =>
@@ -43,7 +44,7 @@ export const releaseAllReceiptsProcedure = changingProcedure
     z.strictObject({
       reason: reasonSchema,
       dryRun: z.boolean().default(false),
-      after: z.string().min(1).max(128).nullable().default(null),
+      after: inputText(128).nullable().default(null),
     }),
   )
   .mutation(async ({ ctx, input: { reason, dryRun, after } }) => {

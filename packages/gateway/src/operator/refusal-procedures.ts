@@ -2,9 +2,10 @@ import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { type NotKeptDocument, REFUSALS, type RefusalDocument } from '../webhooks/refusals/refusals.ts'
 import { pageMembers } from './events/event-filter.ts'
+import { inputText } from './input-text.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
-const name = z.string().min(1).max(255)
+const name = inputText(255)
 
 /**
  * `refusals.list`: refused deliveries, newest first, and the numbers of those without a record. `reason` is an error

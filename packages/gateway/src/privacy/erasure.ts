@@ -13,15 +13,22 @@ import {
   isSettled,
   MOST_EVENTS,
 } from '../inbox/retention/erase-events.ts'
+import { inputText } from '../operator/input-text.ts'
 import { changingProcedure, type OperatorContext } from '../operator/operator-trpc.ts'
 import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 import { REPLAYS, type ReplayDocument } from '../operator/replays/replays.ts'
 
-const text = z.string().min(1).max(255)
+const text = inputText(255)
 const how = { reason: reasonSchema, dryRun: z.boolean().default(false) }
 
 const eraseSchema = z.union([
-  z.strictObject({ orderId: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/), ...how }),
+  z.strictObject({
+    orderId: z
+      .string()
+      .max(128)
+      .regex(/^[A-Za-z0-9._~-]+$/),
+    ...how,
+  }),
   z.strictObject({ customerId: text, ...how }),
   z.strictObject({ provider: text, eventId: text, ...how }),
 ])

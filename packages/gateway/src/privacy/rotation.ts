@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { encryptionKeyDiffers, encryptionOff } from '../errors.ts'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/retention/rotate-evidence.ts'
+import { inputText } from '../operator/input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator/operator-trpc.ts'
 import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 
@@ -180,7 +181,7 @@ async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): P
   return { ...part, next: following === undefined ? null : `${following}:` }
 }
 
-export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {
+export const encryptionStatusProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const context = { requestId: ctx.requestId }
   const [gateway, fulfilment] = await Promise.all([
     ctx.keyRegister.status(),
@@ -199,7 +200,7 @@ export const rotateEncryptionProcedure = changingProcedure
     z.strictObject({
       reason: reasonSchema,
       dryRun: z.boolean().default(false),
-      position: z.string().min(1).max(2_048).optional(),
+      position: inputText(2_048).optional(),
     }),
   )
   .mutation(({ ctx, input: { reason, dryRun, position } }) =>

@@ -72,7 +72,13 @@ function showEntry(
   }
 }
 
-const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+const linkSchema = z.strictObject({
+  seq: z.int().min(1),
+  hash: z
+    .string()
+    .length(64)
+    .regex(/^[0-9a-f]+$/),
+})
 
 /**
  * `audit.verify`: whether the entries are unchanged, none is missing and none was added, 20,000 at a time. `after` is the `next` of the

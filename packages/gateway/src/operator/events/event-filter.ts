@@ -2,9 +2,13 @@ import { EVENTS, TASK_STATES } from '@oncehook/queue/task'
 import { type Db, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { inputText, withoutControls } from '../input-text.ts'
 
-const text = z.string().min(1).max(255)
-const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
+const text = inputText(255)
+const instant = z.iso
+  .datetime({ offset: true })
+  .max(40)
+  .transform((value) => new Date(value))
 
 /** Which events an operator selects. Omitted properties match all events. `from` is part of the span, `to` is not. */
 export const eventFilterSchema = z.strictObject({
@@ -14,7 +18,7 @@ export const eventFilterSchema = z.strictObject({
   state: z.enum(TASK_STATES).optional(),
   reason: text.optional(),
   /** Empty: events that nobody wants. */
-  handler: z.string().max(255).optional(),
+  handler: z.string().max(255).check(withoutControls).optional(),
   orderId: text.optional(),
   /** The id of the object that the event is about. For an event about a payment, this is the payment. */
   paymentId: text.optional(),
@@ -31,13 +35,14 @@ export const eventFilterSchema = z.strictObject({
 export type EventFilter = z.output<typeof eventFilterSchema>
 
 /** Ids are opaque. A malformed id is treated as one that does not exist. */
-export const idSchema = z.string().min(1).max(64)
+export const idSchema = inputText(64)
 
 /** A page of a list in the order of ids. `after` is the `next` of the previous page. */
 export const pageMembers = {
   limit: z.int().min(1).max(100).default(20),
   after: z
     .string()
+    .length(24)
     .regex(/^[0-9a-f]{24}$/, { error: 'is not a valid cursor' })
     .optional(),
 }

@@ -12,6 +12,7 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { withGone } from '../../inbox/key-only-record.ts'
 import { closedFields } from '../../inbox/retention/retention.ts'
 import type { Audit, AuditEntry } from '../audit/audit.ts'
+import { inputText } from '../input-text.ts'
 import { changingProcedure, demandPost, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
@@ -23,7 +24,7 @@ const MOST_MS = 2_000
 const BUDGET: SearchBudget = { ms: MOST_MS, now: () => performance.now() }
 
 const ids = ['eventId', 'orderId', 'paymentId'] as const
-const searchMembers = { ...eventFilterSchema.shape, about: z.string().min(1).max(255).optional() }
+const searchMembers = { ...eventFilterSchema.shape, about: inputText(255).optional() }
 
 /** Events to look for. `about` is an id of an event, an order or a payment. */
 const searchSchema = z
@@ -44,7 +45,7 @@ export const listEventsProcedure = procedure
   .input(
     searchSchema
       .safeExtend({
-        text: z.string().min(1).max(255).optional(),
+        text: inputText(255).optional(),
         withinMs: z.int().min(1).max(MOST_MS).default(MOST_MS),
         ...pageMembers,
       })

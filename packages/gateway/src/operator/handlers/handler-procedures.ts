@@ -10,6 +10,7 @@ import { endFields } from '../../inbox/retention/retention.ts'
 import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { eventFilterSchema, toMongoFilter } from '../events/event-filter.ts'
+import { inputText } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { changePause } from '../providers/provider-procedures.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
@@ -123,7 +124,7 @@ function showFailing(failing: FailingTasks | undefined): FailingShown | null {
 }
 
 /** The input of a change of a handler: its name, and why. */
-const handlerChangeSchema = z.strictObject({ handler: z.string().min(1).max(63), reason: reasonSchema })
+const handlerChangeSchema = z.strictObject({ handler: inputText(63), reason: reasonSchema })
 
 /**
  * `handlers.pause`: tasks of this handler are stored, but not sent until it is resumed. It takes effect in all gateways
@@ -186,11 +187,11 @@ function isConfigured({ handlers }: OperatorContext, name: string): boolean {
 }
 
 const backfillSchema = z.strictObject({
-  handler: z.string().min(1).max(63),
+  handler: inputText(63),
   filter: eventFilterSchema.default({}),
   reason: reasonSchema,
   dryRun: z.boolean().default(false),
-  ratePerSecond: z.number().int().min(1).max(10_000).optional(),
+  ratePerSecond: z.int().min(1).max(10_000).optional(),
 })
 
 /**

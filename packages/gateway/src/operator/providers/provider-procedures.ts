@@ -10,6 +10,7 @@ import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import type { AuditEntry } from '../audit/audit.ts'
+import { inputText } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure, SEARCH_MS } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { isSignable } from '../test-events/test-events.ts'
@@ -84,7 +85,7 @@ async function countWaiting(db: Db, providers: readonly string[]): Promise<Reado
   return new Map((await counted.toArray()).map(({ _id, count }) => [_id, count]))
 }
 
-const changeSchema = z.strictObject({ provider: z.string().min(1).max(255), reason: reasonSchema })
+const changeSchema = z.strictObject({ provider: inputText(255), reason: reasonSchema })
 
 /**
  * `providers.pause`: events of this provider are accepted and stored, but not sent to fulfilment until it is resumed.

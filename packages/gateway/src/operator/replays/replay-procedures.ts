@@ -2,11 +2,12 @@ import { toAppError } from '@oncehook/kernel/http/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventFilterSchema, idSchema, pageMembers, toMongoFilter } from '../events/event-filter.ts'
+import { withoutControls } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { listReplays, type ReplayRequest } from './replays.ts'
 
-/** Why an operator does something: 3 to 200 characters, for readers of the audit log. */
-export const reasonSchema = z.string().trim().min(3).max(200)
+/** Why an operator does something: 3 to 200 characters without control characters, for readers of the audit log. */
+export const reasonSchema = z.string().trim().min(3).max(200).check(withoutControls)
 
 const replaySchema = z
   .strictObject({
@@ -14,7 +15,7 @@ const replaySchema = z
     filter: eventFilterSchema.optional(),
     reason: reasonSchema,
     dryRun: z.boolean().default(false),
-    ratePerSecond: z.number().int().min(1).max(10_000).optional(),
+    ratePerSecond: z.int().min(1).max(10_000).optional(),
     includeDone: z.boolean().default(false),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {

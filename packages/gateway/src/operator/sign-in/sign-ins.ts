@@ -7,6 +7,7 @@ import { Binary, type Db, type Filter } from 'mongodb'
 import { z } from 'zod'
 import { sessionNotEnough } from '../../errors.ts'
 import type { Operator } from '../access/identify-operator.ts'
+import { inputText, withoutControls } from '../input-text.ts'
 import { demandRole, identifiedProcedure, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { createTurns } from '../turns.ts'
@@ -273,8 +274,8 @@ export const listSessionsProcedure = procedure.input(empty.optional()).query(asy
 })
 
 const endedSchema = z.union([
-  z.strictObject({ id: z.string().length(SHOWN_ID), reason: reasonSchema }),
-  z.strictObject({ operator: z.string().min(1).max(300), reason: reasonSchema }),
+  z.strictObject({ id: z.string().length(SHOWN_ID).check(withoutControls), reason: reasonSchema }),
+  z.strictObject({ operator: inputText(300), reason: reasonSchema }),
 ])
 
 /**

@@ -7,14 +7,15 @@ import { z } from 'zod'
 import { callFulfilment } from '../../http/fulfilment-client.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { ORDER_ID } from '../../orders/order-context.ts'
+import { inputText } from '../input-text.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 
 const sendTestSchema = z.strictObject({
-  provider: z.string().min(1).max(255),
+  provider: inputText(255),
   type: z.enum(PAYMENT_EVENT_TYPES).default('payment.succeeded'),
   /** Default: an order that does not exist or, where test events have effects, the newest pending order. */
-  orderId: z.string().regex(ORDER_ID, { error: 'is not an order id' }).optional(),
+  orderId: z.string().max(128).regex(ORDER_ID, { error: 'is not an order id' }).optional(),
   /** Minor units. Default: 10 EUR or, where test events have effects, the amount due of the order. */
   amount: z.int().min(1).max(1_000_000_000).optional(),
   reason: reasonSchema,
