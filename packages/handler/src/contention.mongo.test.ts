@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Secret } from '@oncehook/kernel/secrets/secret'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { MongoClient, MongoError } from 'mongodb'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
@@ -197,6 +199,28 @@ describe('a handler on MongoDB', () => {
     })
     expect(new Set(await sendAll(handler, 'aborted'))).toEqual(new Set([200]))
     expect((await counters.findOne())?.n).toBe(27)
+  })
+
+  // The driver itself repeats a commit once.
+  it.each([
+    ['its connection breaks', 3, { closeConnection: true }],
+    ['its primary steps down', 3, { errorCode: 189 }],
+    ['MongoDB no longer knows its transaction', 1, { errorCode: 251, errorLabels: ['TransientTransactionError'] }],
+    ['it has committed, but no majority confirms it', 3, { writeConcernError: { code: 64, errmsg: 'timed out' } }],
+  ])('has one effect and says so if at the commit %s', async (problem, times, how) => {
+    const appName = 'failing-commits'
+    await using client = await new MongoClient(onMongo.url, { appName }).connect()
+    const handler = start(mongo(client), async ({ key }, { db, session }) => {
+      await db.collection('effects').insertOne({ key }, { session })
+    })
+    {
+      const commands = ['commitTransaction']
+      await using _ = await armFailPoint(new Secret(onMongo.url), { commands, appName, times, how })
+      expect(await send(handler, problem)).toEqual([200, undefined])
+    }
+    expect(await onMongo.effects()).toHaveProperty([problem], 1)
+    expect(await send(handler, problem)).toEqual([200, undefined])
+    expect(await onMongo.effects()).toHaveProperty([problem], 1)
   })
 
   it('answers 503 while the database is unavailable', async () => {

@@ -124,3 +124,23 @@ describe.concurrent.each([
     expect((await under.effects()).unknown_1).toBe(1)
   })
 })
+
+describe('a handler whose connection to PostgreSQL breaks at the commit', () => {
+  it.for([
+    ['before', 'request', false],
+    ['after', 'reply', true],
+  ] as const)('answers no 200 %s it, and has one effect', async ([when, swallows, isCommitted], context) => {
+    const { expect } = context
+    const { under, proxy, handler } = await BEHIND.PostgreSQL(context)
+    const key = `broken_${when}`
+    await expect.poll(async () => (await send(handler, `first ${key}`)).status).toBe(200)
+    const struck = proxy.strike({ marker: 'commit\0', swallows })
+    const answered = send(handler, key)
+    await struck
+    proxy.breakSome(100)
+    expect((await answered).status).toBeGreaterThanOrEqual(500)
+    expect((await under.effects())[key]).toBe(isCommitted ? 1 : undefined)
+    await expect.poll(() => send(handler, key)).toEqual({ status: 200, error: undefined, repeated: isCommitted })
+    expect((await under.effects())[key]).toBe(1)
+  })
+})

@@ -1,3 +1,4 @@
+import { startProfile } from '@oncehook/kernel/testing/profile'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { orderCollection } from '../testing/order-collection.ts'
 import { receiptsOf } from '../testing/paid-receipts.ts'
@@ -5,7 +6,7 @@ import { listReceipts } from './list-receipts.ts'
 
 const database = await orderCollection(process.env)
 afterAll(() => database[Symbol.asyncDispose]())
-const { orders } = database
+const { db, orders } = database
 beforeEach(() => orders.deleteMany({}))
 const { payOrders } = receiptsOf(database)
 
@@ -30,5 +31,17 @@ describe('listReceipts', () => {
     })
     expect((await listReceipts(orders, { limit: 5, state: 'sent' })).items).toHaveLength(1)
     expect((await listReceipts(orders, { limit: 5, state: 'owed', orderId: other })).items).toEqual([])
+  })
+
+  it('finds the parked receipts in their index, however many were sent', async () => {
+    const [parked = '', ...others] = await payOrders(300)
+    await orders.updateOne({ _id: parked }, { $set: { 'receipts.0.state': 'parked' } })
+    const sent = { $set: { 'receipts.0.state': 'sent' }, $unset: { 'receipts.0.dueAt': '' } } as const
+    await orders.updateMany({ _id: { $in: others } }, sent)
+    await using profile = await startProfile(db)
+    const page = await listReceipts(orders, { limit: 5, state: 'parked' })
+    expect(page.items.map(({ orderId }) => orderId)).toEqual([parked])
+    const plan = 'IXSCAN { receipts.dueAt: 1 }'
+    expect(await profile.examined('orders')).toEqual([{ plan, keys: 1, documents: 1 }])
   })
 })

@@ -1,6 +1,10 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { systemClock } from '@oncehook/kernel/time/clock'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { orderCollection } from '../testing/order-collection.ts'
 import { outside, receiptsOf } from '../testing/paid-receipts.ts'
+import { createHttpsSink } from './sinks/https-sink.ts'
 
 const database = await orderCollection(process.env)
 afterAll(() => database[Symbol.asyncDispose]())
@@ -12,6 +16,25 @@ const { startWorker, payOrders, receiptOf } = receiptsOf(database)
 const longWaits = { backoff: { baseMs: 600_000, capMs: 900_000 }, random: () => 0.9 }
 const down = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }))
 const countIn = (members: object) => () => orders.countDocuments({ receipts: { $elemMatch: members } })
+
+/** A receiver over HTTP. It answers with `status`, and notes the keys that it accepts. */
+async function receiver() {
+  const there = { status: 200, accepted: [] as unknown[] }
+  const server = createServer((request, response) => {
+    if (there.status === 200) there.accepted.push(request.headers['idempotency-key'])
+    response.writeHead(there.status).end()
+    request.resume()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  return Object.assign(there, {
+    sink: createHttpsSink({ url, fetch: globalThis.fetch, clock: systemClock, keys: [] }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  })
+}
 
 describe('while the sink fails', () => {
   it('a few receipts are tried at a time, and all others follow the first that gets through, each once', async () => {
@@ -42,5 +65,19 @@ describe('while the sink fails', () => {
     }
     await expect.poll(() => waitOf(full)).toBe(540_000)
     await expect.poll(() => waitOf(other)).toBe(27_000)
+  })
+
+  it('none is parked because the receiver answers 401, and all are sent once when it answers 200', async () => {
+    await using there = await receiver()
+    there.status = 401
+    await payOrders(40)
+    await using started = startWorker(there.sink)
+    await expect.poll(() => started.settled.length).toBeGreaterThan(40)
+    expect(new Set(started.settled)).toEqual(new Set(['owed']))
+    there.status = 200
+    await expect.poll(countIn({ state: 'sent' })).toBe(40)
+    expect(await countIn({ state: 'parked' })()).toBe(0)
+    expect(new Set(there.accepted).size).toBe(40)
+    expect(there.accepted).toHaveLength(40)
   })
 })
