@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
-import { putOf } from '../support/load/orders-writes.ts'
+import { postOf } from '../support/load/orders-writes.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { directClient } from '../support/mongod/direct-client.ts'
 import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
@@ -12,17 +12,17 @@ import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 const ORDERS = 130
-const ORDER_ID = 'ord_rolled_back'
+const CUSTOMER = 'rolled-back'
 const LEASE_MS = 5_000
 
 /** The state of the three writes on the node on a port, whatever the others have. */
 async function readOn(port: number, stack: Stack, ids: { readonly settled: string; readonly fresh: string }) {
   await using client = await directClient(port).connect()
   const events = client.db(stack.place.gatewayDb).collection('events')
-  const orders = client.db(stack.place.fulfilmentDb).collection<{ _id: string }>('orders')
+  const orders = client.db(stack.place.fulfilmentDb).collection('orders')
   return {
     webhook: await events.countDocuments({ eventId: ids.fresh }),
-    order: await orders.countDocuments({ _id: ORDER_ID }),
+    order: await orders.countDocuments({ customerId: CUSTOMER }),
     settled: (await events.findOne({ eventId: ids.settled }))?.state as unknown,
   }
 }
@@ -52,9 +52,9 @@ describe('writes that only the old primary had', () => {
     const [old, others] = [await set.primary(), await set.secondaries()]
     for (const node of others) await node.kill('SIGKILL')
     reply.release()
-    const put = putOf(stack.orders, ORDER_ID)
+    const post = postOf(stack.orders, CUSTOMER)
     const acme = stack.provider('acme')
-    const answers = await Promise.all([acme.deliver(acme.write(fresh)), put()])
+    const answers = await Promise.all([acme.deliver(acme.write(fresh)), post()])
     expect([answers[0].status, answers[1]], 'answers without a majority').toEqual([500, 503])
     await untilEqual(() => readOn(old.port, stack, ids), { webhook: 1, order: 1, settled: 'done' })
 
@@ -77,7 +77,7 @@ describe('writes that only the old primary had', () => {
 
     source.add(fresh)
     await source.run()
-    expect(await until(put, (status) => status < 300)).toBe(201)
+    expect(await until(post, (status) => status < 300)).toBe(201)
     await outlastReceiptLeases(stack)
     await stack.untilSettled()
     const again = await stack.events.findOne({ eventId: settled.id })

@@ -13,6 +13,12 @@ export function putOf(orders: OrdersApi, id: string): OrderWrite {
   return async () => (await orders.send(`/${id}`, { method: 'PUT', headers: JSON_TYPE, body })).status
 }
 
+/** A POST of an order of a customer, without a key. Resolves with the status. */
+export function postOf(orders: OrdersApi, customerId: string): OrderWrite {
+  const body = JSON.stringify({ ...CONTENT, customerId })
+  return async () => (await orders.send('', { method: 'POST', headers: JSON_TYPE, body })).status
+}
+
 /** A PATCH of the note of the first version of an order. Resolves with the status. */
 export function patchOf(orders: OrdersApi, id: string): OrderWrite {
   const headers = { 'content-type': 'application/merge-patch+json', 'if-match': '"1"' }
