@@ -1,11 +1,10 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readProviders } from '@oncehook/gateway/webhooks/providers/providers'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
-import type { Preset } from '../packages/webhooks/src/presets/preset.ts'
-import { PRESETS } from '../packages/webhooks/src/presets/presets.ts'
+import { mappedTypes } from './support/providers/mapped-types.ts'
 
 const repository = resolve(import.meta.dirname, '..')
 const text = readFileSync(join(repository, 'docs/providers.md'), 'utf8')
@@ -35,24 +34,6 @@ function blocksOf({ body }: Section): string[] {
 function namesOf({ body }: Section, part: string): string[] {
   const [, list = ''] = new RegExp(`^- \\*\\*${part}\\*\\*: ([^]*?)\\n(?! )`, 'm').exec(body) ?? []
   return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
-}
-
-/** The provider's types that a preset, or the file of a scheme, maps to one of ours. */
-function mappedBy(scheme: string, ours: string): string[] {
-  const preset = PRESETS.find(({ name }) => name === scheme)
-  if (preset !== undefined) return typesOf(preset, ours)
-  const [file] = globSync(`packages/webhooks/src/schemes/*/${scheme}.ts`, { cwd: repository })
-  if (file === undefined) throw new Error(`There is no file of ${scheme}`)
-  const source = readFileSync(join(repository, file), 'utf8')
-  return Array.from(source.matchAll(/(?:'([^']+)'|(\w+)): (?:\{ is: )?'(payment\.\w+)'/g))
-    .filter(([, , , type]) => type === ours)
-    .map(([, quoted, bare]) => quoted ?? bare ?? '')
-    .toSorted()
-}
-
-function typesOf({ types }: Preset, ours: string): string[] {
-  const names = Object.entries(types).filter(([, is]) => (typeof is === 'string' ? is : is.is) === ours)
-  return names.map(([name]) => name).toSorted()
 }
 
 describe('docs/providers.md', () => {
@@ -109,6 +90,6 @@ describe.each(sections)('the section of $scheme', (section) => {
     ['Failed', 'payment.failed'],
   ])('lists under %s every type that counts as %s', (part, ours) => {
     // A type with the same name as ours counts without a mapping.
-    expect(namesOf(section, part).filter((name) => name !== ours)).toEqual(mappedBy(scheme, ours))
+    expect(namesOf(section, part).filter((name) => name !== ours)).toEqual(mappedTypes(scheme, ours))
   })
 })

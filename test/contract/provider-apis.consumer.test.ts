@@ -7,6 +7,7 @@ import { signers } from '@oncehook/webhooks/signing/signers'
 import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterAll, describe, expect, it } from 'vitest'
+import { mappedTypes } from '../support/providers/mapped-types.ts'
 import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
 
 const { integer, like, number } = MatchersV3
@@ -79,20 +80,97 @@ const paidIn = (currency: string, amount: number) => ({
   ...{ type: 'payment.succeeded', orderId: 'ord_1', facts: { amount, currency } },
 })
 
-function ofMollie(id: string) {
-  const notify = () => post('mollie', { 'content-type': FORM }, `id=${id}`)
-  return { request: get(`/payments/${id}`), about: { provider: 'mollie', objectId: id }, notify }
+/** What the statuses of an object of an API mean, by the document of the provider. */
+interface StatusRows {
+  readonly object: string
+  /** What is before the status in the name of a type. */
+  readonly kind: string
+  readonly document: string
+  readonly paid: readonly string[]
+  readonly failed: readonly string[]
+  /** These mean neither. */
+  readonly others: readonly string[]
 }
 
-function ofMercadopago(id: string) {
+const STATUSES = {
+  'mollie-classic': [
+    {
+      ...{ object: 'a payment', kind: 'payment', document: 'docs.mollie.com/docs/status-change' },
+      ...{ paid: ['paid'], failed: ['canceled', 'expired', 'failed'], others: ['open', 'pending', 'authorized'] },
+    },
+    {
+      ...{ object: 'an order', kind: 'order', document: 'docs.mollie.com/reference/get-order' },
+      ...{
+        paid: ['paid', 'completed'],
+        failed: ['canceled', 'expired'],
+        others: ['created', 'authorized', 'shipping'],
+      },
+    },
+  ],
+  mercadopago: [
+    {
+      ...{ object: 'a payment', kind: 'payment', document: 'mercadopago.com/developers, Get payment' },
+      ...{ paid: ['approved'], failed: ['rejected', 'cancelled'], others: ['authorized', 'refunded', 'charged_back'] },
+    },
+    {
+      ...{ object: 'an order', kind: 'order', document: 'mercadopago.com/developers, Order status' },
+      ...{ paid: ['processed'], failed: ['canceled', 'expired', 'failed'], others: ['action_required', 'refunded'] },
+    },
+  ],
+  flutterwave: [
+    {
+      ...{
+        object: 'a transaction',
+        kind: 'charge.completed',
+        document: 'developer.flutterwave.com, Verify transactions',
+      },
+      ...{ paid: ['successful'], failed: ['failed'], others: ['pending'] },
+    },
+  ],
+} as const satisfies Record<string, readonly StatusRows[]>
+
+/** A call for each status. `asking` says how the object of this number is asked for, and what its API says of it. */
+function ofStatuses(
+  { object, kind, document, paid, failed, others }: StatusRows,
+  facts: object,
+  asking: (status: string, number: number) => Pick<Asked, 'request' | 'about' | 'notify' | 'answer'>,
+): Asked[] {
+  const meaningOf = (status: string): string => (failed.includes(status) ? 'payment.failed' : `${kind}.${status}`)
+  return [...paid, ...failed, ...others].map((status, number) => ({
+    does: `reads ${object} that is ${status}, as in ${document}`,
+    ...asking(status, number),
+    expected: [200, { type: paid.includes(status) ? 'payment.succeeded' : meaningOf(status), orderId: 'ord_1', facts }],
+  }))
+}
+
+/** A call for each place in which an object names its order: of several, the first counts. */
+function ofReferences(
+  does: string,
+  places: readonly object[],
+  asking: (named: object, number: number) => Pick<Asked, 'request' | 'about' | 'notify' | 'answer'>,
+): Asked[] {
+  return places.map((named, number) => ({
+    does: `${does} that names its order in ${JSON.stringify(named)}`,
+    ...asking(named, number),
+    expected: [200, { orderId: 'ord_1' }],
+  }))
+}
+
+function ofMollie(id: string) {
+  const notify = () => post('mollie', { 'content-type': FORM }, `id=${id}`)
+  const collection = id.startsWith('ord_') ? 'orders' : 'payments'
+  return { request: get(`/${collection}/${id}`), about: { provider: 'mollie', objectId: id }, notify }
+}
+
+function ofMercadopago(id: string, topic = 'payment') {
   const notify = () => {
     const ts = Math.floor(Date.now() / 1_000)
     const v1 = createHmac('sha256', SECRET).update(`id:${id};request-id:req-${id};ts:${ts};`).digest('hex')
     const signed = { 'x-signature': `ts=${ts},v1=${v1}`, 'x-request-id': `req-${id}` }
-    const body = JSON.stringify({ type: 'payment', action: 'payment.updated', data: { id } })
-    return post(`mercadopago?data.id=${id}&type=payment`, { 'content-type': 'application/json', ...signed }, body)
+    const body = JSON.stringify({ type: topic, action: `${topic}.updated`, data: { id } })
+    return post(`mercadopago?data.id=${id}&type=${topic}`, { 'content-type': 'application/json', ...signed }, body)
   }
-  return { request: get(`/v1/payments/${id}`), about: { provider: 'mercadopago', objectId: id }, notify }
+  return { request: get(`/v1/${topic}s/${id}`), about: { provider: 'mercadopago', objectId: id }, notify }
 }
 
 function ofFlutterwave(id: number) {
@@ -100,6 +178,23 @@ function ofFlutterwave(id: number) {
   const body = JSON.stringify({ event: 'charge.completed', data: { id } })
   const about = { provider: 'flutterwave', objectId: String(id) }
   return { request: get(`/transactions/${id}/verify`), about, notify: () => post('flutterwave', headers, body) }
+}
+
+function mollieObject(id: string, members: object) {
+  const amount = { value: like('19.99'), currency: like('EUR') }
+  const answer = json({ id, amount, paidAt: like('2026-01-01T10:00:00+00:00'), ...members })
+  return { ...ofMollie(id), answer }
+}
+
+function mercadopagoPayment(id: number, members: object) {
+  const money = { transaction_amount: number(58.8), currency_id: like('BRL') }
+  const answer = json({ id, ...money, date_last_updated: like('2026-01-01T00:00:00.000-04:00'), ...members })
+  return { ...ofMercadopago(String(id)), answer }
+}
+
+function flutterwaveTransaction(id: number, members: object) {
+  const data = { id, amount: number(200), currency: like('NGN'), created_at: like('2026-01-01T10:00:00.000Z') }
+  return { ...ofFlutterwave(id), answer: json({ data: { ...data, ...members } }) }
 }
 
 function ofGitlab(iid: number) {
@@ -150,38 +245,62 @@ const signIn: Exchange['request'] = {
 
 const APIS: Readonly<Record<string, readonly Asked[]>> = {
   mollie: [
-    {
-      ...{ does: 'reads a payment', ...ofMollie('tr_paid'), expected: [200, paidIn('EUR', 1999)] },
-      answer: json({
-        ...{ resource: 'payment', id: 'tr_paid', status: 'paid' },
-        ...{ amount: { value: like('19.99'), currency: like('EUR') } },
-        ...{ paidAt: like('2026-01-01T10:00:00+00:00'), metadata: { order_id: like('ord_1') } },
-      }),
-    },
+    ...ofStatuses(STATUSES['mollie-classic'][0], { amount: 1999, currency: 'EUR' }, (status) =>
+      mollieObject(`tr_${status}`, { status, metadata: { order_id: like('ord_1') } }),
+    ),
+    ...ofStatuses(STATUSES['mollie-classic'][1], { amount: 1999, currency: 'EUR' }, (status) =>
+      mollieObject(`ord_${status}`, { status, metadata: { order_id: like('ord_1') } }),
+    ),
+    ...ofReferences(
+      'reads an object',
+      [
+        { metadata: { order_id: 'ord_1', orderId: 'ord_2' }, orderNumber: 'ord_3' },
+        { metadata: { orderId: 'ord_1' }, orderNumber: 'ord_3' },
+        { metadata: '{"order_id":"ord_1"}', orderNumber: 'ord_3' },
+        { metadata: null, orderNumber: 'ord_1' },
+      ],
+      (named, number) => mollieObject(`ord_named${number}`, { status: 'paid', ...named }),
+    ),
+    ...['amountRefunded', 'amountChargedBack'].map((member) => ({
+      ...{ does: `reads a paid payment with ${member}`, ...ofMollie(`tr_${member}`) },
+      answer: mollieObject(`tr_${member}`, { status: 'paid', [member]: { value: '19.99', currency: 'EUR' } }).answer,
+      expected: [200, { type: member === 'amountRefunded' ? 'payment.refunded' : 'payment.charged_back' }] as const,
+    })),
     {
       ...{ does: 'reads a payment that is not there', ...ofMollie('tr_none') },
       ...{ answer: { status: 404 }, expected: [401, null] },
     },
   ],
   mercadopago: [
-    {
-      ...{ does: 'reads a payment', ...ofMercadopago('11'), expected: [200, paidIn('BRL', 5880)] },
+    ...ofStatuses(STATUSES.mercadopago[0], { amount: 5880, currency: 'BRL' }, (status, number) =>
+      mercadopagoPayment(11 + number, { status, external_reference: like('ord_1') }),
+    ),
+    ...ofStatuses(STATUSES.mercadopago[1], { amount: 5880, currency: 'BRL' }, (status, number) => ({
+      ...ofMercadopago(`ORD${number}`, 'order'),
       answer: json({
-        ...{ id: 11, status: 'approved', transaction_amount: number(58.8), currency_id: like('BRL') },
-        ...{ external_reference: like('ord_1'), date_last_updated: like('2026-01-01T00:00:00.000-04:00') },
+        ...{ id: `ORD${number}`, status, total_amount: like('58.80'), currency: like('BRL') },
+        ...{ external_reference: like('ord_1'), last_updated_date: like('2026-01-01T00:00:00.000Z') },
       }),
-    },
+    })),
+    ...ofReferences(
+      'reads a payment',
+      [
+        { external_reference: 'ord_1', metadata: { order_id: 'ord_2' } },
+        { external_reference: '', metadata: { order_id: 'ord_1', orderId: 'ord_2' } },
+        { external_reference: null, metadata: { orderId: 'ord_1' } },
+      ],
+      (named, number) => mercadopagoPayment(31 + number, { status: 'approved', ...named }),
+    ),
   ],
   flutterwave: [
-    {
-      ...{ does: 'verifies a transaction', ...ofFlutterwave(21), expected: [200, paidIn('NGN', 20_000)] },
-      answer: json({
-        data: {
-          ...{ id: 21, status: 'successful', amount: number(200), currency: like('NGN'), tx_ref: like('ord_1') },
-          created_at: like('2026-01-01T10:00:00.000Z'),
-        },
-      }),
-    },
+    ...ofStatuses(STATUSES.flutterwave[0], { amount: 20_000, currency: 'NGN' }, (status, number) =>
+      flutterwaveTransaction(31 + number, { status, tx_ref: like('ord_1') }),
+    ),
+    ...ofReferences(
+      'verifies a transaction',
+      [{ tx_ref: 'ord_1', reference: 'ord_2' }, { reference: 'ord_1' }],
+      (named, number) => flutterwaveTransaction(41 + number, { status: 'successful', ...named }),
+    ),
     {
       ...{ does: 'verifies a transaction while the API fails', ...ofFlutterwave(22) },
       ...{ answer: { status: 500 }, expected: [500, null] },
@@ -252,6 +371,18 @@ function answerOnce(path: string, url: string, others: Asked['others']): void {
     return fetch(`${url}${pathname}${search}`, init)
   }
 }
+
+it.each(Object.entries<readonly StatusRows[]>(STATUSES))(
+  '%s has a call for each status that counts',
+  (scheme, rows) => {
+    const named = (which: 'paid' | 'failed') =>
+      rows.flatMap((row) => row[which].map((status) => `${row.kind}.${status}`))
+    // A type with the same name as ours counts without a mapping.
+    const failed = named('failed').filter((name) => name !== 'payment.failed')
+    const mapped = ['payment.succeeded', 'payment.failed'].map((ours) => mappedTypes(scheme, ours))
+    expect([named('paid').toSorted(), failed.toSorted()]).toEqual(mapped)
+  },
+)
 
 describe.each(Object.entries(APIS))('the gateway as a client of %s', (api, cases) => {
   const contract = openConsumerContract('gateway', `${api}-api`)

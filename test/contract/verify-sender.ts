@@ -9,11 +9,11 @@ const NEXT_SECRET = `whsec_${Buffer.from('the next secret of every sender.').toS
 const HOUR_MS = 3_600_000
 
 /** The settings of a gateway that knows these senders. */
-export function providersOf(senders: readonly WebhookSender[]): object {
+export function providersOf(senders: readonly WebhookSender[], limit: object = { maxBytes: MAX_BYTES }): object {
   return Object.fromEntries(
     senders.map(({ name, provider, secret }) => {
       const secrets = [secret, NEXT_SECRET].map((value, index) => ({ id: `s${index + 1}`, value }))
-      return [name, { ...provider, maxBytes: MAX_BYTES, secrets }]
+      return [name, { ...provider, ...limit, secrets }]
     }),
   )
 }

@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { contractsOf, readPact } from './pact-files.ts'
 import { bodyOf, deliver, providersOf, verifySender } from './verify-sender.ts'
-import { isPreset, SENDERS } from './webhook-senders.ts'
+import { isPreset, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
 const CONTRACTS = contractsOf('gateway')
 const stack = new AsyncDisposableStack()
@@ -29,9 +29,18 @@ describe('the gateway', () => {
     expect(await events.countDocuments({ provider: sender.name })).toBe(accepted.length)
     // An answer does not show whether a delivery was understood.
     const ofPayments = accepted.filter(({ description }) => !/changes no order|is no event/.test(description))
-    const type = { $in: ['payment.succeeded', 'payment.failed'] }
-    const read = await events.countDocuments({ provider: sender.name, type, orderId: /^ord_evt_/ })
-    expect(read, `payments that the gateway reads from the consumer ${sender.name}`).toBe(ofPayments.length)
+    const hasFailed = ({ description }: { readonly description: string }) => description.endsWith('payment that failed')
+    const types = ofPayments.map((one) => (hasFailed(one) ? 'payment.failed' : 'payment.succeeded'))
+    const stored = await events.find({ provider: sender.name, type: { $in: types } }).toArray()
+    const who = `payments that the gateway reads from the consumer ${sender.name}`
+    expect(stored.map(({ type }) => type).toSorted(), who).toEqual(types.toSorted())
+    const isPriced = sender.name !== 'github'
+    const facts = isPriced ? { amount: 1999, currency: 'EUR' } : {}
+    for (const { orderId, objectId, facts: read } of stored) {
+      expect(orderId, `${who}: the order`).toMatch(/^ord_evt_/)
+      expect(objectId, `${who}: the payment of ${orderId}`).toBe(orderId.replace('ord_', 'pay_'))
+      expect(read, `${who}: the amount of ${orderId}`).toMatchObject(facts)
+    }
   })
 
   // No contract can contain a body that is not JSON.
@@ -51,6 +60,18 @@ describe('the gateway', () => {
     const who = `The gateway breaks what it owes to the consumer ${sender.name}: ${await answer.text()}`
     expect(answer.status, who).toBe(200)
     expect((await events.deleteMany({ provider: sender.name, orderId: 'ord_evt_bare' })).deletedCount).toBe(1)
+  })
+
+  it.each(SENDERS)('takes a delivery up to the limit of its provider, and not beyond: $name', async (sender) => {
+    await expectLimit(gateway.url, sender, MAX_BYTES)
+    await events.deleteMany({ provider: sender.name, orderId: 'ord_evt_whole' })
+  })
+
+  it('takes a delivery of 1 MiB of every sender, unless the settings say otherwise', async () => {
+    await using fresh = await testDatabase(process.env)
+    const providers = providersOf(SENDERS, {})
+    await using gateway = await startGateway({ database: fresh, providers })
+    for (const sender of SENDERS) await expectLimit(gateway.url, sender, 1_048_576)
   })
 
   // The verifier of Pact understands no other charset.
@@ -74,3 +95,16 @@ describe('the gateway', () => {
     }
   })
 })
+
+async function expectLimit(url: string, sender: WebhookSender, limit: number): Promise<void> {
+  const small = JSON.parse(bodyOf(sender, 'evt_whole', 'payment.succeeded').toString()) as object
+  const padded = (padding: number) => Buffer.from(JSON.stringify({ ...small, padding: 'x'.repeat(padding) }))
+  const whole = limit - padded(0).length
+  const who = `The gateway breaks what it owes to the consumer ${sender.name} beside its contract: ${limit} bytes`
+  const answers = [await deliver(url, sender, { body: padded(whole) })]
+  answers.push(await deliver(url, sender, { body: padded(whole + 1) }))
+  expect(
+    answers.map(({ status }) => status),
+    who,
+  ).toEqual([200, 413])
+}
