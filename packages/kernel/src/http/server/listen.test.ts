@@ -174,6 +174,18 @@ describe('listen with a certificate of RSA', async () => {
     },
   )
 
+  it('closes the connection that has waited longest for its handshake in favour of another', async () => {
+    await using listener = await opened({ tls: { cert, key }, maxConnections: 2 })
+    const silent = [1, 2, 3, 4].map(() => rawSocket(listener.port))
+    const [first] = await Promise.all(silent)
+    const socket = connectTls({ host: HOST, port: listener.port, ca: cert, checkServerIdentity: () => undefined })
+    await once(socket, 'secureConnect')
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(String((await once(socket, 'data'))[0])).toContain('200 OK')
+    if (first?.destroyed === false) await once(first, 'close')
+    socket.destroy()
+  })
+
   it('prefers TLS 1.3', async () => {
     expect(await suiteOf({})).toMatch(/^TLS_/)
   })

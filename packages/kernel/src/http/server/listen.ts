@@ -84,8 +84,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
   const secure = tls === null ? null : createSecureServer({ ...limits, ...toTlsOptions(tls) }, options.handler)
   const server: Server = secure ?? createServer(limits, options.handler)
-  // This limit includes connections in the TLS handshake, which the limit below does not count yet.
-  if (secure !== null) secure.maxConnections = 2 * maxConnections
+  // The limit of connections below does not count those in the TLS handshake.
+  if (secure !== null) limitHandshakes(secure, maxConnections)
   // A client that half-closes after a complete request (`nc -N`) still gets the response.
   Object.assign(server, { httpAllowHalfOpen: true })
   // Otherwise Node waits forever for a client that does not read its response.
@@ -127,6 +127,25 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Above the limit, the connection that has been in the TLS handshake longest is closed: nobody locks others out by silence. */
+function limitHandshakes(server: Pick<Server, 'on'>, most: number): void {
+  const open = new Map<string, Socket>()
+  const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket) => {
+    const peer = peerOf(socket)
+    for (const [first, waiting] of open) {
+      if (open.size < most) break
+      open.delete(first)
+      waiting.destroy()
+    }
+    open.set(peer, socket)
+    socket.once('close', () => {
+      if (open.get(peer) === socket) open.delete(peer)
+    })
+  })
+  server.on('secureConnection', (socket: Socket) => open.delete(peerOf(socket)))
 }
 
 function openSockets(server: Pick<Server, 'on'>): ReadonlySet<Socket> {
