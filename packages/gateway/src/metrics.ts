@@ -1,5 +1,5 @@
-import { addPolledGauges, oneAtATime, type PolledGauge } from '@oncehook/kernel/log/polled-gauges'
-import { withTimeout } from '@oncehook/kernel/time/waits'
+import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/log/polled-gauges'
+import { oneAtATime, withTimeout } from '@oncehook/kernel/time/waits'
 import type { Paused } from '@oncehook/queue/pauses'
 import {
   Counter,

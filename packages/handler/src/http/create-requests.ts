@@ -1,4 +1,4 @@
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
+import { oneAtATime, TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { Slots } from '../slots.ts'
 import type { Store } from '../store.ts'
@@ -25,9 +25,11 @@ const CLOSING: ErrorAnswer = {
 
 export function createRequests({ respond, respondToCall: call, store, handler, metrics, slots }: RequestParts) {
   let closing = false
-  const isReady = async (): Promise<boolean> => !closing && (await inTime(store.ping())) !== null
-  const text = async (): Promise<string> =>
-    metrics.write({ inFlight: slots.inUse, messages: await inTime(store.outbox.count(handler)) })
+  // Anybody can ask, as often as they like: however many do, it takes one connection of the pool that the events need.
+  const ping = oneAtATime(() => inTime(store.ping()))
+  const count = oneAtATime(() => inTime(store.outbox.count(handler)))
+  const isReady = async (): Promise<boolean> => !closing && (await ping()) !== null
+  const text = async (): Promise<string> => metrics.write({ inFlight: slots.inUse, messages: await count() })
   const guarded: Responder = async (delivery) => (closing ? answerError(CLOSING) : respond(delivery))
   const respondToCall: Responder | null =
     call && (async (delivery) => (closing ? answerCallError(CLOSING) : call(delivery)))

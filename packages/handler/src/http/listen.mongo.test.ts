@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, expect, it } from 'vitest'
+import { afterAll, afterEach, expect, it, vi } from 'vitest'
 import { createHandler, type Handler, type HandlerOptions } from '../create-handler.ts'
 import type { MongoTransaction } from '../mongo/mongo.ts'
 import { SECRET, signedHeaders } from '../testing/signed-request.ts'
@@ -72,6 +72,21 @@ it.each([
   const answer = await post(url, { headers, ...sent })
   expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([status, error])
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(`rejected_total{handler="test",status="${status}"} 1`)
+})
+
+it('asks its database once for all who want to know its state at a time', async () => {
+  const gate = Promise.withResolvers<void>()
+  const ping = vi.fn(() => gate.promise)
+  const count = vi.fn(async () => {
+    await gate.promise
+    return { waiting: 1, dead: 0, oldestSeconds: 0 }
+  })
+  const { handler } = await start({ store: { ...under.store, ping, outbox: { ...under.store.outbox, count } } })
+  const asked = [handler.isReady(), handler.isReady(), handler.metrics(), handler.metrics()]
+  gate.resolve()
+  const waiting = expect.stringContaining('messages_waiting{handler="test"} 1')
+  expect(await Promise.all(asked)).toEqual([true, true, waiting, waiting])
+  expect([ping.mock.calls.length, count.mock.calls.length]).toEqual([1, 1])
 })
 
 it('compares its path as it was sent', async () => {

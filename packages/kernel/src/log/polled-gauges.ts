@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
+import { oneAtATime } from '../time/waits.ts'
 
 export interface PolledGauge<State> {
   readonly name: string
@@ -31,19 +32,5 @@ export function addPolledGauges<State>(
         else gauge.set(value)
       },
     })
-  }
-}
-
-/**
- * The same look, which at most once at a time is in progress. A caller that comes in the meantime gets the result of the
- * one in progress, so a slow database is not asked more often the more callers wait for it.
- */
-export function oneAtATime<T>(look: () => Promise<T>): () => Promise<T> {
-  let latest: Promise<T> | undefined
-  return () => {
-    latest ??= look().finally(() => {
-      latest = undefined
-    })
-    return latest
   }
 }

@@ -1,5 +1,5 @@
-import { oneAtATime } from '@oncehook/kernel/log/polled-gauges'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
+import { oneAtATime } from '@oncehook/kernel/time/waits'
 import type { Db, Document } from 'mongodb'
 import { SEARCH_MS } from '../due.ts'
 import { timeOf } from '../expressions.ts'
