@@ -65,7 +65,7 @@ async function readBody(chunks: BodyChunks, part: BodyPart, limits: BodyLimits):
   })
   const timer = setTimeout(() => timeUp.abort(), bodyTimeoutMs)
   try {
-    return await Promise.race([collect(chunks, part, maxBytes), late])
+    return await Promise.race([collect(chunks, part, maxBytes), late, part.displaced])
   } finally {
     clearTimeout(timer)
   }
@@ -84,6 +84,7 @@ async function collect(chunks: BodyChunks, part: BodyPart, maxBytes: number): Pr
   } catch {
     return 'broken'
   }
+  part.complete()
   return Buffer.concat(parts)
 }
 
@@ -91,32 +92,58 @@ async function collect(chunks: BodyChunks, part: BodyPart, maxBytes: number): Pr
 export interface BodyPart extends Disposable {
   /** Takes this many bytes more. False if they would be too many. */
   grow(bytes: number): boolean
+  /** Says that the body has arrived: it keeps its room until the part is disposed of. */
+  complete(): void
+  /** Resolves when a body that came later has taken the room. */
+  readonly displaced: Promise<'crowded'>
 }
 
 export type BodyMemory = ReturnType<typeof createBodyMemory>
 
 /**
  * Creates a memory of this many bytes. Only bytes that have arrived count: a sender that announces a large body and sends
- * nothing takes no room from the others.
+ * nothing takes no room from the others. If there is no room, the body that has been arriving for the longest time loses
+ * its own: nobody keeps others out by sending slowly.
  */
 export function createBodyMemory(mostBytes: number) {
   let used = 0
+  /** How each body that is arriving gives up its room, in the order of their first bytes. */
+  const arriving = new Set<() => void>()
+  const makeRoom = (bytes: number, own: () => void): boolean => {
+    for (const first of arriving) {
+      if (used + bytes <= mostBytes || first === own) break
+      first()
+    }
+    return used + bytes <= mostBytes
+  }
   return {
     open(): BodyPart {
       let own = 0
       let isOpen = true
+      let giveUp = (): void => undefined
+      const displaced = new Promise<'crowded'>((resolve) => {
+        giveUp = () => {
+          free()
+          resolve('crowded')
+        }
+      })
+      const free = (): void => {
+        isOpen = false
+        arriving.delete(giveUp)
+        used -= own
+        own = 0
+      }
       return {
+        displaced,
         grow(bytes) {
-          if (!isOpen || used + bytes > mostBytes) return false
+          if (isOpen) arriving.add(giveUp)
+          if (!isOpen || !makeRoom(bytes, giveUp)) return false
           own += bytes
           used += bytes
           return true
         },
-        [Symbol.dispose]() {
-          isOpen = false
-          used -= own
-          own = 0
-        },
+        complete: () => void arriving.delete(giveUp),
+        [Symbol.dispose]: free,
       }
     },
   }

@@ -34,18 +34,36 @@ it.each<[Verification, number, string[]]>([
 })
 
 it('a body that finds no room gets 503, and finds room when the others are answered', async () => {
-  const [taken, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  async function* slow() {
-    yield Buffer.alloc(900)
-    taken.resolve()
+  const gate = Promise.withResolvers<void>()
+  const { send, process } = create({ ...unreadable, code: 'event_invalid' })
+  process.mockImplementationOnce(async () => {
     await gate.promise
-  }
-  const { send } = create(refused)
-  const first = send(slow)
-  await taken.promise
+    return { outcome: 'done', repeated: false }
+  })
+  const first = send(() => [Buffer.from('{"type":"invoice.paid"}'.padEnd(900))])
+  await expect.poll(() => process.mock.calls.length).toBe(1)
+  const body = Buffer.from('{"type":"invoice.paid"}'.padEnd(200))
   const crowded = { status: 503, headers: { 'retry-after': '1', connection: 'close' } }
-  expect(await send(() => [Buffer.alloc(200)])).toMatchObject(crowded)
+  expect(await send(() => [body])).toMatchObject(crowded)
   gate.resolve()
-  expect((await first).status).toBe(401)
+  expect((await first).status).toBe(200)
+  expect((await send(() => [body])).status).toBe(200)
+})
+
+it('a body that arrives takes the room of the one that has been arriving for the longest time', async () => {
+  const taken = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = (index: number) =>
+    async function* () {
+      yield Buffer.alloc(450)
+      taken[index]?.resolve()
+      await new Promise(() => undefined)
+    }
+  const { send } = create(refused)
+  const answers: unknown[] = []
+  for (const [index, { promise }] of taken.entries()) {
+    void send(slow(index)).then(({ status }) => answers.push([index, status]))
+    await promise
+  }
   expect((await send(() => [Buffer.alloc(200)])).status).toBe(401)
+  expect(answers).toEqual([[0, 503]])
 })
