@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createGuardedFetch, isPrivateAddress, isPublic, type Lookup } from './guarded-fetch.ts'
 
@@ -10,7 +11,30 @@ const { port } = server.address() as AddressInfo
 
 const toThisMachine: Lookup = async () => [{ address: '127.0.0.1', family: 4 }]
 
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n'
+const NOTHING = gzipSync('').toString('latin1').repeat(150_000)
+
 describe('createGuardedFetch', () => {
+  it.each([
+    ['that is announced again and again', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(20_000) + CHUNKED],
+    ['whose body has pieces of one byte', `${CHUNKED}\r\n${'1\r\na\r\n'.repeat(20_000)}1\r\na`],
+    [
+      'whose body has many bytes that become none',
+      `${CHUNKED}content-encoding: gzip\r\n\r\n${NOTHING.length.toString(16)}\r\n${NOTHING}`,
+    ],
+  ])('ends an answer %s', async (_, begin) => {
+    await using ends = new AsyncDisposableStack()
+    const flood = createNetServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(`${begin}\r\n0\r\n\r\n`, 'latin1'))
+    })
+    ends.defer(() => void flood.close())
+    await new Promise<void>((resolve) => flood.listen(0, '127.0.0.1', resolve))
+    const fetch = createGuardedFetch({ lookup: toThisMachine, mayBePrivate: false })
+    const answer = fetch(`http://127.0.0.1:${(flood.address() as AddressInfo).port}/`, {})
+    await expect(answer.then(async (response) => (await response.text()).length)).rejects.toThrow()
+  })
+
   it('refuses a name that leads to a private address', async () => {
     const fetch = createGuardedFetch({ lookup: toThisMachine, mayBePrivate: false })
     const error = await fetch(`http://shop.example:${port}/`, {}).catch((thrown: Error) => thrown)

@@ -2,6 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import ipaddr from 'ipaddr.js'
 import { Agent, fetch, type RequestInit } from 'undici'
+import { limitParts, MOST_ANSWER_BYTES } from './limit-answer.ts'
 
 /** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
 export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
@@ -30,7 +31,7 @@ export function createGuardedFetch({
 }): CallFetch {
   const shared = shareLookups(lookup)
   const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
-  const agent = new Agent({ allowH2: false, connect })
+  const agent = new Agent({ allowH2: false, connect, maxResponseSize: MOST_ANSWER_BYTES }).compose(limitParts)
   // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
   return async (address, init) =>
     (await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })) as unknown as Response
