@@ -21,6 +21,8 @@ export interface TokenCall {
 // Written from docs/architecture.md, without the code that signs and verifies: a change of both sides must be noticed.
 
 const NAME = 'service-tokens.json'
+/** A time in milliseconds is far above it. */
+const MOST_SECONDS = 1e11
 
 /** What gateway and fulfilment agree on about the token of every call. */
 interface AgreedToken {
@@ -82,6 +84,8 @@ export function demandToken(
   const aud = audience ?? promised.claims.aud
   demandPart(whose, { header, claims }, { ...promised, claims: { ...promised.claims, aud } })
   if (subject === undefined && claims.sub !== undefined) throw new Error(`${whose} names a principal: ${claims.sub}`)
+  if (claims.imh !== undefined) throw new Error(`${whose} is bound to a precondition that the call lacks`)
+  if (Number(claims.iat) > MOST_SECONDS) throw new Error(`${whose} was issued at a time that is not in seconds`)
   if (typeof claims.jti !== 'string' || claims.jti === '') throw new Error(`${whose} has no id`)
   const isSigned = verify(null, Buffer.from(text), publicKey, Buffer.from(signature, 'base64url'))
   if (!isSigned) throw new Error(`${whose} is not signed with the key of its issuer`)

@@ -3,7 +3,7 @@ import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { digestOf, makeToken, promisedParts, type TokenParts, tokenFiles } from './hand-made-token.ts'
+import { demandToken, digestOf, makeToken, promisedParts, type TokenParts, tokenFiles } from './hand-made-token.ts'
 
 const KEYS = newServiceKeyPair()
 const NOW = Date.parse('2026-11-21T08:00:00.000Z')
@@ -47,6 +47,16 @@ async function statusFor(parts: TokenParts, key = KEYS.privateKey): Promise<numb
   return (await ask({ ...CALL, token: makeToken(parts, key) })).status
 }
 
+/** What the tests of the gateway demand of each call that it sends. */
+function demandSent(
+  parts: TokenParts,
+  key = KEYS.privateKey,
+  named: { subject?: string; audience?: string } = {},
+): void {
+  const sent = { ...CALL, authorization: `Bearer ${makeToken(parts, key)}` }
+  demandToken('The gateway', sent, { publicKey: KEYS.publicKey, ...named })
+}
+
 describe('fulfilment takes a token', () => {
   it.each<{ whose: string; parts: TokenParts }>([
     ...tokenFiles().map((file) => {
@@ -60,6 +70,25 @@ describe('fulfilment takes a token', () => {
     { whose: 'ended 29 s ago', parts: changed({ iat: IAT - 89, exp: IAT - 29 }) },
   ])('that $whose', async ({ whose, parts }) => {
     expect(await statusFor(parts), `${WHO} ${whose}`).toBe(200)
+  })
+})
+
+describe('a gateway sends a token', () => {
+  const SOLD = changed({ sub: 'shop' })
+  it("in nobody's name, or in that of a principal, for its call and audience, with claims that are new", () => {
+    for (const parts of [SOUND, changed({ new: 'claim' }), changed({ iat: IAT - 89, exp: IAT - 29 })]) demandSent(parts)
+    demandSent(SOLD, KEYS.privateKey, { subject: 'shop' })
+    demandSent(changed({ aud: 'search' }), KEYS.privateKey, { audience: 'search' })
+  })
+
+  it.each<{ whose: string; parts: TokenParts; subject?: string; audience?: string; says: string }>([
+    { whose: 'names somebody', parts: SOLD, says: 'names a principal: shop' },
+    { whose: 'names nobody', parts: SOUND, subject: 'shop', says: "sub: 'shop'" },
+    { whose: 'names somebody else', parts: SOLD, subject: 'seller', says: "sub: 'seller'" },
+    { whose: 'is for fulfilment', parts: SOUND, audience: 'search', says: "aud: 'search'" },
+    { whose: 'counts milliseconds', parts: changed({ iat: NOW, exp: NOW + 60 }), says: 'is not in seconds' },
+  ])('and none that $whose', ({ parts, says, whose: _, ...named }) => {
+    expect(() => demandSent(parts, KEYS.privateKey, named)).toThrow(says)
   })
 })
 
@@ -89,6 +118,9 @@ describe('fulfilment refuses a token', () => {
     },
   ])('that $whose', async ({ whose, parts, key }) => {
     expect(await statusFor(parts, key), `${WHO} ${whose}`).toBe(401)
+    // At what time it was sent is nothing that can be demanded of a recorded call.
+    if (!/31 s/.test(whose))
+      expect(() => demandSent(parts, key)).toThrow(/^The gateway: the token of payments.versions/)
   })
 
   it.each(Object.keys(fulfilmentRouter._def.procedures))('that is missing: %s', async (procedure) => {
