@@ -28,6 +28,17 @@ export interface Caller {
    * @throws a catalogue error
    */
   readonly checkInput?: (input: Uint8Array) => void
+  /** How an input of the caller is read. Default: up to 1 MiB of any number of values, at once. */
+  readonly reading?: InputReading
+}
+
+/** Parsing blocks the process, and what is parsed may be refused only afterwards. */
+export interface InputReading {
+  readonly maxBytes: number
+  /** See `StrictJsonOptions`. */
+  readonly maxParts?: number
+  /** Waits for the caller's turn to read an input. */
+  readonly inTurn: <Input>(read: () => Promise<Input>) => Promise<Input>
 }
 
 export interface RpcResult<Context = unknown> {
@@ -104,12 +115,17 @@ async function guard<Known extends Caller>(
   request: IncomingMessage,
   { authenticate, ...rules }: Guard<Known>,
 ): Promise<Guarded<Known>> {
+  let caller: Known | null = null
   try {
     checkHead(request)
-    const caller = await authenticate()
-    return { caller, input: await readInput(request, { ...rules, check: caller.checkInput }), refusal: null }
+    const known = await authenticate()
+    const { checkInput: check, reading = AT_ONCE } = known
+    // Whoever must be recognised by the input is nobody before.
+    if (check === undefined) caller = known
+    const input = await reading.inTurn(() => readInput(request, { ...rules, check, reading }))
+    return { caller: known, input, refusal: null }
   } catch (error) {
-    return { caller: null, refusal: toTrpcError(toAppError(error)) }
+    return { caller, refusal: toTrpcError(toAppError(error)) }
   }
 }
 
@@ -147,6 +163,8 @@ function nameOf(router: AnyRouter, path: string): string {
 /** Maximum body size of a call. 500 events with the longest names fit. */
 const MAX_CALL_BYTES = 1_048_576
 
+const AT_ONCE: InputReading = { maxBytes: MAX_CALL_BYTES, inTurn: (read) => read() }
+
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
@@ -165,6 +183,7 @@ interface InputRules {
   readonly url: URL
   readonly mayBeEmpty: boolean
   readonly check?: ((input: Uint8Array) => void) | undefined
+  readonly reading: Pick<InputReading, 'maxBytes' | 'maxParts'>
 }
 
 /**
@@ -174,27 +193,27 @@ interface InputRules {
  */
 async function readInput(
   request: IncomingMessage,
-  { url, check, mayBeEmpty }: InputRules,
+  { url, check, mayBeEmpty, reading }: InputRules,
 ): Promise<string | undefined> {
   if (request.method !== 'POST') {
     const input = url.searchParams.get('input')
     const bytes = Buffer.from(input ?? '')
     check?.(bytes)
-    if (input !== null) checkJson(bytes)
+    if (input !== null) checkJson(bytes, reading)
     return undefined
   }
   if (!isJson(request.headers['content-type']) || (request.headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw unsupportedMediaType({}, { headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' } })
   }
-  const body = await readRawBody(request, MAX_CALL_BYTES)
+  const body = await readRawBody(request, reading.maxBytes)
   check?.(body)
   if (body.length === 0 && mayBeEmpty) return undefined
-  checkJson(body)
+  checkJson(body, reading)
   return body.toString()
 }
 
-function checkJson(bytes: Uint8Array): void {
-  const input = parseStrictJson(bytes, { exactNumbers: true })
+function checkJson(bytes: Uint8Array, { maxParts }: InputRules['reading']): void {
+  const input = parseStrictJson(bytes, { exactNumbers: true, ...(maxParts !== undefined && { maxParts }) })
   if (typeof input !== 'object' || input === null) throw invalidRequest({}, { message: 'The input must be an object' })
 }
 

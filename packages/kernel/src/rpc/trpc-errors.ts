@@ -76,10 +76,12 @@ export function formatTrpcError({ shape, error }: TrpcErrorShape) {
   return { message: known.message, code: shape.code, data }
 }
 
+const MOST_SAID = 300
+
 /** The first problem found by a schema, as `items.0.quantity: …`. Names properties, never values. */
 export function sayIssue(error: ZodError): string {
   const issue = error.issues[0]
   const path = (issue?.path ?? []).map((step) => String(step).slice(0, 40)).join('.')
-  const what = (issue?.message ?? 'is not valid').replace(/^Invalid input: /, '')
+  const what = (issue?.message ?? 'is not valid').replace(/^Invalid input: /, '').slice(0, MOST_SAID)
   return path === '' ? what : `${path}: ${what}`
 }

@@ -124,6 +124,30 @@ describe('a role', () => {
   })
 })
 
+describe('an input that would cost much to parse', () => {
+  const text = (length: number) => JSON.stringify({ a: 'x'.repeat(length) })
+  const members = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, 0])))
+  it.each([
+    { name: 'nobody', procedure: 'me', body: text(1_024), status: 413, reason: 'payload_too_large' },
+    { name: 'nobody', procedure: 'events.replay', body: text(1_024), status: 413, reason: 'payload_too_large' },
+    { name: 'nobody', procedure: 'events.replay', body: text(512), status: 403, reason: 'role_missing' },
+    { name: 'reader', procedure: 'events.list', body: text(262_144), status: 413, reason: 'payload_too_large' },
+    { name: 'reader', procedure: 'events.list', body: members(10_001), status: 400, reason: 'invalid_body' },
+    { name: 'reader', procedure: 'events.list', body: members(9_000), status: 400, reason: 'invalid_request' },
+  ] as const)(
+    'is refused with $status $reason: $name, $procedure',
+    async ({ name, procedure, status, reason, ...sent }) => {
+      const headers = { authorization: `Bearer ${tokens[name]}`, 'content-type': 'application/json' }
+      const before = system.gateway.logs.length
+      const answer = await system.call(`/operator/${procedure}`, { method: 'POST', headers, ...sent })
+      expect(answer.status).toBe(status)
+      expect(JSON.parse(answer.body).error.data).toMatchObject({ reason })
+      expect(answer.body.length).toBeLessThan(1_000)
+      expect(system.gateway.logs.slice(before)).toMatchObject([{ msg: 'operator.called', operator: name, procedure }])
+    },
+  )
+})
+
 it('failed authentication is limited by address, summarised in the log and counted; a valid token passes', async () => {
   const ask = (token: string) => system.call('/operator/overview', { headers: { authorization: `Bearer ${token}` } })
   const answers = [await ask(tokens.ended)]

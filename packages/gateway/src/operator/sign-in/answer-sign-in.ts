@@ -86,6 +86,13 @@ function refuseForeignRequest(request: IncomingMessage): void {
 }
 
 const MAX_BYTES = 16_384
+// Anybody can send one.
+const MAX_PARTS = 100
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  return parseStrictJson(await readRawBody(request, MAX_BYTES), { maxParts: MAX_PARTS })
+}
+
 const code = z.string().max(256)
 const bodySchema = z.union([
   z.strictObject({ code }),
@@ -105,7 +112,7 @@ export function createExchangeCode(deps: SignInDeps): Answer {
 
 async function exchange(deps: SignInDeps, { request, response }: HttpExchange) {
   refuseForeignRequest(request)
-  const body = bodySchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
+  const body = bodySchema.safeParse(await readJson(request))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with a code or a token' })
   const signedIn = await redeem(deps, { given: body.data, request })
   if ('check' in body.data) return { operator: signedIn.operator.name }
@@ -181,7 +188,7 @@ async function begin({ atIssuer, limits }: SignInDeps, { request }: HttpExchange
   refuseForeignRequest(request)
   if (atIssuer === null) throw notFound()
   refuseOverLimit(limits, clientAddress(request, 0))
-  const body = beginSchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
+  const body = beginSchema.safeParse(await readJson(request))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an empty object' })
   return await atIssuer.begin(redirectUriOf(request))
 }
@@ -190,7 +197,7 @@ async function finish(deps: SignInDeps, { request, response }: HttpExchange): Pr
   refuseForeignRequest(request)
   const { atIssuer, limits, failedLogins } = deps
   if (atIssuer === null) throw notFound()
-  const body = finishSchema.safeParse(parseStrictJson(await readRawBody(request, MAX_BYTES)))
+  const body = finishSchema.safeParse(await readJson(request))
   if (!body.success) throw invalidRequest({}, { message: 'The body must be an object with answer and kept' })
   const returned = { ...body.data, redirectUri: redirectUriOf(request) }
   const address = clientAddress(request, 0) // There is no proxy in front of the private listener.

@@ -53,6 +53,17 @@ describe('the body of a request to the sign-in at the issuer', () => {
       expect(await post('/begin', body)).toMatchObject({ status: 400, code: 'invalid_request' })
     }
   })
+
+  it('has few values, because anybody can send one', async () => {
+    const body = Array(200).fill(0)
+    const headers = { 'content-type': 'application/json' }
+    const { body: answer } = await system.call('/sign-in', { method: 'POST', headers, body: JSON.stringify(body) })
+    const codes = [
+      JSON.parse(answer).code,
+      ...(await Promise.all([post('/begin', body), post('/finish', body)])).map(({ code }) => code),
+    ]
+    expect(codes).toEqual(Array(3).fill('invalid_body'))
+  })
 })
 
 describe('a request to the sign-in at the issuer', () => {
