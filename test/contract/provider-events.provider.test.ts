@@ -87,12 +87,21 @@ describe('the sample events', () => {
     const own = samples.flatMap(({ sample }) => (sample.scheme === preset.name ? [sample] : []))
     const { type: _, status: _status, amountIn: _in, decimals = {}, ...places } = preset.read
     const lists = Object.entries(places).map(([name, place]: [string, Place]) => [name, [place].flat()])
-    expect(Object.assign({}, ...own.map((sample) => sample.places ?? {}))).toEqual(Object.fromEntries(lists))
+    const rows = `rows of contracts/events for ${preset.name}`
+    const listed = Object.assign({}, ...own.map((sample) => sample.places ?? {}))
+    expect(listed, `${rows}: places`).toEqual(Object.fromEntries(lists))
     const changed = own.flatMap(({ unless = {} }) => Object.values(unless).flatMap((change) => Object.keys(change)))
     const conditions = Object.values(preset.types).flatMap((is) => (typeof is === 'string' ? [] : pointersOf(is.where)))
-    expect(conditions.filter((pointer) => !changed.includes(pointer))).toEqual([])
+    expect(
+      conditions.filter((pointer) => !changed.includes(pointer)),
+      `${rows}: conditions`,
+    ).toEqual([])
     const currencies = own.flatMap(({ amounts = [] }) => amounts.map(([currency]) => currency))
-    expect(Object.keys(decimals).filter((currency) => !currencies.includes(currency))).toEqual([])
+    const units = Object.keys(decimals)
+    expect(
+      units.filter((currency) => !currencies.includes(currency)),
+      `${rows}: units`,
+    ).toEqual([])
   })
 
   it('are of known schemes, named after them, and their rows name the document of the provider', () => {

@@ -1,7 +1,8 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { SCHEMES } from '@oncehook/webhooks/providers'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startGateway } from '../../testing/start-gateway.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -20,6 +21,7 @@ const gateway = stack.use(
       slack: { scheme: 'slack', secrets },
       zoom: { scheme: 'zoom', secrets },
       x: { scheme: 'x', secrets },
+      meta: { scheme: 'meta', secrets, verifyToken: 'meatyhamhock' },
       discord,
       braintree: {
         scheme: 'braintree',
@@ -61,6 +63,22 @@ const challenge = JSON.stringify({ token: 'x', challenge: 'c-1', type: 'url_veri
 const validation = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'plain_1' }, event_ts: 1 })
 
 describe('a handshake', () => {
+  // That of SNS is confirmed by a call: packages/webhooks/src/schemes/services/sns.test.ts.
+  it('is tried of every scheme that has one', () => {
+    const asking = [...SCHEMES.values()].filter((scheme) => scheme.prepareHandshake ?? scheme.prepareCheck)
+    const tried = ['braintree', 'discord', 'meta', 'slack', 'sns', 'x', 'zoom']
+    expect(asking.map(({ name }) => name)).toEqual(tried)
+  })
+
+  it('of Meta is answered by GET with its challenge, and only with the token of the settings', async () => {
+    // developers.facebook.com/docs/graph-api/webhooks/getting-started
+    const check = (token: string) =>
+      fetch(`${gateway.url}/api/webhooks/meta?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
+    const answer = await check('meatyhamhock')
+    expect([answer.status, await answer.text()]).toEqual([200, '1158201444'])
+    expect((await check('another')).status).not.toBe(200)
+  })
+
   it('of Slack is answered with its challenge', async () => {
     expect(await post({ provider: 'slack', body: challenge })).toEqual({ status: 200, json: { challenge: 'c-1' } })
   })
