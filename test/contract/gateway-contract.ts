@@ -21,6 +21,8 @@ const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
 const NOWHERE = 'http://127.0.0.1:1'
+/** The id of a request to the gateway. The logs of both services have it. */
+export const REQUEST_ID = 'the-id-of-a-request'
 const WHO = 'The consumer gateway breaks its promise to fulfilment (contracts/service-tokens.json)'
 
 /** A call of the gateway to fulfilment, as its contract has it. */
@@ -146,15 +148,19 @@ function exchangeOf(call: Call): Exchange {
   const { does, states = [{ description: 'nothing in particular' }], kind, input, answer } = call
   const isQuery = kind === 'query'
   const path = `/trpc/${call.procedure}`
+  // No request makes the gateway hand on a payment.
+  const isTraced = !call.procedure.startsWith('payments.')
   const headers = {
     ...(call.anonymous === true ? {} : { authorization: BEARER }),
     ...(isQuery ? {} : { 'content-type': 'application/json' }),
+    ...(isTraced ? { 'x-request-id': regex(/^[\w.-]{8,128}$/, REQUEST_ID) } : {}),
   }
+  const traced = { ...answer, headers: { ...answer.headers, ...(isTraced ? { 'X-Request-Id': REQUEST_ID } : {}) } }
   const body = input as NonNullable<Exchange['request']['body']>
   const request = isQuery
     ? { method: 'GET', path, query: { input: jsonOf(input) }, headers }
     : { method: 'POST', path, headers, body }
-  return { does, states, request, answer }
+  return { does, states, request, answer: traced }
 }
 
 /**

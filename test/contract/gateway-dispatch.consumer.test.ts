@@ -5,10 +5,11 @@ import { text } from 'node:stream/consumers'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
 import { afterAll, describe, expect, it } from 'vitest'
 import { demandPart } from './demand-part.ts'
-import { demandToken, toSentCall } from './hand-made-token.ts'
+import { demandToken, readToken, toSentCall } from './hand-made-token.ts'
 import { CONTRACTS, readPact } from './pact-files.ts'
 import { demandOneMessage, type SentMessage } from './verify-messages.ts'
 import { eventOf, SENDERS, type WebhookSender } from './webhook-senders.ts'
@@ -29,14 +30,24 @@ const applied: Applied[] = []
 const overtaken = new Set<unknown>()
 
 /** Everything that the gateway sent, by its path. */
-const requests: (SentMessage & { readonly path: string })[] = []
+const requests: (SentMessage & { readonly method?: string | undefined; readonly path: string })[] = []
+
+const { interactions } = await readPact(`${CONTRACTS}/gateway-fulfilment.json`)
+/** An answer of each procedure that succeeds, of its contract. */
+const examples = new Map<string, object>([
+  ...interactions.flatMap(({ request, response }): [string, object][] => {
+    const { status, body } = response as { status: number; body: { result: { data: object } } }
+    return status === 200 ? [[request.path, body.result.data]] : []
+  }),
+  ['/trpc/encryption.status', { firstKey: 'first', keys: ['first'], missing: [], leaving: [] }],
+])
 
 /** Fulfilment as its contract has it: it knows the orders that end so, at version 7. And two handlers, which do everything. */
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
   const body = await text(request)
   const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
-  requests.push({ path: request.url ?? '', body, headers: new Headers(headers) })
+  requests.push({ method: request.method, path: request.url ?? '', body, headers: new Headers(headers) })
   const answer = (data: object): void =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result: { data } }))
   if (pathname === '/webhooks') return response.writeHead(204).end()
@@ -49,6 +60,8 @@ const server = createServer(async (request, response) => {
     const versions = Object.fromEntries(orderIds.map((id) => [id, id.endsWith('known') ? 7 : null]))
     return answer(versions)
   }
+  const example = examples.get(pathname)
+  if (pathname !== '/trpc/payments.applyEvents' && example !== undefined) return answer(example)
   const call: Applied = JSON.parse(body)
   if (call.events.some(({ eventId }) => overtaken.delete(eventId))) {
     const result = { refused: 'precondition_failed', retry: 'now' }
@@ -72,7 +85,11 @@ const HANDLERS = JSON.stringify({
   billing: { https: `${fulfilmentUrl}/webhooks`, secrets: [{ id: '1', value: SECRET }], events },
   search: { trpc: `${fulfilmentUrl}/trpc`, events },
 })
-const settings = { RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', HANDLERS }
+const OPERATOR = 'the-token-of-an-operator-in-a-test-of-contracts'
+const settings = {
+  ...{ RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', HANDLERS, OPERATOR_TOKENS: JSON.stringify({ alice: OPERATOR }) },
+  ENCRYPTION_KEYS_FILE: stack.use(await createTestKeysFile('first')).path,
+}
 const gateway = stack.use(await startGateway({ database, keys, fulfilmentUrl, providers, settings }))
 
 /** Delivers an event as a provider does, and returns what the gateway then sends to fulfilment. */
@@ -109,7 +126,6 @@ describe('the gateway sends to fulfilment', () => {
   })
 
   it('the members that its contract shows', async () => {
-    const { interactions } = await readPact(`${CONTRACTS}/gateway-fulfilment.json`)
     const shown = interactions.find(({ description }) => description === 'hands on a payment of an order')
     const [example = {}] = (shown as { request: { body?: Applied } } | undefined)?.request.body?.events ?? []
     const sent = await handOn(sender, 'evt_shown_known', 'payment.succeeded')
@@ -128,14 +144,15 @@ describe('the gateway, as it is started, sends', () => {
     expect(sent.status).toBe(200)
     const tasks = () => requests.filter(({ body }) => body.includes('evt_digits'))
     await expect.poll(tasks).toHaveLength(2)
-    for (const { path, body, headers } of tasks()) {
+    for (const task of tasks()) {
+      const { path, body, headers } = task
       const by = path === '/webhooks' ? 'https' : 'trpc'
       const who = `The gateway breaks what it owes to the consumer ${by}-handler (contracts/gateway-${by}-handler.json)`
       expect(body, `${who}: a task has every byte of its delivery`).toContain(`"body":${raw}}`)
       expect(headers.get('content-encoding'), `${who}: nobody asked for a compressed task`).toBeNull()
       expect(headers.get('content-type'), who).toBe('application/json')
       if (by === 'https') demandOneMessage(who, SECRET, { body, headers })
-      else demandToken(who, sentCallOf({ path, body, headers }), { publicKey: keys.publicKey, audience: 'search' })
+      else demandToken(who, sentCallOf(task), { publicKey: keys.publicKey, audience: 'search' })
     }
   })
 
@@ -144,6 +161,65 @@ describe('the gateway, as it is started, sends', () => {
     const calls = requests.filter(({ path }) => path.startsWith('/trpc/payments.'))
     expect(calls).not.toEqual([])
     for (const call of calls) demandToken(WHO, sentCallOf(call), keys)
+  })
+})
+
+/** A call as a line: its method, its procedure, the members of its input, and in whose name it is made. The token is checked. */
+function lineOf(call: (typeof requests)[number]): string {
+  const sent = sentCallOf(call)
+  const { sub } = readToken(sent.authorization.replace(/^Bearer /, '')).claims
+  demandToken(WHO, sent, { ...keys, ...(sub === undefined ? {} : { subject: String(sub) }) })
+  const members = Object.keys(JSON.parse(sent.input)).toSorted().join(' ')
+  return `${call.method} ${sent.procedure}(${members})${sub === undefined ? '' : ` for ${sub}`}`
+}
+
+// The contract has the calls of the client. These are those of the operator API, with what it adds.
+describe('the gateway, as it is started, asks fulfilment for an operator', () => {
+  const order = examples.get('/trpc/orders.get') as { readonly id: string; readonly version: number }
+  const [id, reason] = [order.id, 'a reason']
+  const rotates = 'POST encryption.rotate(after collection dryRun key rotation)'
+  const all = ['GET encryption.status()', rotates, rotates, 'POST encryption.retire(key rotation)']
+
+  it.each([
+    { asked: 'orders.get', input: { id }, calls: ['GET orders.get(id)'] },
+    {
+      ...{ asked: 'orders.correct', input: { id, version: order.version, currency: 'USD', reason } },
+      calls: ['GET orders.get(id)', 'POST orders.patch(id ifMatch patch) for operator:alice'],
+    },
+    // Neither a customer nor a search for one is in a URL.
+    {
+      ...{ asked: 'erase', input: { customerId: 'a@example.com', reason } },
+      calls: ['POST erasures.find(customerId)', 'POST erasures.erase(customerId orderIds)'],
+    },
+    {
+      ...{ asked: 'erase', input: { orderId: 'ord_1', reason } },
+      calls: ['POST erasures.find(orderIds)', 'POST erasures.erase(orderIds)'],
+    },
+    { asked: 'receipts.list', input: { state: 'parked' }, calls: ['GET receipts.list(limit state)'] },
+    { asked: 'receipts.release', input: { key: 'rcp_1', reason }, calls: ['POST receipts.release(key)'] },
+    { asked: 'receipts.releaseAll', input: { reason }, calls: Array(2).fill('POST receipts.releaseAll(after dryRun)') },
+    { asked: 'encryption.status', input: {}, calls: ['GET encryption.status()'] },
+    { asked: 'encryption.rotate', input: { reason }, calls: all },
+    {
+      ...{ asked: 'encryption.rotate', input: { reason, dryRun: true, position: 'idempotency_keys:' } },
+      calls: ['POST encryption.rotate(after collection dryRun key)'],
+    },
+  ])('$asked: $calls', async ({ asked, input, calls }) => {
+    const lines: string[] = []
+    for (let next: unknown = ''; next !== undefined && next !== null; ) {
+      const before = requests.length
+      const headers = { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' }
+      const body = JSON.stringify(input)
+      const answer = await fetch(`${gateway.adminUrl}/operator/${asked}`, { method: 'POST', headers, body })
+      const { result } = (await answer.json()) as { result?: { data: { next?: unknown } } }
+      next = result?.data.next
+      for (const call of requests.slice(before).filter(({ path }) => !path.startsWith('/trpc/payments.'))) {
+        lines.push(lineOf(call))
+        const requestId = call.headers.get('x-request-id')
+        expect(requestId, `${WHO}: the id of the request`).toBe(answer.headers.get('x-request-id'))
+      }
+    }
+    expect(lines, WHO).toEqual(calls)
   })
 })
 

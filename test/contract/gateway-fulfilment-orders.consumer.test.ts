@@ -108,6 +108,7 @@ const notFound = refusal(404, 'order_not_found')
 const invalid = refusal(400, 'invalid_request')
 const full = (name: string) => state('an order with every member was paid', { name })
 const deleted = (name: string) => state('an order was deleted', { orderId: `ord_${name}` })
+const own = (name: string) => state('there is an order of a principal', { orderId: `ord_${name}`, principal: 'seller' })
 
 const ofBefore = made(true)
 
@@ -158,6 +159,15 @@ const READS: readonly OrderCall[] = [
   {
     does: 'reads an order of somebody else with a token for its own orders',
     ...{ states: [pending('foreign')], ...asSeller(get('foreign')), answer: notFound },
+  },
+  {
+    does: 'reads an order of its own with a token for its own orders',
+    ...{ states: [own('own')], ...asSeller(get('own')), answer: data(orderOf('ord_own')) },
+  },
+  {
+    does: 'reads a page of orders with a token for its own orders',
+    states: [own('own_row'), pending('row_of_another')],
+    ...{ ...asSeller(list({ limit: 1 })), answer: data({ items: [orderOf('ord_own_row')] }) },
   },
   {
     does: 'reads the page after one, of those whose payment failed',
@@ -218,6 +228,15 @@ const CHANGES: readonly OrderCall[] = [
   {
     ...{ does: 'puts an order with a token for its own orders', states: [absent('put_owned')] },
     ...{ ...asSeller(put('put_owned', CONTENT)), answer: created('put_owned') },
+  },
+  {
+    ...{ does: 'patches an order with a token for its own orders', states: [own('patch_owned')] },
+    ...asSeller(patch('patch_owned', { note: 'changed' }, { ifMatch: '"1"' })),
+    answer: data(orderOf('ord_patch_owned', 2, { note: 'changed' })),
+  },
+  {
+    ...{ does: 'deletes an order with a token for its own orders', states: [own('delete_owned')] },
+    ...{ ...asSeller(remove('delete_owned')), answer: data({ deleted: true }) },
   },
   {
     ...{ does: 'puts an order under an id that it does not name itself', states: [absent('put_named')] },

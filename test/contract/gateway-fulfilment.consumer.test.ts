@@ -12,6 +12,7 @@ import {
   openGatewayContract,
   paid,
   pending,
+  REQUEST_ID,
   refusal,
   state,
   TIME,
@@ -154,6 +155,10 @@ describe('the gateway as a sender of payments', () => {
       ...{ does: 'asks for the versions of orders that no address holds', kind: 'mutation' },
       versions: Object.fromEntries(MANY.map((id) => [id, null])),
     },
+    {
+      ...{ does: 'asks for the versions of as many orders as an address holds', kind: 'query' },
+      versions: Object.fromEntries(MANY.slice(0, 13).map((id) => [id, null])),
+    },
   ])('$does', async ({ versions, ...more }) => {
     const orderIds = Object.keys(versions)
     const call = { ...more, procedure: 'payments.versions', input: { orderIds }, answer: data(versions) }
@@ -169,13 +174,15 @@ describe('the gateway as a sender of payments', () => {
     })
   })
 
-  it('sends an event that cannot be read', async () => {
-    const events = [eventFor('unreadable', { provider: ' ' })]
-    const call = { does: 'hands on an event that cannot be read', procedure: 'payments.applyEvents' }
-    const answer = refusal(400, 'invalid_request')
+  it.each([
+    { does: 'an event that cannot be read', known: 'nothing in particular', status: 400, code: 'invalid_request' },
+    { does: 'too much in one call', known: 'the call is too large', status: 413, code: 'payload_too_large' },
+  ])('hands on $does', async ({ does, known, status, code }) => {
+    const events = [eventFor('unreadable', status === 400 ? { provider: ' ' } : {})]
+    const call = { does: `hands on ${does}`, states: [{ description: known }], procedure: 'payments.applyEvents' }
+    const answer = refusal(status, code)
     await expectCall({ ...call, kind: 'mutation', input: { events }, answer }, async () => {
-      const refused = payments.applyEvents(events)
-      await expect(refused).rejects.toMatchObject({ code: 'invalid_request', status: 400, retry: 'never' })
+      await expect(payments.applyEvents(events)).rejects.toMatchObject({ code, status, retry: 'never' })
     })
   })
 
@@ -211,6 +218,8 @@ function calls<Input extends object>({ act, ...call }: ClientCall<Input>) {
   return { ...call, act: (client: FulfilmentClient) => act(client, call.input) }
 }
 
+const BY_REQUEST = { context: { requestId: REQUEST_ID } }
+
 const NO_KEYS = { firstKey: null, keys: [], missing: [], leaving: [] }
 
 describe('the gateway as one that erases personal data, rotates encryption keys and releases receipts', () => {
@@ -220,35 +229,45 @@ describe('the gateway as one that erases personal data, rotates encryption keys 
       states: [state('there is an order of a customer', { orderId: 'ord_of_one', customerId: 'cus_one' })],
       ...{ input: { customerId: 'cus_one' }, answer: data({ orders: [{ id: 'ord_of_one', isSettled: true }] }) },
       // By POST: a URL would be in logs.
-      act: ({ erasures }, input) => erasures.find.query(input, { context: { byPost: true } }),
+      act: ({ erasures }, input) => erasures.find.query(input, { context: { requestId: REQUEST_ID, byPost: true } }),
     }),
     calls({
       ...{ does: 'erases orders', states: [pending('erased')], procedure: 'erasures.erase', kind: 'mutation' },
       ...{ input: { orderIds: ['ord_erased'] }, answer: data({ erased: 1 }) },
-      act: ({ erasures }, input) => erasures.erase.mutate(input),
+      act: ({ erasures }, input) => erasures.erase.mutate(input, BY_REQUEST),
+    }),
+    calls({
+      ...{ does: 'erases an order whose receipt is owed', procedure: 'erasures.erase', kind: 'mutation' },
+      ...{ states: [state('a receipt is owed', { name: 'unsettled' })], input: { orderIds: ['ord_unsettled'] } },
+      answer: refusal(409, 'erase_unsettled', { retry: 'later' }),
+      act: ({ erasures }, input) => erasures.erase.mutate(input, BY_REQUEST),
     }),
     calls<Record<string, never>>({
       ...{ does: 'asks which keys of encryption there are', procedure: 'encryption.status', kind: 'query' },
-      ...{ input: {}, answer: data(NO_KEYS), act: ({ encryption }, input) => encryption.status.query(input) },
+      ...{
+        input: {},
+        answer: data(NO_KEYS),
+        act: ({ encryption }, input) => encryption.status.query(input, BY_REQUEST),
+      },
     }),
     ...(['orders', 'idempotency_keys'] as const).map((collection) =>
       calls({
         ...{ does: `counts what is to be encrypted anew of ${collection}`, procedure: 'encryption.rotate' },
         ...{ kind: 'mutation', input: { collection, after: null, dryRun: true } },
         answer: data({ examined: integer(0), changed: 0, unknown: 0, altered: 0, next: null }),
-        act: ({ encryption }, input) => encryption.rotate.mutate(input),
+        act: ({ encryption }, input) => encryption.rotate.mutate(input, BY_REQUEST),
       }),
     ),
     calls({
       ...{ does: 'rotates to a key that fulfilment does not encrypt by', procedure: 'encryption.rotate' },
       ...{ kind: 'mutation', input: { collection: 'orders' as const, key: 'another', after: null, dryRun: false } },
       answer: refusal(409, 'encryption_key_differs', { retry: 'later' }),
-      act: ({ encryption }, input) => encryption.rotate.mutate(input),
+      act: ({ encryption }, input) => encryption.rotate.mutate(input, BY_REQUEST),
     }),
     calls({
       ...{ does: 'lets keys of encryption go', procedure: 'encryption.retire', kind: 'mutation' },
       ...{ input: { key: 'first' }, answer: data({ retired: [], inUse: [] }) },
-      act: ({ encryption }, input) => encryption.retire.mutate(input),
+      act: ({ encryption }, input) => encryption.retire.mutate(input, BY_REQUEST),
     }),
     ...[true, false].map((dryRun) =>
       calls({
@@ -258,7 +277,7 @@ describe('the gateway as one that erases personal data, rotates encryption keys 
         },
         states: [state('a receipt is parked', { name: `all_${dryRun}` })],
         ...{ kind: 'mutation', input: { after: null, dryRun }, answer: data({ receipts: integer(1), next: null }) },
-        act: ({ receipts }, input) => receipts.releaseAll.mutate(input),
+        act: ({ receipts }, input) => receipts.releaseAll.mutate(input, BY_REQUEST),
       }),
     ),
   ])('$does', async ({ act, ...call }) => {
