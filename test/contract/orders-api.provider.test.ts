@@ -1,62 +1,99 @@
-import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '@oncehook/fulfilment/idempotency-keys'
+import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/stored/order-document'
 import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
+import { orderStates } from './order-states.ts'
 import { contractsOf } from './pact-files.ts'
-import { CONTENT } from './paid-orders.ts'
-import { verifyContract } from './verify-contract.ts'
+import { type StateHandler, verifyContract } from './verify-contract.ts'
+import { bytesOf } from './webhook-senders.ts'
 
 const SHOP = 'the-token-of-a-shop-in-a-test-of-contracts'
-const READER = 'the-token-of-a-reader-in-a-test-of-contracts'
+const OTHERS = {
+  'the shop has another token': 'the-token-of-somebody-else-in-a-test-of-contracts',
+  'the shop may only read': 'the-token-of-a-reader-in-a-test-of-contracts',
+  'the shop has no rights': 'the-token-of-nobody-in-a-test-of-contracts',
+  'the shop has only its own orders': 'the-token-of-a-seller-in-a-test-of-contracts',
+}
+const SCOPES = ['orders:read', 'orders:write', 'orders:delete']
+const settings = {
+  API_TOKENS: JSON.stringify({
+    shop: SHOP,
+    reader: { tokens: [{ value: OTHERS['the shop may only read'] }], scopes: ['orders:read'] },
+    nobody: { tokens: [{ value: OTHERS['the shop has no rights'] }], scopes: [] },
+    seller: { tokens: [{ value: OTHERS['the shop has only its own orders'] }], scopes: SCOPES, own: true },
+  }),
+}
+const MOST_BYTES = 262_144
+
+interface Keyed {
+  readonly key: string
+  readonly order: object
+}
 
 it.each(contractsOf('orders-api'))('the gateway answers shops as $name says', async (contract) => {
   await using database = await testDatabase(process.env)
   await using fulfilmentDatabase = await testDatabase(process.env)
   const { uri, name } = fulfilmentDatabase
   await using fulfilment = await startFulfilment({ uri, database: name })
-  const { orders } = fulfilmentClient(fulfilment)
-  let token = SHOP
-  let isThere = true
-  await using gateway = await startGateway({
+  const usual = { token: SHOP, isThere: true, isLimited: false, leastBytes: 0 }
+  let now = usual
+  const turn = (change: Partial<typeof usual>) => async (): Promise<void> => {
+    now = { ...now, ...change }
+  }
+  const parts = {
     ...{ database, fulfilmentUrl: fulfilment.url, keys: fulfilment.keys },
-    settings: {
-      API_TOKENS: JSON.stringify({ shop: SHOP, reader: { tokens: [{ value: READER }], scopes: ['orders:read'] } }),
+    fetch: (...call: Parameters<typeof fetch>) =>
+      now.isThere ? fetch(...call) : Promise.reject(new TypeError('fetch failed')),
+  }
+  await using gateway = await startGateway({ ...parts, settings })
+  // No new window begins during the test.
+  const limits = { rateWindowSeconds: 86_400 }
+  await using limited = await startGateway({ ...parts, settings: { ...settings, RATE_LIMIT_API: '1' }, limits })
+  const ask = (url: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = { authorization: `Bearer ${SHOP}`, 'content-type': 'application/json', ...init.headers }
+    return fetch(`${url}/api/orders`, { ...init, headers })
+  }
+  const make = async ({ key, order }: Keyed): Promise<void> => {
+    const headers = { 'idempotency-key': key }
+    expect((await ask(gateway.url, { method: 'POST', headers, body: JSON.stringify(order) })).status).toBe(201)
+  }
+  const states: Readonly<Record<string, StateHandler>> = {
+    ...orderStates(fulfilment),
+    'nothing in particular': async () => undefined,
+    'an order was made under a key': make,
+    'a request under a key is running': async (request: Keyed) => {
+      await make(request)
+      const rows = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+      const running = { state: 'running' as const, leaseUntil: new Date(Date.now() + 50_000) }
+      const change = { $set: running, $unset: { answer: '' } } as const
+      const row = await rows.findOneAndUpdate({ key: JSON.parse(request.key) }, change)
+      const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+      expect((await stored.deleteOne({ _id: row?.orderId ?? '' })).deletedCount).toBe(1)
     },
-    fetch: (input, init) => (isThere ? fetch(input, init) : Promise.reject(new TypeError('fetch failed'))),
-  })
-  const usual = (): void => {
-    token = SHOP
-    isThere = true
+    'fulfilment does not answer': turn({ isThere: false }),
+    'the shop sends too many requests': async () => {
+      await turn({ isLimited: true })()
+      await ask(limited.url)
+    },
+    'the body is as large as it may be': turn({ leastBytes: MOST_BYTES }),
+    'the body is too large': turn({ leastBytes: MOST_BYTES + 1 }),
+    ...Object.fromEntries(Object.entries(OTHERS).map(([state, token]) => [state, turn({ token })])),
   }
   await verifyContract({
     contract,
-    url: gateway.url,
-    filter: ({ headers }) => {
-      headers.authorization = `Bearer ${token}`
+    url: () => (now.isLimited ? limited.url : gateway.url),
+    states,
+    hear: () => {
+      now = usual
     },
-    states: {
-      'nothing in particular': async () => usual(),
-      'there is no order': async () => usual(),
-      'there is an order': async ({ orderId: id, version }: { orderId: string; version: number }) => {
-        usual()
-        for (let at = 1; at <= version; at += 1) {
-          const note = at === 1 ? {} : { note: `version ${at}` }
-          await orders.put.mutate({ id, order: { ...CONTENT, ...note } })
-        }
-        expect(await orders.get.query({ id })).toMatchObject({ version })
-      },
-      'the shop has another token': async () => {
-        token = 'the-token-of-somebody-else-in-a-test-of-contracts'
-      },
-      'the shop may only read': async () => {
-        usual()
-        token = READER
-      },
-      'fulfilment does not answer': async () => {
-        usual()
-        isThere = false
-      },
+    filter: (request) => {
+      request.headers.authorization = `Bearer ${now.token}`
+      if (now.leastBytes === 0) return
+      const body = bytesOf(request.body)
+      request.body = Buffer.concat([body, Buffer.alloc(now.leastBytes - body.length, ' ')])
+      request.headers['content-length'] = String(now.leastBytes)
     },
   })
 })
