@@ -19,6 +19,7 @@ import { type AccessTokens, createAccessTokens } from '../operator/access/access
 import {
   createIdentifyRequest,
   type IdentifyRequest,
+  KnownTokens,
   type Operator,
   type TokenChecks,
 } from '../operator/access/identify-operator.ts'
@@ -142,7 +143,7 @@ function createOperatorLogins({ settings, limits, clock, logger, summaries, metr
 function createTokenChecks({ settings, limits, clock }: GatewayContext): TokenChecks {
   const { RATE_LIMIT_FAILED: failures } = settings
   const addresses = new AddressLimits({ failures, windowSeconds: limits.rateWindowSeconds, clock })
-  return { addresses, now: () => performance.now() }
+  return { addresses, known: new KnownTokens(), now: () => performance.now() }
 }
 
 /** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */

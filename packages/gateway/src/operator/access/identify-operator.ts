@@ -78,38 +78,66 @@ export function createIdentifyRequest(deps: {
     refuseForeignCall(request)
     const token = namedToken(request, tokens)
     if (token === undefined) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
-    const check = limitTokenChecks(findSession, tokenChecks, address)
-    const { id, digest, credential, endsAt } = await tokenChecks.addresses.asking(address, () => check(token))
+    const check = (): Promise<Session> => limitTokenChecks(findSession, tokenChecks, address)(token)
+    const { addresses, known } = tokenChecks
+    const { id, digest, credential, endsAt } = await (known.has(token) ? check() : addresses.asking(address, check))
     const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
     const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
     return { ...operator, endsAt: end, session: { id, digest, removedCookie: removedSessionCookie(request) } }
   }
 }
 
+const MOST_KNOWN = 10_000
+
+/** The tokens that were valid when they were last checked, by their hash. The oldest are forgotten if there are too many. */
+export class KnownTokens {
+  readonly #digests = new Set<string>()
+
+  has(token: string): boolean {
+    return this.#digests.has(hash('sha256', token))
+  }
+
+  add(token: string): void {
+    this.#digests.add(hash('sha256', token))
+    const [oldest] = this.#digests
+    if (this.#digests.size > MOST_KNOWN && oldest !== undefined) this.#digests.delete(oldest)
+  }
+
+  delete(token: string): void {
+    this.#digests.delete(hash('sha256', token))
+  }
+}
+
 /** The processor time for tokens that are not valid. */
 export interface TokenChecks {
   readonly addresses: AddressLimits
+  readonly known: KnownTokens
   /** Monotonic milliseconds. */
   readonly now: () => number
 }
 
 /**
- * Limits the processor time that forged tokens of one address can use.
+ * Limits the processor time that forged tokens of one address can use. Behind a proxy, that is the address of all: known tokens
+ * are always checked.
  * @throws rateLimited while none is left, and whatever the verifier throws
  */
 export function limitTokenChecks<Found>(
   verify: (token: string) => Promise<Found>,
-  { addresses, now }: TokenChecks,
+  { addresses, known, now }: TokenChecks,
   address: string,
 ): (token: string) => Promise<Found> {
   return async (token) => {
-    const refusal = addresses.refusalOf(address, { isSigned: true, bytes: 0 })
+    const refusal = known.has(token) ? null : addresses.refusalOf(address, { isSigned: true, bytes: 0 })
     if (refusal !== null) throw refusal
     const startedAt = now()
     try {
-      return await verify(token)
+      const found = await verify(token)
+      known.add(token)
+      return found
     } catch (error) {
-      if (unauthenticated.is(error)) addresses.charge(address, workOf(now() - startedAt, token.length))
+      if (!unauthenticated.is(error)) throw error
+      known.delete(token)
+      addresses.charge(address, workOf(now() - startedAt, token.length))
       throw error
     }
   }
