@@ -6,9 +6,8 @@ import type { inferRouterOutputs } from '@trpc/server'
 import { z } from 'zod'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import { ORDER_ID } from '../orders/order-context.ts'
-import { inputText } from './input-text.ts'
+import { inputText, reasonSchema } from './input-text.ts'
 import { demandRole, type OperatorContext, procedure, recordFirst } from './operator-trpc.ts'
-import { reasonSchema } from './replays/replay-procedures.ts'
 
 type Order = inferRouterOutputs<FulfilmentRouter>['orders']['get']
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { callFulfilment } from '../http/fulfilment-client.ts'
-import { inputText } from './input-text.ts'
+import { inputText, reasonSchema } from './input-text.ts'
 import { changingProcedure, procedure, recordFirst } from './operator-trpc.ts'
-import { reasonSchema } from './replays/replay-procedures.ts'
 
 /** `receipts.list`: receipts that fulfilment owes, has parked or has sent. */
 export const listReceiptsProcedure = procedure

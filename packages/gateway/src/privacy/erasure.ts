@@ -13,9 +13,8 @@ import {
   isSettled,
   MOST_EVENTS,
 } from '../inbox/retention/erase-events.ts'
-import { inputText } from '../operator/input-text.ts'
+import { inputText, reasonSchema } from '../operator/input-text.ts'
 import { changingProcedure, type OperatorContext } from '../operator/operator-trpc.ts'
-import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 import { REPLAYS, type ReplayDocument } from '../operator/replays/replays.ts'
 
 const text = inputText(255)

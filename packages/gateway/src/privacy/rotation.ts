@@ -9,9 +9,8 @@ import { z } from 'zod'
 import { encryptionKeyDiffers, encryptionOff } from '../errors.ts'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/retention/rotate-evidence.ts'
-import { inputText } from '../operator/input-text.ts'
+import { inputText, reasonSchema } from '../operator/input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator/operator-trpc.ts'
-import { reasonSchema } from '../operator/replays/replay-procedures.ts'
 
 /** The result of one call of a rotation, or of its dry run. `next` is where the next call begins, or null if nothing is left. */
 interface RotationAnswer extends RotationCounts {

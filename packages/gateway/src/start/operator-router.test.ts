@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import { reasonSchema } from '../operator/input-text.ts'
 import { operatorRouter } from './operator-router.ts'
 
 interface Procedure {
@@ -82,4 +83,17 @@ it('that test finds what is not bounded, however deep it is', () => {
     'it.parts[].any is of a kind that has no bounds here',
     'it.parts[] is a text of any length',
   ])
+})
+
+it.each([
+  ['of nothing that shows', '\u200b\u200b\u200b', false],
+  ['of letters that are blank', '\u3164\u3164\u3164', false],
+  ['of tags', '\u{e0041}\u{e0042}\u{e0043}', false],
+  ['that is shown in another order', 'paid \u202eton', false],
+  ['of two lines', 'a refund\u2028by alice', false],
+  ['with half a character', 'a refund\ud800', false],
+  ['in Persian', 'نمی\u200cخواهم', true],
+  ['with an emoji', 'refund 👩\u200d💻', true],
+])('the reason of an action, %s', (_, reason, isTaken) => {
+  expect(reasonSchema.safeParse(reason).success).toBe(isTaken)
 })

@@ -10,10 +10,9 @@ import { endFields } from '../../inbox/retention/retention.ts'
 import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/failing-tasks.ts'
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { eventFilterSchema, toMongoFilter } from '../events/event-filter.ts'
-import { inputText } from '../input-text.ts'
+import { inputText, reasonSchema } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { changePause } from '../providers/provider-procedures.ts'
-import { reasonSchema } from '../replays/replay-procedures.ts'
 import type { ReplayRequest } from '../replays/replays.ts'
 
 /** A handler as operators see it, with the numbers of its tasks. */

@@ -10,9 +10,8 @@ import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import type { AuditEntry } from '../audit/audit.ts'
-import { inputText } from '../input-text.ts'
+import { inputText, reasonSchema } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure, SEARCH_MS } from '../operator-trpc.ts'
-import { reasonSchema } from '../replays/replay-procedures.ts'
 import { isSignable } from '../test-events/test-events.ts'
 
 /**

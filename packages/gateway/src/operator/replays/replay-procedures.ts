@@ -2,12 +2,9 @@ import { toAppError } from '@oncehook/kernel/http/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventFilterSchema, idSchema, pageMembers, toMongoFilter } from '../events/event-filter.ts'
-import { withoutControls } from '../input-text.ts'
+import { reasonSchema } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { listReplays, type ReplayRequest } from './replays.ts'
-
-/** Why an operator does something: 3 to 200 characters without control characters, for readers of the audit log. */
-export const reasonSchema = z.string().trim().min(3).max(200).check(withoutControls)
 
 const replaySchema = z
   .strictObject({

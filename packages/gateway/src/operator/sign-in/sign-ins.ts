@@ -7,9 +7,8 @@ import { Binary, type Db, type Filter } from 'mongodb'
 import { z } from 'zod'
 import { sessionNotEnough } from '../../errors.ts'
 import type { Operator } from '../access/identify-operator.ts'
-import { inputText, withoutControls } from '../input-text.ts'
+import { inputText, reasonSchema, withoutControls } from '../input-text.ts'
 import { demandRole, identifiedProcedure, procedure } from '../operator-trpc.ts'
-import { reasonSchema } from '../replays/replay-procedures.ts'
 import { createTurns } from '../turns.ts'
 
 const CODE_MS = 600_000

@@ -7,9 +7,8 @@ import { z } from 'zod'
 import { callFulfilment } from '../../http/fulfilment-client.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { ORDER_ID } from '../../orders/order-context.ts'
-import { inputText } from '../input-text.ts'
+import { inputText, reasonSchema } from '../input-text.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
-import { reasonSchema } from '../replays/replay-procedures.ts'
 
 const sendTestSchema = z.strictObject({
   provider: inputText(255),
