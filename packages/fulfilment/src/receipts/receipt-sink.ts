@@ -40,15 +40,11 @@ export interface ReceiptSink {
 }
 
 /** The sink will never accept this receipt. It is parked for an operator. */
-export const receiptRefused = defineError('receipt_refused', {
-  status: 422,
-  retry: 'never',
-  message: 'The receipt cannot be sent',
-})
+export const receiptRefused = defineError('receipt_refused', 422, 'The receipt cannot be sent')
 
 /** A sink without keys cannot know whether this attempt arrived. The receipt is parked, not sent again. */
-export const receiptOutcomeUnknown = defineError('receipt_outcome_unknown', {
-  status: 502,
-  retry: 'never',
-  message: 'It is unknown whether the receipt arrived',
-})
+export const receiptOutcomeUnknown = defineError(
+  'receipt_outcome_unknown',
+  502,
+  'It is unknown whether the receipt arrived',
+)

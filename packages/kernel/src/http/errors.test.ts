@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as catalogue from './error-codes.ts'
 import { defineError, toAppError } from './errors.ts'
 
-const teapot = defineError('teapot', { status: 418, retry: 'never', message: 'The pot is a teapot' })
+const teapot = defineError('teapot', 418, 'The pot is a teapot')
 
 describe('defineError', () => {
   it('adds headers and details to a copy', () => {

@@ -53,14 +53,15 @@ export interface ErrorFactory extends ErrorSpec {
 }
 
 /** Declares a catalogue entry. Codes are permanent, because callers and documents rely on them. */
-export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
+export function defineError(code: string, status: number, message: string, retry: RetryClass = 'never'): ErrorFactory {
+  const spec: ErrorSpec = { status, retry, message }
   const make = (details: Record<string, unknown> = {}, more: Omit<ErrorOccurrence, 'details'> = {}): AppError =>
     new AppError(code, spec, { ...more, details })
   const is = (thrown: unknown): thrown is AppError => thrown instanceof AppError && thrown.code === code
   return Object.assign(make, { code, ...spec, is })
 }
 
-const internal = defineError('internal', { status: 500, retry: 'later', message: 'Internal error' })
+const internal = defineError('internal', 500, 'Internal error', 'later')
 
 /** Whether a status says that the service failed. Of those beyond 500, clients cause 501 and 505 by what they send. */
 export function isFailure(status: number): boolean {
