@@ -74,7 +74,7 @@ export interface SchemeParts<Settings> {
   readonly secretIsPublic?: true
   /** The headers that the check and the reader use, in lower case. They are stored, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
-  /** Of a preset: the headers of its signature that belong together, in lower case; one of these families must be complete. */
+  /** The headers of its signature that belong together, in lower case: one family must be complete. Default: all signed headers. */
   readonly headerFamilies?: readonly (readonly string[])[]
   /** More headers that the signature of this delivery covers, in lower case. They are stored too. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]

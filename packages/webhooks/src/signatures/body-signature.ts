@@ -16,7 +16,10 @@ interface BodySignature<Settings> extends SignatureForm {
   readonly before?: (settings: Settings) => string
 }
 
-type BodySignatureParts<Settings> = Pick<SchemeParts<Settings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
+type BodySignatureParts<Settings> = Pick<
+  SchemeParts<Settings>,
+  'readKey' | 'headerFamilies' | 'signedHeaders' | 'signsTime' | 'prepare'
+>
 
 /** The parts of every scheme that signs the body, but no time and no id. The text of the secret is the key. */
 export function bodySignature<Settings = CommonSettings>(spec: BodySignature<Settings>): BodySignatureParts<Settings> {
@@ -24,6 +27,7 @@ export function bodySignature<Settings = CommonSettings>(spec: BodySignature<Set
   const decode = createDecoder(spec)
   return {
     readKey: readTextKey,
+    headerFamilies: headers.map((header) => [header]),
     signedHeaders: () => [...headers, ...readHeaders],
     signsTime: () => false,
     prepare(settings, secrets) {

@@ -22,6 +22,7 @@ const shape = { version: z.enum(['v0', 'v1']).optional() }
  */
 export const hook0 = defineScheme('hook0', shape, {
   readKey: readTextKey,
+  headerFamilies: [['x-hook0-signature']],
   signedHeaders: () => ['x-hook0-signature', 'x-event-id', 'x-event-type', 'content-type'],
   coveredHeaders(delivery) {
     const presented = readSignature(delivery)

@@ -13,6 +13,14 @@ import { type CheckResult, defineScheme, type ReadKey } from '../scheme.ts'
 
 const shape = { shape: z.literal('standard').optional() }
 
+/** The headers of Standard Webhooks that belong together, under both names, in lower case. */
+export const STANDARD_FAMILIES = ['webhook', 'svix'].map((family) =>
+  ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
+)
+
+/** All of them. */
+export const STANDARD_HEADERS = STANDARD_FAMILIES.flat()
+
 /**
  * Standard Webhooks v1 and v1a (the specification at github.com/standard-webhooks/standard-webhooks), also under the
  * `svix-` header names: HMAC-SHA256 or Ed25519 over id, timestamp and body, joined by full stops. Each secret has one
@@ -20,6 +28,7 @@ const shape = { shape: z.literal('standard').optional() }
  */
 export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   readKey: readStandardKey,
+  headerFamilies: STANDARD_FAMILIES,
   signedHeaders: () => STANDARD_HEADERS,
   redelivery: { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours; the specification suggests 76' },
   permits: EFFECTS_UNKNOWN,
@@ -39,14 +48,6 @@ const readMapped = jsonReader({}, (body, _, { signedId }) => ({ ...findPlainEven
 const readStandard = jsonReader({}, (body, _, { signedId }) =>
   findPlainEvent({ ...body, id: signedId, data: { object: body.data } }),
 )
-
-/** The headers of Standard Webhooks that belong together, under both names, in lower case. */
-export const STANDARD_FAMILIES = ['webhook', 'svix'].map((family) =>
-  ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
-)
-
-/** All of them. */
-export const STANDARD_HEADERS = STANDARD_FAMILIES.flat()
 
 /** Reads a secret of Standard Webhooks: `whsec_` and a key in base64, or `whpk_` and an Ed25519 public key in base64. */
 export function readStandardKey(text: string): ReadKey {

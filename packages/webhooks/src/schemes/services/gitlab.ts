@@ -14,7 +14,12 @@ import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.
 import { fetchSettings } from '../../provider-api/provider-api.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { prepareStaticToken } from '../../signatures/static-token.ts'
-import { prepareStandardCheck, readStandardKey, STANDARD_HEADERS } from '../generic/standard-webhooks.ts'
+import {
+  prepareStandardCheck,
+  readStandardKey,
+  STANDARD_FAMILIES,
+  STANDARD_HEADERS,
+} from '../generic/standard-webhooks.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme, type ReadKey } from '../scheme.ts'
 
@@ -36,6 +41,7 @@ export const gitlab = defineScheme(
       if (fetch === undefined) return { problem: 'is a token that signs nothing: "fetch" is needed' }
       return readTextKey(text)
     },
+    headerFamilies: [...STANDARD_FAMILIES, [TOKEN_HEADER]],
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
     staticTokenHeader: TOKEN_HEADER,
     // With a plaintext token the window would protect nothing.
