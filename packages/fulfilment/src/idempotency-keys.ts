@@ -1,9 +1,10 @@
+import { parseJson } from '@oncehook/kernel/http/json'
 import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/database-clock'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Db } from 'mongodb'
-import { DURABLE_READ } from './orders/stored/order-store.ts'
+import { DURABLE_READ, reachable } from './orders/stored/order-store.ts'
 
 export const IDEMPOTENCY_KEYS = 'idempotency_keys'
 
@@ -98,7 +99,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
     /** The row of a key that has not expired, or null if the key is free. */
     async find(request: KeyedRequest): Promise<KeyRow | null> {
       const live = { $expr: { $not: [EXPIRED] } }
-      const row = await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
+      const row = await reachable(() => rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
       return row === null ? null : open(row)
     },
     /**
@@ -110,7 +111,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
       const stands = { $ifNull: ['$answer', { $literal: stored }] }
       const whose = { $cond: [UNANSWERED, { $literal: customerId ?? null }, '$customerId'] }
       const expiresAt = { $cond: [UNANSWERED, fromNow(times.ttlMs), '$expiresAt'] }
-      const finished = await reachable(
+      const finished = await reachable(() =>
         rows.findOneAndUpdate(
           { ...ofKey(row), orderId: row.orderId },
           [{ $set: { state: 'done', answer: stands, customerId: whose, expiresAt } }],
@@ -226,14 +227,6 @@ async function claim(
   return row
 }
 
-async function reachable<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
-}
-
 /** Replaces an answer that cannot be read, or is not stored yet. It names no customer, and is erased like any other. */
 export const UNREADABLE_ANSWER = ''
 
@@ -252,16 +245,8 @@ export function withoutPerson(answer: string): string {
   return JSON.stringify({ ...order, customerId: ERASED })
 }
 
+// Something else may have written what is no JSON.
 function parse(answer: string): Readonly<Record<string, unknown>> {
   const order = parseJson(answer)
   return typeof order === 'object' && order !== null ? { ...order } : {}
-}
-
-// Something else may have written what is no JSON.
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -1,5 +1,5 @@
-import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
-import { TASK_DEPTH } from '@oncehook/webhooks'
+import { isObject } from '@oncehook/kernel/http/json'
+import { decodeText, parseObject, parseObjectStrictly } from './json-text.ts'
 
 /** An event as the functions get it. */
 export interface HandlerEvent {
@@ -23,14 +23,15 @@ export interface HandlerEvent {
 
 /** Reads an event from an authentic body. Returns null if the body is not a JSON object with a type. */
 export function readEvent(key: string, bytes: Uint8Array): HandlerEvent | null {
-  const rawBody = decode(bytes)
+  const rawBody = decodeText(bytes)
   const body = rawBody === null ? null : parseObject(rawBody)
   const type = body?.type
   if (rawBody === null || body === null || typeof type !== 'string' || type === '') return null
   const read = readParts(body)
-  return LONG_NUMBER.test(rawBody)
-    ? { key, type, ...read, objectId: readParts(parseExactly(bytes) ?? body).objectId, body, rawBody }
-    : { key, type, ...read, body, rawBody }
+  if (!LONG_NUMBER.test(rawBody)) return { key, type, ...read, body, rawBody }
+  // Bigints cannot be written as JSON again, so the functions do not get them.
+  const exact = parseObjectStrictly(bytes, { bigIntegers: true }) ?? body
+  return { key, type, ...read, objectId: readParts(exact).objectId, body, rawBody }
 }
 
 /** What the integers beyond 2^53 - 1 have in common. */
@@ -94,37 +95,6 @@ function valueAt(body: unknown, pointer: string): unknown {
     value = (value as Record<string, unknown>)[name]
   }
   return value
-}
-
-function decode(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return null
-  }
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-/** The same with bigints for long integers. Not what functions get: bigints cannot be written as JSON again. */
-function parseExactly(bytes: Uint8Array): Record<string, unknown> | null {
-  try {
-    const value = parseStrictJson(bytes, { bigIntegers: true, maxDepth: TASK_DEPTH })
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function idAt(data: unknown): string | null {

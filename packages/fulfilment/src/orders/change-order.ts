@@ -4,6 +4,7 @@
 // and knows the payments of the former one.
 import { isDeepStrictEqual } from 'node:util'
 import { invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/http/error-codes'
+import { isObject } from '@oncehook/kernel/http/json'
 import { type Preconditions, readPreconditions } from '@oncehook/kernel/http/preconditions'
 import { idMismatch, orderNotFound, orderPaid, orderUnreadable, patchUnprocessable } from '../errors.ts'
 import { type Order, type OrderContent, orderContentSchema, parseOrderContent } from './order.ts'
@@ -73,7 +74,7 @@ export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order:
 
 function readContent({ id, order }: PutRequest): OrderContent {
   const content = parseOrderContent(order)
-  if (isJsonObject(order) && Object.hasOwn(order, 'id') && order.id !== id) throw idMismatch()
+  if (isObject(order) && Object.hasOwn(order, 'id') && order.id !== id) throw idMismatch()
   return content
 }
 
@@ -122,7 +123,7 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
 }
 
 function patchedContent(order: Order, patch: unknown): OrderContent {
-  if (!isJsonObject(patch)) throw patchUnprocessable({}, { message: 'A merge patch must be an object' })
+  if (!isObject(patch)) throw patchUnprocessable({}, { message: 'A merge patch must be an object' })
   const result = mergePatch(order, patch) as Record<string, unknown>
   const { changed, content } = splitPatched(order, result)
   if (changed !== undefined)
@@ -268,20 +269,13 @@ function readConditions(preconditions: Preconditions): (version: number | null) 
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
-
-/** Whether a JSON value is an object, not null and not an array. */
-function isJsonObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /**
  * Applies a JSON Merge Patch (RFC 7396 section 2) without changing its arguments: null removes, objects merge, other
  * values replace. `__proto__` is an ordinary property. Own code, because `json-merge-patch` changes its target.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isJsonObject(patch)) return patch
-  const result = new Map<string, unknown>(isJsonObject(target) ? Object.entries(target) : [])
+  if (!isObject(patch)) return patch
+  const result = new Map<string, unknown>(isObject(target) ? Object.entries(target) : [])
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) result.delete(name)
     else result.set(name, mergePatch(result.get(name), value))

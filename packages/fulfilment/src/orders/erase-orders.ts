@@ -1,7 +1,6 @@
 import { recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
-import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Document } from 'mongodb'
 import { eraseUnsettled } from '../errors.ts'
@@ -22,7 +21,7 @@ import {
   type OrderDocument,
   type StoredReceipt,
 } from './stored/order-document.ts'
-import { DURABLE_READ, type Orders } from './stored/order-store.ts'
+import { DURABLE_READ, type Orders, reachable } from './stored/order-store.ts'
 
 export interface EraseDeps {
   readonly orders: Orders
@@ -210,12 +209,4 @@ function names({ customerId: kept, answer }: Row, customerId: string | undefined
   // Nobody can find out whom it names any more, and nobody can use it.
   if (answer === UNREADABLE_ANSWER) return typeof kept !== 'string'
   return customerOf(answer) === customerId
-}
-
-async function reachable<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
 }

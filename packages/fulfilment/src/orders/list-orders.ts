@@ -1,12 +1,11 @@
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
-import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Filter } from 'mongodb'
 import { orderUnreadable } from '../errors.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
 import { isReadable, openOrder, type UnreadableOrders } from './stored/order-encryption.ts'
-import { DURABLE_READ, HIDDEN, type OrderCollection, type Orders } from './stored/order-store.ts'
+import { DURABLE_READ, HIDDEN, type OrderCollection, type Orders, reachable } from './stored/order-store.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
@@ -91,15 +90,11 @@ function olderThan(cursor: string): Filter<OrderDocument> {
   }
 }
 
-async function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: number): Promise<LiveOrder[]> {
-  try {
-    return await orders
-      .find(filter, DURABLE_READ)
-      .project<LiveOrder>(HIDDEN)
-      .sort({ createdAt: -1, _id: -1 })
-      .limit(limit)
-      .toArray()
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
+function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: number): Promise<LiveOrder[]> {
+  const found = orders
+    .find(filter, DURABLE_READ)
+    .project<LiveOrder>(HIDDEN)
+    .sort({ createdAt: -1, _id: -1 })
+    .limit(limit)
+  return reachable(() => found.toArray())
 }

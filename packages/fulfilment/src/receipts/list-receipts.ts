@@ -1,10 +1,9 @@
 // The outbox as operators and metrics see it: a page of receipts, and how many are unsent.
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
-import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { z } from 'zod'
 import type { ReceiptBacklog } from '../metrics.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
-import { DURABLE_READ, type Orders } from '../orders/stored/order-store.ts'
+import { DURABLE_READ, type Orders, reachable } from '../orders/stored/order-store.ts'
 
 /** The requested page of receipts. `after` is the `next` of the previous page. */
 export interface ReceiptListRequest {
@@ -80,11 +79,7 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
     { $limit: limit + 1 },
     { $project: { receipt: '$receipts' } },
   ]
-  try {
-    return await orders.aggregate<Row>(pipeline, DURABLE_READ).toArray()
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
+  return reachable(() => orders.aggregate<Row>(pipeline, DURABLE_READ).toArray())
 }
 
 // An imported order may contain other values here.

@@ -1,11 +1,10 @@
 // A parked receipt is made due again, one by its key or all of them. The operator accepts the risk of a second copy. A receipt
 // goes to the current address of the order, because a missing or wrong address is a common reason for parking; but only if the
 // order still has the same customer. A receipt whose customer was removed is not sent again.
-import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Document } from 'mongodb'
 import { receiptNotParked } from '../errors.ts'
 import { mapReceipts } from '../orders/stored/order-document.ts'
-import { DURABLE_READ, type Orders } from '../orders/stored/order-store.ts'
+import { DURABLE_READ, type Orders, reachable } from '../orders/stored/order-store.ts'
 
 const RELEASABLE = { key: { $type: 'string' }, state: 'parked', customerId: { $type: 'string' } } as const
 /** The same for a receipt in an expression. */
@@ -33,7 +32,7 @@ const UNSETTLED = { 'receipts.dueAt': { $exists: true } } as const
 export async function releaseReceipt(orders: Orders, key: string): Promise<{ key: string; orderId: string }> {
   const parked = { receipts: { $elemMatch: { ...RELEASABLE, key: { $eq: key } } } }
   const update = release({ $eq: ['$$one.key', { $literal: key }] })
-  const released = await reachable(
+  const released = await reachable(() =>
     orders.findOneAndUpdate({ ...UNSETTLED, ...parked }, update, { projection: { _id: 1 } }),
   )
   if (released === null) throw receiptNotParked()
@@ -72,18 +71,10 @@ export async function releaseAllReceipts(orders: Orders, { after, dryRun }: Rele
     { $project: { receipts: { $size: releasable } } },
   ]
   const options = { ...DURABLE_READ, hint: 'receipts_unsettled' }
-  const found = await reachable(orders.aggregate<{ _id: string; receipts: number }>(pipeline, options).toArray())
+  const found = await reachable(() => orders.aggregate<{ _id: string; receipts: number }>(pipeline, options).toArray())
   const receipts = found.reduce((sum, order) => sum + order.receipts, 0)
   if (dryRun) return { receipts, next: null }
   const ids = found.map(({ _id }) => _id)
-  if (ids.length > 0) await reachable(orders.updateMany({ _id: { $in: ids }, ...UNSETTLED }, release()))
+  if (ids.length > 0) await reachable(() => orders.updateMany({ _id: { $in: ids }, ...UNSETTLED }, release()))
   return { receipts, next: found.length < limit ? null : (ids.at(-1) ?? null) }
-}
-
-async function reachable<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '@oncehook/kernel/http/json'
 import { lineOf, type TaskWish } from '@oncehook/queue/order/turns'
 import { firstUnmet, resolvePointer, type WebhookEvent } from '@oncehook/webhooks/providers'
 import type { HandlerSettings, WantedEvents } from '../handlers/handler-settings.ts'
@@ -107,15 +108,8 @@ class LazyBody {
 
   /** The document of an event: the body, or its part in a body with several events. */
   partOf({ facts: { pointer = '' } }: OfferedEvent): unknown {
-    this.#document ??= { value: parse(this.#bytes) }
+    const { buffer, byteOffset, byteLength } = this.#bytes
+    this.#document ??= { value: parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')) }
     return resolvePointer(this.#document.value, pointer)
-  }
-}
-
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-  } catch {
-    return undefined
   }
 }

@@ -1,6 +1,5 @@
-import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
-import { TASK_DEPTH } from '@oncehook/webhooks'
 import { endOfText, type HandlerEvent, readEvent } from '../handler-event.ts'
+import { decodeText, parseObject, parseObjectStrictly } from '../json-text.ts'
 
 const MOST_EVENTS = 500
 // As the gateway writes keys: at most 600 bytes, everything else percent-encoded.
@@ -11,8 +10,8 @@ const KEY = /^[\x21-\x7e]{1,600}$/
  * null if the call as a whole is not valid, or is for another handler.
  */
 export function readBatch(body: Uint8Array, audience: string): readonly (HandlerEvent | null)[] | null {
-  const text = decode(body)
-  const call = text === null ? null : parse(text)
+  const text = decodeText(body, { ignoreBOM: true })
+  const call = text === null ? null : parseObject(text)
   if (text === null || call === null || call.handler !== audience || !Array.isArray(call.events)) return null
   const texts = splitEvents(text)
   const isWhole = texts.length === call.events.length && texts.length > 0 && texts.length <= MOST_EVENTS
@@ -21,7 +20,7 @@ export function readBatch(body: Uint8Array, audience: string): readonly (Handler
 
 function readOne(text: string): HandlerEvent | null {
   const body = Buffer.from(withoutAttempt(text))
-  const known = parseStrictly(body)
+  const known = parseObjectStrictly(body)
   if (known === null || typeof known.key !== 'string' || !KEY.test(known.key)) return null
   return readEvent(known.key, body)
 }
@@ -31,37 +30,8 @@ function withoutAttempt(text: string): string {
   const rest = text.replace(/^\{\s*"attempt"\s*:\s*\d+\s*,/, '{')
   if (rest !== text) return rest
   // Strictly: a value that is nested too deeply cannot be written again.
-  const { attempt, ...others } = parseStrictly(Buffer.from(text)) ?? {}
+  const { attempt, ...others } = parseObjectStrictly(Buffer.from(text)) ?? {}
   return attempt === undefined ? text : JSON.stringify(others)
-}
-
-function parseStrictly(body: Uint8Array): Record<string, unknown> | null {
-  try {
-    return toObject(parseStrictJson(body, { maxDepth: TASK_DEPTH }))
-  } catch {
-    return null
-  }
-}
-
-function decode(body: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
-  } catch {
-    return null
-  }
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    return toObject(JSON.parse(text))
-  } catch {
-    return null
-  }
-}
-
-function toObject(value: unknown): Record<string, unknown> | null {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as Record<string, unknown>) : null
 }
 
 /**

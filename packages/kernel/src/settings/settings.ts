@@ -1,6 +1,7 @@
 import { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '../http/json.ts'
 import { parseStrictJson } from '../http/strict-json.ts'
 import { Secret, secretProblem } from '../secrets/secret.ts'
 import { registerSecret } from '../secrets/secret-register.ts'
@@ -233,20 +234,11 @@ export function parseSettingsJson(setting: string, text: string): unknown {
   try {
     value = parseStrictJson(Buffer.from(text))
   } catch {
-    throw new SettingsError([`${setting} ${isJson(text) ? 'has a name twice' : 'is not valid JSON'}`])
+    throw new SettingsError([`${setting} ${parseJson(text) === undefined ? 'is not valid JSON' : 'has a name twice'}`])
   }
   // Libraries ignore a property with this name.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     throw new SettingsError([`${setting} has a property __proto__, which is not allowed`])
   }
   return value
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '@oncehook/kernel/http/json'
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../event.ts'
 import type { Provider } from '../provider.ts'
@@ -15,7 +16,7 @@ export function sampleProblems(
   if (sample === undefined) return []
   if (confirm !== undefined) return ['sample must be omitted: the values come from the API of the provider']
   const text = typeof sample === 'string' ? sample : JSON.stringify(sample)
-  const body = parsed(text)
+  const body = parseJson(text)
   if (body === undefined) return ['sample is not JSON']
   const delivery = { rawBody: Buffer.from(text), rawHeaders: [], query: '', secretId: '', signedId: 'sample' }
   let events: readonly WebhookEvent[]
@@ -57,11 +58,3 @@ const WRONG_MONEY = {
   currency_mismatch: 'sample has no currency of three letters at the place of the currency',
   amount_missing: 'sample is a payment without an amount and a currency, which requireAmount asks for',
 } as const
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -19,13 +19,13 @@ export interface OrderCollection {
 
 /** Reads one order with majority read concern. Returns tombstones too, and null if the id was never used. */
 export function readOrder(orders: Orders, id: string): Promise<OrderDocument | null> {
-  return reachable(orders.findOne({ _id: { $eq: id } }, DURABLE_READ))
+  return reachable(() => orders.findOne({ _id: { $eq: id } }, DURABLE_READ))
 }
 
 /** Whether an id is in use by an order or tombstone, according to a majority. */
 export async function isStored(orders: Orders, id: string): Promise<boolean> {
-  const found = orders.findOne({ _id: { $eq: id } }, { ...DURABLE_READ, projection: { _id: 1 } })
-  return (await reachable(found)) !== null
+  const options = { ...DURABLE_READ, projection: { _id: 1 } }
+  return (await reachable(() => orders.findOne({ _id: { $eq: id } }, options))) !== null
 }
 
 export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0, formerCustomers: 0 } as const
@@ -68,12 +68,16 @@ export function updateOrder(
   update: UpdateFilter<OrderDocument> | Document[],
 ): Promise<OrderDocument | null> {
   const filter = { _id: { $eq: read._id }, version: read.version }
-  return reachable(orders.findOneAndUpdate(filter, update, { returnDocument: 'after', projection: HIDDEN }))
+  return reachable(() => orders.findOneAndUpdate(filter, update, { returnDocument: 'after', projection: HIDDEN }))
 }
 
-async function reachable<T>(answer: Promise<T>): Promise<T> {
+/**
+ * Waits for a call of the database.
+ * @throws unavailable for an error of the driver: the outcome is unknown
+ */
+export async function reachable<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await answer
+    return await call()
   } catch (error) {
     throw toUnavailable(error) ?? error
   }
@@ -102,11 +106,8 @@ export async function retryOnConflict<T>(random: () => number, round: () => Prom
  * The current versions of orders. Null if an order does not exist, was deleted or has no valid version; applying an
  * event then reports which. Accepts any id.
  */
-export async function readVersions(
-  orders: Orders,
-  orderIds: readonly string[],
-): Promise<Record<string, number | null>> {
-  try {
+export function readVersions(orders: Orders, orderIds: readonly string[]): Promise<Record<string, number | null>> {
+  return reachable(async () => {
     const found = await orders
       .find({ _id: { $in: [...orderIds] } }, { ...DURABLE_READ, batchSize: orderIds.length + 1 })
       .project<{ _id: string; version: number; status: string }>({ version: 1, status: 1 })
@@ -114,9 +115,7 @@ export async function readVersions(
     const versions = new Map(found.map((order) => [order._id, versionOf(order)]))
     // Built from entries, not by assignment: an id may be `__proto__`.
     return Object.fromEntries(orderIds.map((id) => [id, versions.get(id) ?? null]))
-  } catch (error) {
-    throw toUnavailable(error) ?? error
-  }
+  })
 }
 
 function versionOf({ version, status }: { readonly version: number; readonly status: string }): number | null {
