@@ -46,7 +46,7 @@ export type UnhandledReason = 'type_unhandled' | NonNullable<PaymentFacts['withh
 /** Why an event is kept without an effect; null if it has one. */
 export function unhandledReason(
   { type, facts }: Pick<WebhookEvent, 'type' | 'facts'>,
-  isHandled: (type: string) => boolean,
+  isHandled: (type: string) => boolean = isPaymentEventType,
 ): UnhandledReason | null {
   return facts.withheld ?? (isHandled(type) ? null : 'type_unhandled')
 }

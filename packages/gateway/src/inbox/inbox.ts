@@ -60,7 +60,6 @@ export interface InboxDeps extends Retention {
   readonly db: Db
   readonly owner: string
   readonly databaseNow: () => number
-  readonly isHandled: (type: string) => boolean
   readonly counts: RedeliveryCounter
   readonly errors: DatabaseErrors
   readonly encryption: Encryption

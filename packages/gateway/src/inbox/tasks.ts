@@ -45,7 +45,7 @@ export function createRecord(deps: InboxDeps, task: Task, body: StoredBody): Eve
 function newState(deps: InboxDeps, task: Task): Partial<EventDocument> & NewState {
   const { arrival, handler, line } = task
   const { provider, event, receivedAt, signsTime } = arrival
-  const reason = deps.tests?.reason ?? (handler === NOBODY ? unhandledReason(event, deps.isHandled) : null)
+  const reason = deps.tests?.reason ?? (handler === NOBODY ? unhandledReason(event) : null)
   if (reason !== null) {
     return { ...insertUnhandled(reason, receivedAt), ...datesOfInsert(receivedAt, signsTime, deps) }
   }
@@ -63,9 +63,9 @@ function newState(deps: InboxDeps, task: Task): Partial<EventDocument> & NewStat
  * The tasks of an arrival: one for fulfilment if it wants the event, and one for each handler that does; else one for nobody.
  * A test event without effect is sent to none of them, but it has their keys: a copy that is delivered has no effect.
  */
-export function splitArrival({ tests, isHandled }: InboxDeps, arrival: Arrival): readonly Task[] {
+export function splitArrival({ tests }: InboxDeps, arrival: Arrival): readonly Task[] {
   const { wantedBy = [], event } = arrival
-  const isForFulfilment = tests?.reason === 'test' || unhandledReason(event, isHandled) === null
+  const isForFulfilment = tests?.reason === 'test' || unhandledReason(event) === null
   const own = isForFulfilment ? [{ handler: FULFILMENT }] : []
   const wanted = [...own, ...wantedBy.map(toTask)]
   if (wanted.length === 0) return [{ arrival, handler: NOBODY }]

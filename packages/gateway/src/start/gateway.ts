@@ -4,7 +4,6 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { logSecretWarnings } from '@oncehook/kernel/secrets/secret-register'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { EVENTS, FIRST_TASK_INDEXES } from '@oncehook/queue/task'
-import { isHandled } from '../handlers/fulfilment/payment-command.ts'
 import { FULFILMENT } from '../inbox/event-document.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
@@ -115,7 +114,6 @@ export function startInbox(
     owner,
     databaseNow: mongo.accepting.databaseNow,
     ...retention,
-    isHandled,
     counts,
     errors: databaseErrors,
     encryption,

@@ -7,7 +7,6 @@ import { logRefused } from '@oncehook/kernel/http/server/send-error'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import Koa, { type Middleware } from 'koa'
 import type { Histogram } from 'prom-client'
-import { isHandled } from '../handlers/fulfilment/payment-command.ts'
 import { AddressLimits } from '../http/address-limits.ts'
 import { createFailedLogins } from '../http/authentication.ts'
 import { createErrorResponder } from '../http/errors.ts'
@@ -99,7 +98,6 @@ function describeWebhooks(
     inbox,
     transmissions: createTransmissions({ db: context.mongo.accepting.db, errors: context.databaseErrors }),
     clock,
-    isHandled,
     findWanting,
     fetch,
     providers: providers.current,

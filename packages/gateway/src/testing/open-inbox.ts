@@ -97,7 +97,6 @@ export async function openInbox(
         counts,
         paused: () => NO_PAUSES.current,
       },
-      isHandled: (type) => type.startsWith('payment.'),
       takerOf: (handler) => (handler === FULFILMENT ? taker : undefined),
       ...deps,
     }),

@@ -22,13 +22,12 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
   const signature = createHmac('sha256', secret).update(signed).digest('hex')
   const types = type === undefined ? [] : ['content-type', type]
   const delivery = { rawBody: Buffer.from(text), rawHeaders: ['x-signature', signature, ...types], query: '' }
-  const isHandled = (name: string): boolean => name === 'payment.succeeded'
   const recordBatch = () => Promise.reject(new Error('There is one event'))
   const none = () => Promise.reject(new Error('This scheme has none'))
   const transmissions = { bind: none, find: none }
   let now = NOW
   const clock = { now: () => now++ }
-  const deps = { inbox: { record, recordBatch }, transmissions, clock, isHandled, fetch: globalThis.fetch }
+  const deps = { inbox: { record, recordBatch }, transmissions, clock, fetch: globalThis.fetch }
   return receiveWebhook(deps, {
     provider,
     delivery,

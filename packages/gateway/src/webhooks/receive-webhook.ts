@@ -19,7 +19,6 @@ export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
   readonly transmissions: Transmissions
   readonly clock: Clock
-  readonly isHandled: (type: string) => boolean
   /** Finds the handlers that want an event, besides fulfilment. Default: there are none. */
   readonly findWanting?: FindWanting | undefined
   /** Fetches certificates, and events from providers whose signatures do not prove enough. */
@@ -100,7 +99,7 @@ async function storeEvents(
     second === undefined
       ? [await deps.inbox.record({ ...evidence, ...first })]
       : await deps.inbox.recordBatch({ evidence, offers, endsAt })
-  return offers.map((offer, at) => ({ event: offer.event, outcome: toOutcome(deps, offer, outcomes[at]) }))
+  return offers.map((offer, at) => ({ event: offer.event, outcome: toOutcome(offer, outcomes[at]) }))
 }
 
 /** If several events have the same id, the first one counts, as in separate deliveries. */
@@ -110,14 +109,10 @@ function firstOfEachId(events: readonly WebhookEvent[]): readonly WebhookEvent[]
 }
 
 /** @throws notStored */
-function toOutcome(
-  { isHandled }: ReceiveDeps,
-  { event, wantedBy = [] }: Offer,
-  recorded: Recorded | undefined,
-): StoredEvent['outcome'] {
+function toOutcome({ event, wantedBy = [] }: Offer, recorded: Recorded | undefined): StoredEvent['outcome'] {
   if (recorded === undefined || recorded === 'not_stored') throw notStored()
   if (recorded === 'duplicate') return 'duplicate'
-  return wantedBy.length > 0 || unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled'
+  return wantedBy.length > 0 || unhandledReason(event) === null ? 'recorded' : 'unhandled'
 }
 
 const ALWAYS_KEPT = ['content-type', 'user-agent']

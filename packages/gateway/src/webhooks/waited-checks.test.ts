@@ -41,7 +41,7 @@ it('a sender is charged for what a check does after it has waited', async () => 
   const charge = vi.spyOn(addresses, 'charge')
   const answerDelivery = createWebhooks({
     inbox: { record: none, recordBatch: none },
-    ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
+    ...{ transmissions: { bind: none, find: none }, clock, fetch: globalThis.fetch },
     ...{ providers: () => new Map([[provider.name, provider]]), logger, addresses },
     budget: new BodyBudget({ capacity: 1_000_000, now }),
     metrics: createGatewayMetrics(new Registry(), () => undefined),

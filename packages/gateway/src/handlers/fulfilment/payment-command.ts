@@ -42,13 +42,3 @@ export function toPaymentCommand(
 function timeOfReceipt(id: unknown): string | undefined {
   return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
 }
-
-/**
- * The payment commands, by the type of their event: the order becomes paid, with access and a receipt; or it gets this status,
- * unless it is already paid. Every other type is stored as unhandled.
- */
-const PAYMENT_COMMANDS: ReadonlySet<string> = new Set<PaymentEventType>(['payment.succeeded', 'payment.failed'])
-
-export function isHandled(type: string): type is PaymentEventType {
-  return PAYMENT_COMMANDS.has(type)
-}

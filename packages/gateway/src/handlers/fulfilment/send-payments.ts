@@ -10,12 +10,12 @@ import {
   settleUnhandled,
 } from '@oncehook/queue/dispatch/retry-policy'
 import type { Sent } from '@oncehook/queue/dispatch/send'
-import { unhandledReason } from '@oncehook/webhooks/providers'
+import { isPaymentEventType, unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../../errors.ts'
 import { eventOf, isTest, type NoEffectReason } from '../../inbox/event-document.ts'
 import type { DispatchMetrics } from '../../metrics.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
-import { isHandled, type PaymentCommand, toPaymentCommand } from './payment-command.ts'
+import { type PaymentCommand, toPaymentCommand } from './payment-command.ts'
 
 const ORDER_UNKNOWN = 'order_unknown'
 const INTERNAL = 'internal'
@@ -84,9 +84,9 @@ function readClaim(
 ): ReturnType<typeof toPaymentCommand> | { readonly reason: NoEffectReason } {
   if (isTest(claim) && !appliesTests) return { reason: 'test' }
   const event = eventOf(claim)
-  const reason = unhandledReason(event, isHandled)
+  const reason = unhandledReason(event)
   if (reason !== null) return { reason }
-  return isHandled(event.type) ? toPaymentCommand(claim, event.type) : { reason: 'type_unhandled' }
+  return isPaymentEventType(event.type) ? toPaymentCommand(claim, event.type) : { reason: 'type_unhandled' }
 }
 
 type Answer = { readonly results: [Claim, ApplyResult][] } | { readonly error: AppError }

@@ -6,7 +6,6 @@ import { EVENTS } from '@oncehook/queue/task'
 import { insertBackfilled, leaveUnhandled, literals, makeDueAgain } from '@oncehook/queue/transitions'
 import { type Confirmed, type Provider, unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { BSON, type Db, type Document, type FindCursor, type ObjectId } from 'mongodb'
-import { isHandled } from '../../handlers/fulfilment/payment-command.ts'
 import { type BodySource, isBodyGone, withBody } from '../../inbox/bodies.ts'
 import { type EventDocument, FULFILMENT, NOBODY } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
@@ -127,7 +126,7 @@ function dueAgain({ _id, by, reason }: ReplayDocument, record: EventDocument, re
   const members = 'members' in read ? read.members : {}
   if (record.handler !== NOBODY) return makeDueAgain(entry, { ...literals(members), ...NO_DATES })
   const { type, facts, orderId } = { ...record, ...members }
-  const unwanted = unhandledReason({ type, facts: { ...facts, orderId } }, isHandled)
+  const unwanted = unhandledReason({ type, facts: { ...facts, orderId } })
   if (unwanted === null) return makeDueAgain(entry, { ...literals({ ...members, handler: FULFILMENT }), ...NO_DATES })
   return leaveUnhandled(entry, literals({ ...members, reason: unwanted }))
 }
@@ -211,7 +210,7 @@ async function planBackfill(
   const { provider, eventId } = stored
   const { type, facts, orderId } = { ...record, ...members }
   const event = { type, facts: { ...facts, orderId } }
-  const ofFulfilment = unhandledReason(event, isHandled) === null ? [{ handler: FULFILMENT }] : []
+  const ofFulfilment = unhandledReason(event) === null ? [{ handler: FULFILMENT }] : []
   const ofHandlers = deps.findWanting?.({ provider, rawBody })(event).map(toTask) ?? []
   const wish = [...ofFulfilment, ...ofHandlers].find((one) => one.handler === handler)
   if (wish === undefined) return null
