@@ -23,16 +23,17 @@ function written(objectId: string, { orderId, ...facts }: PaymentFacts, body: st
 }
 
 describe('the description of events.handle', () => {
-  it('knows every property that the gateway writes, and requires none that it leaves out', () => {
+  it('has no property that the gateway does not write, and requires none that it leaves out', () => {
     const most = written(
       'obj_1',
       { orderId: 'ord_1', occurredAt: '2026-11-26T10:00:00Z', pointer: '/0' },
       '[{"id":"evt_1"}]',
     )
     const least = written('', { orderId: '' }, 'a=1')
-    for (const event of [most, least]) expect(taskSchema.strict().parse(event)).toEqual(event)
+    for (const event of [most, least]) expect(taskSchema.loose().parse(event)).toEqual(event)
     const names = [most, least].flatMap((event) => Object.keys(event as object))
-    expect([...new Set(names)].toSorted()).toEqual(Object.keys(taskSchema.shape).toSorted())
+    // What a later gateway adds breaks no handler.
+    expect(names).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)))
   })
 
   it('has the request with its batch, and the answer with one result for each event', () => {

@@ -19,15 +19,8 @@ export interface PassedAnswer {
   readonly reason: string | undefined
 }
 
-/**
- * Starts a server that forwards each request to the server that `target` names then, and hands each answer to `hear`. A redirect
- * gets more headers.
- */
-export async function forwardRequests(
-  target: () => string,
-  hear: (answer: PassedAnswer) => void = () => undefined,
-  redirect: Readonly<Record<string, string>> = {},
-): Promise<Forwarder> {
+/** Starts a server that forwards each request to the server that `target` names then, and hands each answer to `hear`. */
+export async function forwardRequests(target: () => string, hear: (answer: PassedAnswer) => void): Promise<Forwarder> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url: path = '/' } = request
     const headers = { ...request.headers, host: new URL(target()).host, 'accept-encoding': 'identity' }
@@ -37,8 +30,7 @@ export async function forwardRequests(
     const [isOk, text] = [status < 400, body.toString()]
     const reason = isOk ? undefined : reasonIn(text)
     hear({ path, isOk, text, encoding: answer.headers['content-encoding'], reason })
-    const more = status >= 300 && status < 400 ? Object.entries(redirect).flat() : []
-    response.writeHead(status, [...answer.rawHeaders, ...more]).end(body)
+    response.writeHead(status, answer.rawHeaders).end(body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

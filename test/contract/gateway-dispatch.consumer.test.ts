@@ -11,7 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { demandPart } from './demand-part.ts'
 import { demandToken, readToken, toSentCall } from './hand-made-token.ts'
 import { CONTRACTS, readPact } from './pact-files.ts'
-import { demandOneMessage, type SentMessage } from './verify-messages.ts'
+import type { SentMessage } from './verify-messages.ts'
 import { eventOf, SENDERS, type WebhookSender } from './webhook-senders.ts'
 
 const WHO = 'The consumer gateway breaks its promise to fulfilment (gateway-fulfilment.json)'
@@ -42,7 +42,7 @@ const examples = new Map<string, object>([
   ['/trpc/encryption.status', { firstKey: 'first', keys: ['first'], missing: [], leaving: [] }],
 ])
 
-/** Fulfilment as its contract has it: it knows the orders that end so, at version 7. And two handlers, which do everything. */
+/** Fulfilment as its contract has it: it knows the orders that end so, at version 7. */
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
   const body = await text(request)
@@ -50,9 +50,6 @@ const server = createServer(async (request, response) => {
   requests.push({ method: request.method, path: request.url ?? '', body, headers: new Headers(headers) })
   const answer = (data: object): void =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result: { data } }))
-  if (pathname === '/webhooks') return response.writeHead(204).end()
-  if (pathname === '/trpc/events.handle')
-    return answer({ results: JSON.parse(body).events.map(() => ({ done: true })) })
   if (pathname === '/trpc/payments.versions') {
     const input = searchParams.get('input') ?? ''
     asked.push(input)
@@ -79,15 +76,9 @@ const providers = { acme: { ...sender.provider, secrets: [{ id: 's1', value: sen
 
 const database = stack.use(await testDatabase(process.env))
 const keys = newServiceKeyPair()
-const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
-const events = [{ types: ['customer.*'] }]
-const HANDLERS = JSON.stringify({
-  billing: { https: `${fulfilmentUrl}/webhooks`, secrets: [{ id: '1', value: SECRET }], events },
-  search: { trpc: `${fulfilmentUrl}/trpc`, events },
-})
 const OPERATOR = 'the-token-of-an-operator-in-a-test-of-contracts'
 const settings = {
-  ...{ RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', HANDLERS, OPERATOR_TOKENS: JSON.stringify({ alice: OPERATOR }) },
+  ...{ RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', OPERATOR_TOKENS: JSON.stringify({ alice: OPERATOR }) },
   ENCRYPTION_KEYS_FILE: stack.use(await createTestKeysFile('first')).path,
 }
 const gateway = stack.use(await startGateway({ database, keys, fulfilmentUrl, providers, settings }))
@@ -133,29 +124,8 @@ describe('the gateway sends to fulfilment', () => {
   })
 })
 
-// A Pact compares parsed JSON, and has only a pattern of a signature and of a token.
+// A Pact has only a pattern of a token.
 describe('the gateway, as it is started, sends', () => {
-  it('a task with every byte of its delivery, signed, to a handler by https and one by tRPC', async () => {
-    const raw =
-      '{ "id": "evt_digits", "type": "customer.moved", "data": { "object": { "id": "obj_1", "count": 9007199254740993, "share": 1.0, "a": "\\u00e9" } } }'
-    const signature = sender.sign(raw, { id: 'msg_digits', now: Date.now(), secret: sender.secret })
-    const headers = { ...signature, 'content-type': 'application/json' }
-    const sent = await fetch(`${gateway.url}/api/webhooks/acme`, { method: 'POST', headers, body: raw })
-    expect(sent.status).toBe(200)
-    const tasks = () => requests.filter(({ body }) => body.includes('evt_digits'))
-    await expect.poll(tasks).toHaveLength(2)
-    for (const task of tasks()) {
-      const { path, body, headers } = task
-      const by = path === '/webhooks' ? 'https' : 'trpc'
-      const who = `The gateway breaks what it owes to the consumer ${by}-handler (contracts/gateway-${by}-handler.json)`
-      expect(body, `${who}: a task has every byte of its delivery`).toContain(`"body":${raw}}`)
-      expect(headers.get('content-encoding'), `${who}: nobody asked for a compressed task`).toBeNull()
-      expect(headers.get('content-type'), who).toBe('application/json')
-      if (by === 'https') demandOneMessage(who, SECRET, { body, headers })
-      else demandToken(who, sentCallOf(task), { publicKey: keys.publicKey, audience: 'search' })
-    }
-  })
-
   it('every call of fulfilment with a token that names the call and no principal', async () => {
     await handOn(sender, 'evt_token_known', 'payment.succeeded')
     const calls = requests.filter(({ path }) => path.startsWith('/trpc/payments.'))

@@ -1,51 +1,53 @@
-import { lookup } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
-import { systemClock } from '@oncehook/kernel/time/clock'
 import { MatchersV3 } from '@pact-foundation/pact'
-import { describe, expect, it } from 'vitest'
-import { createGuardedFetch } from '../../packages/gateway/src/handlers/guarded-fetch.ts'
-import { createHttpsCall } from '../../packages/gateway/src/handlers/https-call.ts'
-import type { TaskAnswer, TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
-import { forwardRequests } from './forward-requests.ts'
-import { sampleTask } from './sample-task.ts'
+import {
+  type ContractEvent,
+  contractEvent,
+  demandExact,
+  EXACT_DELIVERY,
+  formEvent,
+  SPACED_EVENT,
+} from './contract-event.ts'
+import { HANDLER } from './sample-task.ts'
+import { openStartedDispatch, type TriedTask } from './started-dispatch.ts'
+import { relayTasks } from './task-relay.ts'
+import { demandOneMessage } from './verify-messages.ts'
 
 const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
-const KEYS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(keyOf)
-const JSON_TYPE = 'application/json'
+const WHO = 'The gateway breaks what it owes to a handler by https (contracts/gateway-https-handler.json)'
+const SECRETS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(
+  (text) => `whsec_${Buffer.from(text).toString('base64')}`,
+)
 
 const contract = await openContractOfClasses('gateway', 'https-handler')
 compareAtTheEnd(contract)
+const dispatch = await openStartedDispatch()
+afterAll(() => dispatch[Symbol.asyncDispose]())
 
-function keyOf(text: string) {
-  const key = readWebhookKey(`whsec_${Buffer.from(text).toString('base64')}`)
-  if (key === null) throw new Error('The secret of a test is invalid')
-  return { id: 'test', key, notAfter: null }
-}
-
-/** Sends a task as the gateway does, and resolves to what the answer means to it. */
-async function sendTask(url: string, task: TaskEvent, keys: number): Promise<TaskAnswer | undefined> {
-  const call = createHttpsCall({
-    place: { by: 'https', url: new URL('/webhooks', url), keys: KEYS.slice(0, keys), mayBePrivate: true },
-    fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
-    ...{ clock: systemClock, timeoutMs: 10_000 },
-  })
-  return (await call([task]))[0]
+/** The entry of a handler. Each of the secrets signs. */
+function entryOf(url: string, secrets: number): object {
+  return {
+    https: `${url}/webhooks?tenant=7`,
+    secrets: SECRETS.slice(0, secrets).map((value, id) => ({ id: `s${id}`, value })),
+  }
 }
 
 interface Case {
   readonly does: string
   /** Default: the task is new. */
   readonly state?: NeededState
-  readonly task: TaskEvent
+  readonly event: ContractEvent
+  /** Which attempt is the call. Default: the first. */
+  readonly attempt?: number
+  /** What a later gateway may say. */
+  readonly added?: object
   /** How many secrets sign. Default: 1. */
-  readonly keys?: number
+  readonly secrets?: number
   /** Default: any status of 2xx. */
   readonly answer?: Exchange['answer']
-  /** Default: that it is done. */
-  readonly means?: object
 }
 
 const done = { status: matchStatus(200, HTTPResponseStatusClass.Success) }
@@ -53,9 +55,6 @@ const done = { status: matchStatus(200, HTTPResponseStatusClass.Success) }
 const doneOrRefused = { status: matchStatus(200, [200, 201, 202, 204, 410, 422]) }
 /** Any status of 4xx. */
 const refused = { status: matchStatus(401, HTTPResponseStatusClass.ClientError) }
-const isFailed = { refused: 'handler_failed', retry: 'later' }
-const isBusy = { refused: 'handler_busy', retry: 'later', afterMs: 7_000, isBusy: true }
-const isNever = { refused: 'handler_refused', retry: 'never' }
 
 const isNew: NeededState = { description: 'the task is new' }
 const WAIT = { 'Retry-After': regex(/^\d{1,10}$/, '7') }
@@ -65,115 +64,126 @@ function answers(status: number, more: { retryAfter?: number } = {}): NeededStat
 }
 
 const CASES: readonly Case[] = [
-  { does: 'sends a task', task: sampleTask({ eventId: 'new' }) },
+  { does: 'sends a task', event: contractEvent('new') },
   {
     does: 'sends a task again, because the first answer was lost',
     state: { description: 'the task was sent before' },
-    task: sampleTask({ eventId: 'again', attempt: 2 }),
+    ...{ event: contractEvent('again'), attempt: 2 },
   },
   {
     does: 'sends a task for the second time, of which the first did not arrive',
-    task: sampleTask({ eventId: 'second', attempt: 2 }),
+    ...{ event: contractEvent('second'), attempt: 2 },
   },
   {
     does: 'sends a delivery that is not JSON',
     state: { description: 'the delivery is not JSON' },
-    task: sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') }),
-    answer: doneOrRefused,
+    ...{ event: formEvent(), answer: doneOrRefused },
   },
   {
     does: 'sends a task whose body was written with spaces',
     state: { description: 'the provider writes JSON with spaces and escapes' },
-    task: sampleTask({ eventId: 'spaces' }),
+    event: SPACED_EVENT,
   },
   {
     does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
-    task: sampleTask({ eventId: 'large' }),
+    event: contractEvent('large'),
   },
   {
     does: 'sends a task with a property that the handler does not know',
-    task: sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } }),
+    ...{ event: contractEvent('added'), added: { later: 'a later gateway may say more' } },
   },
   {
     does: 'sends a task while its secrets change',
     state: { description: 'the sender signs with a new and an old secret' },
-    task: sampleTask({ eventId: 'rotation' }),
-    keys: 2,
+    ...{ event: contractEvent('rotation'), secrets: 2 },
   },
   {
     does: 'sends a task of a type that the handler does not know',
     state: { description: 'the handler does not know the type' },
-    task: sampleTask({ eventId: 'unknown', type: 'contract.unknown' }),
-    answer: doneOrRefused,
+    ...{ event: contractEvent('unknown', { type: 'contract.unknown' }), answer: doneOrRefused },
   },
   {
     does: 'sends a task signed with a secret that the handler does not know',
     state: { description: 'the sender has another secret' },
-    task: sampleTask({ eventId: 'forged' }),
-    ...{ answer: refused, means: isFailed },
+    ...{ event: contractEvent('forged'), answer: refused },
   },
   {
     does: 'sends a task that was signed an hour ago',
     state: { description: 'the sender signed an hour ago' },
-    task: sampleTask({ eventId: 'old' }),
-    ...{ answer: refused, means: isFailed },
+    ...{ event: contractEvent('old'), answer: refused },
   },
   {
     does: 'learns that the task is refused for good',
     state: answers(422),
-    task: sampleTask({ eventId: 'refused' }),
-    ...{ answer: { status: 422 }, means: isNever },
+    ...{ event: contractEvent('refused'), answer: { status: 422 } },
   },
   {
     does: 'learns that the handler no longer exists',
     state: answers(410),
-    task: sampleTask({ eventId: 'gone' }),
-    ...{ answer: { status: 410 }, means: isNever },
+    ...{ event: contractEvent('gone'), answer: { status: 410 } },
   },
   {
     does: 'must wait because of too many calls',
     state: answers(429, { retryAfter: 7 }),
-    task: sampleTask({ eventId: 'many' }),
-    ...{ answer: { status: 429, headers: WAIT }, means: isBusy },
+    ...{ event: contractEvent('many'), answer: { status: 429, headers: WAIT } },
   },
   {
     does: 'must wait because the handler is unavailable',
     state: answers(503, { retryAfter: 7 }),
-    task: sampleTask({ eventId: 'away' }),
-    ...{ answer: { status: 503, headers: WAIT }, means: isBusy },
+    ...{ event: contractEvent('away'), answer: { status: 503, headers: WAIT } },
   },
   ...[502, 504].map((status) => ({
     does: `learns of a gateway in front of the handler that answers ${status}`,
     state: answers(status),
-    task: sampleTask({ eventId: `in-front-${status}` }),
-    ...{ answer: { status }, means: { ...isFailed, isBusy: true } },
+    ...{ event: contractEvent(`in-front-${status}`), answer: { status } },
   })),
   ...[301, 302, 303, 307, 308].map((status) => ({
     does: `does not follow a redirect by ${status}`,
     state: answers(status),
-    task: sampleTask({ eventId: `elsewhere-${status}` }),
-    ...{ answer: { status }, means: isFailed },
+    ...{ event: contractEvent(`elsewhere-${status}`), answer: { status } },
   })),
   {
     does: 'learns of a conflict',
     state: answers(409),
-    task: sampleTask({ eventId: 'conflict' }),
-    ...{ answer: { status: 409 }, means: isFailed },
+    ...{ event: contractEvent('conflict'), answer: { status: 409 } },
   },
   {
     does: 'learns that this task alone must wait',
     state: answers(409, { retryAfter: 7 }),
-    task: sampleTask({ eventId: 'waits' }),
-    ...{ answer: { status: 409, headers: WAIT }, means: { ...isFailed, afterMs: 7_000 } },
+    ...{ event: contractEvent('waits'), answer: { status: 409, headers: WAIT } },
   },
   {
     does: 'learns of a failure',
     state: answers(500),
-    task: sampleTask({ eventId: 'failed' }),
-    ...{ answer: { status: 500 }, means: isFailed },
+    ...{ event: contractEvent('failed'), answer: { status: 500 } },
   },
 ]
+
+/** What a gateway makes of an answer: the state of the task, the code, and whether it holds back the others. */
+function tries(code: string, isAway = false) {
+  return { state: 'pending', codes: [code], isAway }
+}
+
+const isFailed = tries('handler_failed')
+const isBusy = tries('handler_busy', true)
+/** After the time that the handler asks for, and a little more. */
+const afterMinute = { waitsMs: expect.closeTo(64_000, -4) }
+
+/** An answer of a handler, as the path of its URL, and what it means. */
+const MEANINGS: Readonly<Record<string, object>> = {
+  ...meaning({ state: 'done', isAway: false }, 200, 201, 202, 204, 206, 299),
+  ...meaning({ state: 'dead', reason: 'handler_refused', isAway: false }, 410, 422),
+  ...meaning(isFailed, 301, 307, 400, 401, 403, 404, 408, 409, 413, 415, 425, 500, 501),
+  ...meaning(tries('handler_failed', true), 502, 504),
+  ...meaning(isBusy, 429, 503),
+  ...meaning({ ...isFailed, ...afterMinute }, '409/seconds', '409/date'),
+  ...meaning({ ...isBusy, ...afterMinute }, '429/seconds', '429/date', '503/seconds', '503/date'),
+}
+
+function meaning(means: object, ...paths: readonly (number | string)[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(paths.map((path) => [String(path), means]))
+}
 
 describe('the gateway as a caller of handlers by https', () => {
   it('has an interaction for every status that its code names', () => {
@@ -185,24 +195,54 @@ describe('the gateway as a caller of handlers by https', () => {
     expect(named.filter((status) => !had.has(status))).toEqual([])
   })
 
-  it.each(CASES)('$does', async ({ does, state = isNew, task, keys = 1, answer = done, means = { done: true } }) => {
-    const signature = 'v1,[A-Za-z0-9+/]{43}='
-    const headers = {
-      'content-type': JSON_TYPE,
-      // The key, as in the body. Only the attempt differs from call to call.
-      'webhook-id': task.key,
-      'webhook-timestamp': regex(/^\d{10}$/, '1764151200'),
-      'webhook-signature': regex(
-        `^${Array.from({ length: keys }, () => signature).join(' ')}$`,
-        Array.from({ length: keys }, () => `v1,${'A'.repeat(43)}=`).join(' '),
-      ),
-      'oncehook-attempt': String(task.attempt),
-    }
-    const request = { method: 'POST', path: '/webhooks', headers, body: JSON.parse(task.json) }
-    await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
-      // The verifier of Pact follows a redirect, so its place is in no answer.
-      await using redirecting = await forwardRequests(() => url, undefined, { location: '/elsewhere' })
-      expect(await sendTask(redirecting.url, task, keys)).toMatchObject(means)
+  it.each(CASES)(
+    '$does',
+    async ({ does, state = isNew, event, attempt = 1, secrets = 1, added = {}, answer = done }) => {
+      const { task, delivery } = event
+      const signature = 'v1,[A-Za-z0-9+/]{43}='
+      const repeat = (text: string) => Array.from({ length: secrets }, () => text).join(' ')
+      const headers = {
+        'content-type': 'application/json',
+        // The key, as in the body. Only the attempt differs from call to call.
+        'webhook-id': task.key,
+        'webhook-timestamp': regex(/^\d{10}$/, '1764151200'),
+        'webhook-signature': regex(`^${repeat(signature)}$`, repeat(`v1,${'A'.repeat(43)}=`)),
+        'oncehook-attempt': String(attempt),
+      }
+      const body = { ...added, ...task }
+      const request = { method: 'POST', path: '/webhooks', headers, body }
+      await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
+        const again = { status: 409, headers: { 'retry-after': '0' } }
+        const known = Object.keys(task)
+        await using relay = await relayTasks((_, index) => (index === attempt - 1 ? url : again), { known, added })
+        const [tried] = await dispatch.send({ [HANDLER]: entryOf(relay.url, secrets) }, [delivery], [attempt])
+        for (const call of relay.sent) {
+          demandOneMessage(WHO, SECRETS.slice(0, secrets), call)
+          expect(call.path, `${WHO}: the URL as it is configured`).toBe('/webhooks?tenant=7')
+        }
+        expect(new Set(relay.sent.map((call) => call.body)).size, `${WHO}: each attempt has the same body`).toBe(1)
+        if (answer === done) expect(tried?.state, `${WHO}: what its answer means`).toBe('done')
+      })
+    },
+  )
+
+  it('understands each answer of a handler', async () => {
+    const paths = Object.keys(MEANINGS)
+    await using relay = await relayTasks(({ path }) => {
+      const [, status, form] = /^\/(\d+)(?:\/(\w+))?/.exec(path) ?? []
+      const retryAfter = form === 'date' ? new Date(Date.now() + 60_000).toUTCString() : '60'
+      const headers = { location: '/elsewhere', ...(form === undefined ? {} : { 'retry-after': retryAfter }) }
+      return { status: Number(status), headers }
     })
+    const entries = paths.map((path) => [
+      path.replace('/', '-'),
+      { https: `${relay.url}/${path}`, secrets: [{ id: '1', value: SECRETS[0] }] },
+    ])
+    const tried = await dispatch.send(Object.fromEntries(entries), [EXACT_DELIVERY])
+    demandExact(WHO, relay.sent)
+    const understood = (path: string): Partial<TriedTask> =>
+      tried.find(({ handler }) => handler === path.replace('/', '-')) ?? {}
+    const all = Object.fromEntries(paths.map((path) => [path, understood(path)]))
+    expect(all, `${WHO}: what its answers mean`).toMatchObject(MEANINGS)
   })
 })

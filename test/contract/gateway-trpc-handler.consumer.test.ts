@@ -1,45 +1,48 @@
-import { lookup } from 'node:dns/promises'
-import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
-import { unavailable } from '@oncehook/kernel/http/error-codes'
-import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { MatchersV3 } from '@pact-foundation/pact'
-import { describe, expect, it } from 'vitest'
-import { createGuardedFetch } from '../../packages/gateway/src/handlers/guarded-fetch.ts'
-import type { CallHandler, TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
-import { HANDLER, sampleTask } from './sample-task.ts'
+import { type ContractEvent, contractEvent, demandExact, EXACT_DELIVERY, formEvent } from './contract-event.ts'
+import { demandToken, toSentCall } from './hand-made-token.ts'
+import { HANDLER } from './sample-task.ts'
+import { openStartedDispatch } from './started-dispatch.ts'
+import { type RelayedCall, relayTasks } from './task-relay.ts'
 
 const { HTTPResponseStatusClass, matchStatus, regex } = MatchersV3
+const WHO = 'The gateway breaks what it owes to a handler by tRPC (contracts/gateway-trpc-handler.json)'
 const JSON_TYPE = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') }
 const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
 
 const contract = await openContractOfClasses('gateway', 'trpc-handler')
 compareAtTheEnd(contract)
+const dispatch = await openStartedDispatch()
+afterAll(() => dispatch[Symbol.asyncDispose]())
 
-/** What calls a handler as the gateway does. */
-function callerOf(url: string): CallHandler {
-  return createTrpcCall({
-    ...{ handler: HANDLER, url: new URL('/trpc', url), timeoutMs: 10_000, now: () => performance.now() },
-    tokens: testServiceTokens(newServiceKeyPair(), { audience: HANDLER }),
-    fetch: createGuardedFetch({ lookup, mayBePrivate: true }),
-  })
+/** Checks the token of each call. */
+function demandTokens(calls: readonly RelayedCall[], audience = HANDLER): void {
+  for (const { path, headers, body } of calls) {
+    demandToken(WHO, toSentCall(`http://handler.test${path}`, { headers, body }), { ...dispatch, audience })
+  }
 }
 
 interface Case {
   readonly does: string
-  /** Default: the tasks are new. */
+  /** Default: the task is new. */
   readonly state?: NeededState
-  readonly tasks: readonly TaskEvent[]
+  readonly events: readonly ContractEvent[]
+  /** Which attempt is the call. Default: the first. */
+  readonly attempt?: number
+  /** What a later gateway may say. */
+  readonly added?: object
   /** Default: each is done. */
   readonly answer?: Exchange['answer']
-  /** What the answers mean to the gateway. Default: that each is done. Null: that the handler could not be called, which blames no task. */
-  readonly means?: readonly object[] | null
+  /** What becomes of the tasks, as the results say. Default: each is done. */
+  readonly means?: readonly object[]
 }
 
 const isNew: NeededState = { description: 'the task is new' }
 const DONE = { done: true }
-const unreadable = { refused: 'handler_unreadable', retry: 'later' }
-const failed = { refused: 'handler_failed', retry: 'later' }
+const isDone = { state: 'done', codes: [null], isAway: false }
+const later = { state: 'pending', codes: ['not_yet'], isAway: false }
 
 /** The answer with one result for each task. A handler may add properties. */
 function results(given: readonly object[]): Exchange['answer'] {
@@ -55,37 +58,37 @@ function answers(status: number): NeededState {
   return { description: 'the handler answers with a status', parameters: { status } }
 }
 
-function sample(...eventIds: readonly string[]): readonly TaskEvent[] {
-  return eventIds.map((eventId) => sampleTask({ eventId }))
+function eventsOf(...eventIds: readonly string[]): readonly ContractEvent[] {
+  return eventIds.map((eventId) => contractEvent(eventId))
 }
 
 const CASES: readonly Case[] = [
   {
     does: 'sends two tasks',
-    tasks: sample('one', 'two'),
+    events: eventsOf('one', 'two'),
   },
   {
     does: 'sends a task again, because the first answer was lost',
     state: { description: 'the task was sent before' },
-    tasks: [sampleTask({ eventId: 'again', attempt: 2 })],
+    ...{ events: eventsOf('again'), attempt: 2 },
   },
   {
     does: 'sends a task for the second time, of which the first did not arrive',
-    tasks: [sampleTask({ eventId: 'second', attempt: 2 })],
+    ...{ events: eventsOf('second'), attempt: 2 },
   },
   {
     does: 'sends a delivery that is not JSON',
     state: { description: 'the delivery is not JSON' },
-    tasks: [sampleTask({ eventId: 'form', raw: Buffer.from('type=paid&id=sub_1') })],
+    events: [formEvent()],
   },
   {
     does: 'sends a large body',
     state: { description: 'the body is large', parameters: { bytes: 262_144 } },
-    tasks: sample('large'),
+    events: eventsOf('large'),
   },
   {
     does: 'sends a task with a property that the handler does not know',
-    tasks: [sampleTask({ eventId: 'added', added: { later: 'a later gateway may say more' } })],
+    ...{ events: eventsOf('added'), added: { later: 'a later gateway may say more' } },
   },
   {
     does: 'learns for each task when to try again',
@@ -93,9 +96,10 @@ const CASES: readonly Case[] = [
       description: 'the handler answers with results',
       parameters: { results: ['now', 'done', 'later', 'never'] },
     },
-    tasks: sample('race', 'fine', 'early', 'wrong'),
+    events: eventsOf('race', 'fine', 'early', 'wrong'),
     answer: results([refusal('now'), DONE, refusal('later'), refusal('never')]),
-    means: [{ refused: 'not_yet', retry: 'now' }, DONE, { retry: 'later' }, { retry: 'never' }],
+    // The first is sent again at once.
+    means: [{ codes: ['not_yet', null] }, isDone, later, { state: 'dead', reason: 'not_yet' }],
   },
   {
     does: 'learns why a task is refused, and how long to wait',
@@ -103,55 +107,106 @@ const CASES: readonly Case[] = [
       description: 'the handler answers with a refusal',
       parameters: { message: 'The plan is unknown', retryAfter: 7 },
     },
-    tasks: sample('told'),
+    events: eventsOf('told'),
     answer: results([{ ...refusal('later'), message: 'The plan is unknown', retryAfter: 7 }]),
-    means: [{ retry: 'later', message: 'Refused by the handler: not_yet (The plan is unknown)', afterMs: 7_000 }],
+    means: [
+      {
+        ...{ ...later, message: expect.stringContaining('The plan is unknown') },
+        waitsMs: expect.closeTo(7_750, -3),
+      },
+    ],
   },
   {
     does: 'learns that the input is invalid',
     state: answers(400),
-    tasks: sample('invalid'),
-    ...{ answer: { status: 400 }, means: [unreadable] },
+    ...{ events: eventsOf('invalid'), answer: { status: 400 } },
   },
   {
     does: 'learns that the input is too large',
     state: answers(413),
-    tasks: sample('too-large'),
-    ...{ answer: { status: 413 }, means: [unreadable] },
+    ...{ events: eventsOf('too-large'), answer: { status: 413 } },
   },
   {
     does: 'learns of a failure',
     state: answers(500),
-    tasks: sample('failed'),
-    ...{ answer: { status: 500 }, means: [failed] },
+    ...{ events: eventsOf('failed'), answer: { status: 500 } },
   },
   {
     does: 'learns that the handler is unavailable',
     state: answers(503),
-    tasks: sample('away'),
-    ...{ answer: { status: 503 }, means: null },
+    ...{ events: eventsOf('away'), answer: { status: 503 } },
   },
   ...['the sender has another secret', 'the token is for another service', 'the sender signed an hour ago'].map(
-    (description) => ({
+    (description, index) => ({
       does: `sends a task although ${description}`,
       state: { description },
-      tasks: sample('forged'),
-      ...{ answer: { status: 401 }, means: null },
+      ...{ events: eventsOf(`forged-${index}`), answer: { status: 401 } },
     }),
   ),
 ]
 
+const isUnreadable = { state: 'pending', codes: ['handler_unreadable'], isAway: false }
+const isFailed = { state: 'pending', codes: ['handler_failed'], isAway: false }
+/** This blames no task. */
+const isUnreached = { state: 'pending', codes: ['unavailable'], isAway: true }
+
+/** What the status of an answer means. */
+const MEANINGS: Readonly<Record<number, object>> = {
+  ...meaning(isUnreadable, 400, 413),
+  // Without results, it is no success.
+  ...meaning(isFailed, 200, 204, 500, 501, 505),
+  ...meaning(isUnreached, 301, 307, 401, 403, 404, 405, 409, 415, 422, 429, 502, 503, 504),
+}
+
+function meaning(means: object, ...statuses: readonly number[]): Readonly<Record<number, object>> {
+  return Object.fromEntries(statuses.map((status) => [status, means]))
+}
+
+const doneAll = ({ body }: RelayedCall) => {
+  const { events } = JSON.parse(body)
+  return { status: 200, json: { result: { data: { results: events.map(() => DONE) } } } }
+}
+
 describe('the gateway as a caller of handlers by tRPC', () => {
-  it.each(CASES)('$does', async ({ does, state = isNew, tasks, ...told }) => {
-    const done = tasks.map(() => DONE)
-    const { answer = results(done), means = done } = told
-    const events = tasks.map(({ attempt, json }) => ({ attempt, ...JSON.parse(json) }))
+  it.each(CASES)('$does', async ({ does, state = isNew, events, attempt = 1, added = {}, ...told }) => {
+    const { answer = results(events.map(() => DONE)) } = told
+    const { means = events.map(() => (told.answer === undefined ? { state: 'done' } : {})) } = told
+    const tasks = events.map(({ task }) => ({ attempt, ...added, ...task }))
     const headers = { 'content-type': 'application/json', authorization: BEARER }
-    const request = { method: 'POST', path: '/trpc/events.handle', headers, body: { handler: HANDLER, events } }
+    const request = { method: 'POST', path: '/trpc/events.handle', headers, body: { handler: HANDLER, events: tasks } }
     await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
-      const answered = callerOf(url)(tasks)
-      if (means === null) await expect(answered).rejects.toSatisfy(unavailable.is)
-      else expect(await answered).toMatchObject(means)
+      const known = ['attempt', ...Object.keys(events[0]?.task ?? {})]
+      const again = { status: 200, json: { result: { data: { results: [{ refused: 'again', retry: 'now' }] } } } }
+      await using relay = await relayTasks(
+        (call, index) => (index === attempt - 1 ? url : index < attempt ? again : doneAll(call)),
+        { known, added },
+      )
+      const deliveries = events.map(({ delivery }) => delivery)
+      const attempts = means.map((one) => ('codes' in one && Array.isArray(one.codes) ? one.codes.length : attempt))
+      const tried = await dispatch.send({ [HANDLER]: { trpc: `${relay.url}/trpc` } }, deliveries, attempts)
+      demandTokens(relay.sent)
+      expect(tried, `${WHO}: what its answer means is not ${JSON.stringify(tried)}`).toMatchObject(means)
     })
+  })
+
+  it('understands each status of a handler', async () => {
+    await using relay = await relayTasks(({ path }) => ({ status: Number(path.split('/')[1]) }))
+    const statuses = Object.keys(MEANINGS)
+    const entries = statuses.map((status) => [`answers-${status}`, { trpc: `${relay.url}/${status}` }])
+    const tried = await dispatch.send(Object.fromEntries(entries), [EXACT_DELIVERY])
+    demandExact(WHO, relay.sent)
+    const all = Object.fromEntries(tried.map(({ handler, ...one }) => [handler.replace('answers-', ''), one]))
+    expect(all, `${WHO}: what its answers mean`).toMatchObject(MEANINGS)
+  })
+
+  it.each([400, 413, 500])('sends the halves of a batch that is answered with %i', async (status) => {
+    await using relay = await relayTasks((call) => {
+      const { events } = JSON.parse(call.body)
+      return events.length > 1 ? { status } : doneAll(call)
+    })
+    const deliveries = eventsOf(`half-${status}`, `other-half-${status}`).map(({ delivery }) => delivery)
+    const tried = await dispatch.send({ [HANDLER]: { trpc: `${relay.url}/trpc` } }, deliveries)
+    expect(tried, `${WHO}: no event is lost`).toMatchObject([isDone, isDone])
+    demandTokens(relay.sent)
   })
 })

@@ -2,12 +2,15 @@ import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
 import { createContractCaller } from './caller-states.ts'
+import { contractEvent, formEvent, SPACED_EVENT } from './contract-event.ts'
 import { type ContractHandler, type NextAnswer, startContractHandler } from './contract-handler.ts'
 import { contractsOf } from './pact-files.ts'
 import { HANDLER } from './sample-task.ts'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
 
 type States = (handler: ContractHandler) => Readonly<Record<string, StateHandler>>
+
+const eventsOf = (...ids: readonly string[]) => ids.map((id) => contractEvent(id))
 
 const HANDLERS = [
   {
@@ -17,7 +20,7 @@ const HANDLERS = [
       'the handler answers with a status': async (answer: NextAnswer) => answerNext(answer),
     })) as States,
     // The task of an unknown type has no effect.
-    acted: ['new', 'again', 'second', 'form', 'spaces', 'large', 'added', 'rotation'],
+    acted: [...eventsOf('new', 'again', 'second', 'large', 'added', 'rotation'), formEvent(), SPACED_EVENT],
   },
   {
     by: 'trpc',
@@ -27,7 +30,7 @@ const HANDLERS = [
       'the handler answers with results': async (answer: NextAnswer) => answerNext(answer),
       'the handler answers with a refusal': async (said: NextAnswer) => answerNext({ results: ['later'], ...said }),
     })) as States,
-    acted: ['one', 'two', 'again', 'second', 'form', 'large', 'added', 'fine'],
+    acted: [...eventsOf('one', 'two', 'again', 'second', 'large', 'added', 'fine'), formEvent()],
   },
 ] as const
 
@@ -44,6 +47,6 @@ describe.each(HANDLERS)('a handler by $by with @oncehook/handler', ({ by, secret
     const caller = createContractCaller({ by, url: handler.url, name: HANDLER, secret })
     const all = { ...caller.states, ...states(handler) }
     await verifyContract({ contract, url: handler.url, states: all, filter: caller.filter })
-    expect(await handler.effects()).toEqual(Object.fromEntries(acted.map((id) => [`stripe:${id}:${HANDLER}`, 1])))
+    expect(await handler.effects()).toEqual(Object.fromEntries(acted.map(({ task }) => [task.key, 1])))
   })
 })

@@ -1,38 +1,36 @@
-import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
-import { systemClock } from '@oncehook/kernel/time/clock'
-import { describe } from 'vitest'
-import { createHttpsCall } from '../../packages/gateway/src/handlers/https-call.ts'
-import type { TaskEvent } from '../../packages/gateway/src/handlers/task-event.ts'
-import { sampleTask } from './sample-task.ts'
-import { recordMessage, type SentMessage, testMessages } from './verify-messages.ts'
+import { afterAll, describe } from 'vitest'
+import { contractEvent, formEvent, severalEvents } from './contract-event.ts'
+import { HANDLER } from './sample-task.ts'
+import { type Delivery, openStartedDispatch } from './started-dispatch.ts'
+import { relayTasks } from './task-relay.ts'
+import { type SignedMessage, testMessages } from './verify-messages.ts'
 
 const SECRETS = ['the secret of this test, 32 byte', 'its next secret, also of 32 byte'].map(
   (text) => `whsec_${Buffer.from(text).toString('base64')}`,
 )
+const dispatch = await openStartedDispatch()
+afterAll(() => dispatch[Symbol.asyncDispose]())
 
-/** What the gateway posts for a task. */
-async function post(task: TaskEvent, secrets = 1): Promise<SentMessage> {
-  const { fetch, message } = recordMessage()
-  const keys = SECRETS.slice(-secrets).map((secret, index) => {
-    const key = readWebhookKey(secret)
-    if (key === null) throw new Error('The secret of a test is invalid')
-    return { id: `key ${index}`, key, notAfter: null }
-  })
-  const call = createHttpsCall({
-    place: { by: 'https', url: new URL('https://billing.test/webhooks'), keys, mayBePrivate: false },
-    ...{ clock: systemClock, timeoutMs: 10_000, fetch },
-  })
-  await call([task])
-  return message()
+/** The last call of a handler with this delivery: the first time after answers that ask to try again at once. */
+async function post(delivery: Delivery, { attempt = 1, secrets = SECRETS.slice(0, 1) } = {}): Promise<SignedMessage> {
+  const again = { status: 409, headers: { 'retry-after': '0' } }
+  await using relay = await relayTasks((_, index) => (index < attempt - 1 ? again : { status: 204 }))
+  const keys = secrets.map((value, id) => ({ id: `s${id}`, value }))
+  await dispatch.send({ [HANDLER]: { https: `${relay.url}/webhooks`, secrets: keys } }, [delivery], [attempt])
+  const [message] = relay.sent.slice(-1)
+  if (message === undefined) throw new Error('Nothing was posted')
+  return { ...message, secrets }
 }
 
+let events = 0
+const deliveryOf = (name: string): Delivery => contractEvent(`${name}-${++events}`).delivery
+
 describe('the gateway as a sender of tasks', () => {
-  testMessages('gateway', 'https-handler-gateway', SECRETS[1] ?? '', {
-    'a task': () => post(sampleTask({ eventId: 'new' })),
-    'a task for the second time': () => post(sampleTask({ eventId: 'second', attempt: 2 })),
-    'a task while the secrets change': () => post(sampleTask({ eventId: 'rotation' }), 2),
-    'a task of a delivery with several events': () =>
-      post(sampleTask({ eventId: 'several', raw: Buffer.from('{"events":[{"id":"EV1"}]}'), pointer: '/events/0' })),
-    'a task whose delivery is not JSON': () => post(sampleTask({ eventId: 'form', raw: Buffer.from('type=paid') })),
+  testMessages('gateway', 'https-handler-gateway', {
+    'a task': () => post(deliveryOf('new')),
+    'a task for the second time': () => post(deliveryOf('second'), { attempt: 2 }),
+    'a task while the secrets change': () => post(deliveryOf('rotation'), { secrets: SECRETS }),
+    'a task of a delivery with several events': () => post(severalEvents(`EV${++events}`)),
+    'a task whose delivery is not JSON': () => post(formEvent(++events).delivery),
   })
 })

@@ -12,26 +12,16 @@ export interface SentMessage {
   readonly headers: Headers
 }
 
-/** A `fetch` that answers 204, and the only message that it was given. */
-export function recordMessage() {
-  const sent: SentMessage[] = []
-  const record = async (_: unknown, init?: RequestInit): Promise<Response> => {
-    sent.push({ body: String(init?.body), headers: new Headers(init?.headers) })
-    return new Response(null, { status: 204 })
-  }
-  const message = (): SentMessage => {
-    const [first] = sent
-    if (first === undefined) throw new Error('Nothing was posted')
-    return first
-  }
-  return { fetch: record, message }
+/** A message, and the secrets that sign it. */
+export interface SignedMessage extends SentMessage {
+  readonly secrets: readonly string[]
 }
 
 /** How to send each message of a contract, by its description. */
-type Senders = Readonly<Record<string, () => Promise<SentMessage>>>
+type Senders = Readonly<Record<string, () => Promise<SignedMessage>>>
 
-/** The tests of a sender: it has a contract of this name, and sends what all of its contracts say, signed with a secret. */
-export function testMessages(provider: string, name: string, secret: string, senders: Senders): void {
+/** The tests of a sender: it has a contract of this name, and sends what all of its contracts say. */
+export function testMessages(provider: string, name: string, senders: Senders): void {
   const contracts = messageContractsOf(provider)
 
   it(`has a contract ${name}`, () => {
@@ -39,7 +29,7 @@ export function testMessages(provider: string, name: string, secret: string, sen
   })
 
   it.each(contracts)('sends what $name says', async (contract) => {
-    await verifyMessages(contract, senders, secret)
+    await verifyMessages(contract, senders)
   })
 }
 
@@ -54,27 +44,25 @@ function messageContractsOf(provider: string): ContractFile[] {
  * Makes the sender send every message of a contract, and compares what it sends.
  * @throws with the receiver and every message that is another one
  */
-async function verifyMessages(contract: ContractFile, senders: Senders, secret: string): Promise<void> {
+async function verifyMessages(contract: ContractFile, senders: Senders): Promise<void> {
   const { consumer, provider, interactions } = await readPact(contract.file)
   const who = `the consumer ${consumer.name} (contracts/${contract.name})`
   const unsent = interactions.filter(({ description }) => senders[description] === undefined)
   if (unsent.length > 0) {
     throw new Error(`Nobody sends to ${who}: ${unsent.map(({ description }) => description).join(', ')}`)
   }
-  // Pact does not pass on why a message could not be made.
   const refused: string[] = []
-  const providers = Object.entries(senders).map(([description, send]) => [
-    description,
-    async (descriptor: never) => {
-      const { body, headers } = await send()
-      try {
-        demandOneMessage(who, secret, { body, headers })
-      } catch (error) {
-        refused.push(`- ${description}: ${String(error)}`)
-      }
-      return providerWithMetadata(async () => JSON.parse(body), Object.fromEntries(headers))(descriptor)
-    },
-  ])
+  const providers: [string, ReturnType<typeof providerWithMetadata>][] = []
+  // Before the verification: Pact waits for no start of a service, and does not pass on why a message could not be made.
+  for (const [description, send] of Object.entries(senders)) {
+    const { body, headers, secrets } = await send()
+    try {
+      demandOneMessage(who, secrets, { body, headers })
+    } catch (error) {
+      refused.push(`- ${description}: ${String(error)}`)
+    }
+    providers.push([description, providerWithMetadata(async () => JSON.parse(body), Object.fromEntries(headers))])
+  }
   const verified = new MessageProviderPact({
     provider: provider.name,
     pactUrls: [contract.file],
@@ -90,15 +78,21 @@ async function verifyMessages(contract: ContractFile, senders: Senders, secret: 
 }
 
 /**
- * Checks what no pattern can: the official library accepts the signature of the bytes that were sent, the body and all headers
- * have the same key, and nothing is compressed.
+ * Checks what no pattern can: the official library accepts a signature with each secret of the bytes that were sent, and there is no
+ * other one; the body and all headers have the same key, and nothing is compressed.
  * @throws with `who` and the difference
  */
-export function demandOneMessage(who: string, secret: string, { body, headers }: SentMessage): void {
-  try {
-    new Webhook(secret).verify(body, Object.fromEntries(headers))
-  } catch (error) {
-    throw new Error(`${who} gets a message that standardwebhooks refuses: ${String(error)}`)
+export function demandOneMessage(who: string, secrets: readonly string[], { body, headers }: SentMessage): void {
+  const signatures = headers.get('webhook-signature')?.split(' ') ?? []
+  if (signatures.length !== secrets.length) {
+    throw new Error(`${who} gets ${signatures.length} signatures, but ${secrets.length} secrets are valid`)
+  }
+  for (const [index, secret] of secrets.entries()) {
+    try {
+      new Webhook(secret).verify(body, Object.fromEntries(headers))
+    } catch (error) {
+      throw new Error(`${who} gets a message that standardwebhooks refuses with secret ${index + 1}: ${String(error)}`)
+    }
   }
   const { key } = JSON.parse(body)
   for (const name of ['webhook-id', 'idempotency-key']) {
