@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AnyRouter, inferRouterContext, TRPCError } from '@trpc/server'
+import type { AnyRouter, inferRouterContext } from '@trpc/server'
 import { resolveResponse } from '@trpc/server/http'
 import { invalidRequest, methodNotImplemented, payloadTooLarge, unsupportedMediaType } from '../http/error-codes.ts'
 import { type AppError, toAppError } from '../http/errors.ts'
 import { readRawBody } from '../http/server/raw-body.ts'
 import { parseStrictJson } from '../http/strict-json.ts'
-import { fromTrpcError, toTrpcError } from './trpc-errors.ts'
+import { describeRefusal, fromTrpcError } from './trpc-errors.ts'
 
 /** A router served over HTTP: its path, the check of its callers and the context of its procedures. */
 export interface TrpcEndpoint<Router extends AnyRouter, Known extends Caller = Caller> {
@@ -70,16 +70,19 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
   const isQueryByPost = endpoint.queriesByPost?.has(path) === true
   const authenticate = () => endpoint.authenticate(request, path)
   const guarded = await guard(request, { url, authenticate, mayBeEmpty: isQueryByPost })
-  // A call refused before it is read is not inspected: its path and query no longer matter.
-  if (guarded.refusal !== null) url.search = ''
   const context = endpoint.createContext(request, guarded.caller)
+  const procedure = nameOf(endpoint.router, path)
+  if (guarded.refusal !== null) {
+    write(request, response, toRefusalAnswer(guarded.refusal, procedure))
+    return { procedure, status: guarded.refusal.status, caller: guarded.caller?.name, context, error: guarded.refusal }
+  }
   let error: AppError | undefined
   const answer = await resolveResponse({
     router: endpoint.router,
     req: toFetchRequest(request, url, guarded.input),
     // The library decodes it.
-    path: guarded.refusal === null ? encodeURIComponent(path) : nameOf(endpoint.router, path),
-    error: guarded.refusal,
+    path: encodeURIComponent(path),
+    error: null,
     allowBatching: false,
     allowMethodOverride: isQueryByPost,
     createContext: async () => context,
@@ -87,24 +90,24 @@ export async function handleRpc<Router extends AnyRouter, Known extends Caller =
       error = fromTrpcError(occurred.error)
     },
     responseMeta: ({ errors }) => {
-      const headers = errors[0] === undefined ? (endpoint.headersOf?.(context) ?? {}) : headersOfError(errors[0])
+      const [first] = errors
+      const headers = first === undefined ? (endpoint.headersOf?.(context) ?? {}) : headersOfError(fromTrpcError(first))
       return { headers: new Headers(headers) }
     },
   })
-  await send(request, response, answer)
-  return {
-    procedure: nameOf(endpoint.router, path),
-    status: answer.status,
-    caller: guarded.caller?.name,
-    context,
-    error,
-  }
+  const { status, headers } = answer
+  write(request, response, {
+    status,
+    headers: Object.fromEntries(headers),
+    body: Buffer.from(await answer.arrayBuffer()),
+  })
+  return { procedure, status, caller: guarded.caller?.name, context, error }
 }
 
 interface Guarded<Known> {
   readonly caller: Known | null
   readonly input?: string | undefined
-  readonly refusal: TRPCError | null
+  readonly refusal: AppError | null
 }
 
 interface Guard<Known> extends Pick<InputRules, 'url' | 'mayBeEmpty'> {
@@ -125,7 +128,7 @@ async function guard<Known extends Caller>(
     const input = await reading.inTurn(() => readInput(request, { ...rules, check, reading }))
     return { caller: known, input, refusal: null }
   } catch (error) {
-    return { caller, refusal: toTrpcError(toAppError(error)) }
+    return { caller, refusal: toAppError(error) }
   }
 }
 
@@ -137,17 +140,30 @@ function toFetchRequest(request: IncomingMessage, url: URL, input: string | unde
   return new Request(url, { method, headers, ...(input === undefined ? {} : { body: input }) })
 }
 
-function headersOfError(error: TRPCError): Record<string, string> {
-  const known = fromTrpcError(error)
-  const { version } = known.details as { version?: number | null }
-  const current = known.status === 412 && typeof version === 'number' ? { ETag: `"${version}"` } : {}
-  return { ...known.headers, ...current }
+function headersOfError({ status, details, headers }: AppError): Record<string, string> {
+  const { version } = details as { version?: number | null }
+  const current = status === 412 && typeof version === 'number' ? { ETag: `"${version}"` } : {}
+  return { ...headers, ...current }
 }
 
-async function send(request: IncomingMessage, response: ServerResponse, answer: Response): Promise<void> {
-  const body = Buffer.from(await answer.arrayBuffer())
-  response.writeHead(answer.status, {
-    ...Object.fromEntries(answer.headers),
+interface RpcAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/**
+ * The answer to a call that is refused before a procedure runs, as tRPC would write it. The library takes many times as long, and
+ * anybody can cause this one.
+ */
+function toRefusalAnswer(refusal: AppError, path: string): RpcAnswer {
+  const body = Buffer.from(JSON.stringify({ error: describeRefusal(refusal, path) }))
+  return { status: refusal.status, headers: { vary: 'trpc-accept, accept', ...headersOfError(refusal) }, body }
+}
+
+function write(request: IncomingMessage, response: ServerResponse, { status, headers, body }: RpcAnswer): void {
+  response.writeHead(status, {
+    ...headers,
     // In lower case like the others, so that it replaces tRPC's.
     'content-type': 'application/json; charset=utf-8',
     'content-length': body.length,

@@ -1,5 +1,5 @@
 import { TRPCError } from '@trpc/server'
-import type { TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODE_NUMBER } from '@trpc/server/rpc'
+import { type TRPC_ERROR_CODE_KEY, type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
 import { invalidRequest, methodNotAllowed, notFound } from '../http/error-codes.ts'
 import { AppError, type RetryClass, toAppError } from '../http/errors.ts'
@@ -74,6 +74,16 @@ export function formatTrpcError({ shape, error }: TrpcErrorShape) {
     ...(known.status === 412 ? { version: version ?? null } : {}),
   }
   return { message: known.message, code: shape.code, data }
+}
+
+/** What a client is told about a call that no procedure has seen, in the form of the formatter. */
+export function describeRefusal(refusal: AppError, path: string) {
+  const error = toTrpcError(refusal)
+  const shape = {
+    code: TRPC_ERROR_CODES_BY_KEY[error.code],
+    data: { code: error.code, httpStatus: refusal.status, path },
+  }
+  return formatTrpcError({ shape, error })
 }
 
 const MOST_SAID = 300
