@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
@@ -11,7 +12,7 @@ const IAT = NOW / 1_000
 const INPUT = JSON.stringify({ orderIds: ['ord_1'] })
 const CALL = { procedure: 'payments.versions', input: INPUT }
 const PROMISED = promisedParts(CALL, IAT)
-const SOUND: TokenParts = { ...PROMISED, claims: { ...PROMISED.claims, jti: 'a-token-of-this-test' } }
+const SOUND = changed({})
 const WHO = 'Fulfilment breaks what it owes to the consumer gateway (contracts/service-tokens.json): its token'
 
 const stack = new AsyncDisposableStack()
@@ -38,9 +39,10 @@ async function ask({ method = 'GET', procedure, input, token }: Asked): Promise<
   })
 }
 
-/** The token with other claims, or with another header. */
+/** The token of another call each time, with other claims, or with another header. */
 function changed(claims: object, header: object = {}): TokenParts {
-  return { header: { ...SOUND.header, ...header }, claims: { ...SOUND.claims, ...claims } }
+  const { header: usual, claims: promised } = PROMISED
+  return { header: { ...usual, ...header }, claims: { ...promised, jti: randomUUID(), ...claims } }
 }
 
 async function statusFor(parts: TokenParts, key = KEYS.privateKey): Promise<number> {
@@ -61,7 +63,7 @@ describe('fulfilment takes a token', () => {
   it.each<{ whose: string; parts: TokenParts }>([
     ...tokenFiles().map((file) => {
       const { header, claims } = promisedParts(CALL, IAT, file)
-      return { whose: `says what was agreed in ${file}`, parts: { header, claims: { ...claims, jti: 'a-token' } } }
+      return { whose: `says what was agreed in ${file}`, parts: { header, claims: { ...claims, jti: randomUUID() } } }
     }),
     { whose: 'has a claim that is new', parts: changed({ new: 'claim' }) },
     { whose: 'names a principal', parts: changed({ sub: 'shop' }) },

@@ -11,6 +11,7 @@ import { type Caller, handleRpc, type RpcResult, type TrpcEndpoint } from '@once
 import type { ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { answerHeaders, type Context, type FulfilmentRouter, fulfilmentRouter, type UseCases } from '../router.ts'
+import { createAcceptedCalls } from '../used-calls.ts'
 
 export interface AppDeps {
   readonly useCases: UseCases
@@ -72,6 +73,7 @@ function createEndpoint({
   demandsCertificate,
   isReady,
 }: AppDeps): TrpcEndpoint<FulfilmentRouter, CallingService> {
+  const accept = createAcceptedCalls(() => performance.now())
   return {
     prefix: CALLS,
     router: fulfilmentRouter,
@@ -82,7 +84,12 @@ function createEndpoint({
       token.checkProcedure(procedure)
       token.checkCondition(request.headers['if-match'])
       if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
-      return { name: token.issuer, principal: token.subject, callId: token.id, checkInput: token.checkInput }
+      const { id: callId, issuer: name, subject: principal } = token
+      const checkInput = (input: Uint8Array): void => {
+        token.checkInput(input)
+        accept(callId)
+      }
+      return { name, principal, callId, checkInput }
     },
     createContext: (request, caller) => ({
       useCases,
