@@ -70,10 +70,11 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   const signIns = createSignIns(context.mongo.background.durableDb, clock)
   const takeTurn = createTurnsOfEach(AT_ONCE, MOST_WAITING)
   const failedLogins = createOperatorLogins(context)
+  const tokenChecks = createTokenChecks(context)
   const openAudit = limitAudit(audit, createRateLimit({ name: 'audited', limit: 300, windowSeconds: 60, clock }))
   const identify = createIdentifyRequest({
     ...{ holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context), clock },
-    ...{ signIns, tokenChecks: createTokenChecks(context) },
+    ...{ signIns, tokenChecks },
   })
   const api = createOperatorApi({
     identify,
@@ -92,6 +93,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   })
   const signIn: SignInDeps = {
     ...{ signIns, openAudit, takeTurn, failedLogins, logger, limits: createSignInLimits(context) },
+    addresses: tokenChecks.addresses,
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
     atIssuer: openIssuerSignIn(context),
   }
