@@ -1,37 +1,30 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Answers } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { GuardedButton } from '../parts/buttons.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { ReasonDialog, type ReasonedAction } from './reason-dialog.tsx'
 
-/** Since when something is paused, who did it and why. */
-interface ShownPause {
-  readonly since: string
-  readonly by: string
-  readonly reason: string
-}
-
-/** Whether something is paused, by whom and why, and the button that pauses or resumes it. */
+/** Whether a provider or a handler is paused, by whom and why, and the button that pauses or resumes it. */
 export function PauseControl(props: {
-  /** Null: it is not paused. */
-  readonly paused: ShownPause | null
+  readonly kind: 'providers' | 'handlers'
+  readonly name: string
+  readonly paused: Answers['handlers']['list'][number]['paused']
   /** What waits for its end. */
   readonly waiting: string
-  readonly pausing: ReasonedAction
-  readonly resuming: ReasonedAction
-  /** What to read again after a change. */
-  readonly changes: readonly string[]
+  readonly pause: ReasonedAction['act']
+  readonly resume: ReasonedAction['act']
 }) {
-  const { paused, waiting, pausing, resuming, changes } = props
+  const { kind, name, paused, waiting } = props
   const [action, setAction] = useState<ReasonedAction | null>(null)
-  const client = useQueryClient()
   const why = useMayDo('operate') ? null : texts.why.operate
-  const done = (): void => {
-    setAction(null)
-    for (const name of changes) void client.invalidateQueries({ queryKey: [name] })
-  }
+  const { pauseHint, resumeHint } = texts[kind]
+  const { pauseTitle, pauseSubmit, resumeTitle, resumeSubmit } = texts.providers
+  const next: ReasonedAction =
+    paused === null
+      ? { title: pauseTitle(name), hint: pauseHint, submit: pauseSubmit(name), act: props.pause }
+      : { title: resumeTitle(name), hint: resumeHint, submit: resumeSubmit(name), act: props.resume }
   return (
     <>
       {paused !== null && (
@@ -43,9 +36,9 @@ export function PauseControl(props: {
       <GuardedButton
         text={paused === null ? texts.providers.pause : texts.providers.resume}
         why={why}
-        onClick={() => setAction(paused === null ? pausing : resuming)}
+        onClick={() => setAction(next)}
       />
-      {action !== null && <ReasonDialog action={action} onDone={done} onClose={() => setAction(null)} />}
+      {action !== null && <ReasonDialog action={action} changes={[kind, 'overview']} onClose={() => setAction(null)} />}
     </>
   )
 }

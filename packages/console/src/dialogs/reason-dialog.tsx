@@ -1,6 +1,6 @@
 // The dialog for an action that the audit log records with a reason. Its call is made once, however fast somebody clicks.
 
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
@@ -17,16 +17,21 @@ export interface ReasonedAction {
   readonly act: (reason: string, form: FormData) => Promise<unknown>
 }
 
-/** Asks for a reason, makes the call once, and closes when it has succeeded. */
+/** Asks for a reason and makes the call once. When it has succeeded, closes and reads again what has changed. */
 export function ReasonDialog(props: {
   readonly action: ReasonedAction
-  readonly onDone: () => void
+  /** The first names of the queries that show what the action changes. */
+  readonly changes: readonly string[]
   readonly onClose: () => void
 }) {
-  const { action, onDone, onClose } = props
+  const { action, changes, onClose } = props
+  const client = useQueryClient()
   const acting = useSingleAction({
     act: (form: HTMLFormElement) => action.act(reasonOf(form), new FormData(form)),
-    onDone,
+    onDone() {
+      onClose()
+      for (const name of changes) void client.invalidateQueries({ queryKey: [name] })
+    },
   })
   return (
     <Modal title={action.title} onClose={onClose}>

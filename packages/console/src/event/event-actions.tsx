@@ -36,8 +36,8 @@ export function EventActions({ event }: { readonly event: EventDetails }) {
       {asked === 'replay' && (
         <ReplayDialog target={{ ids: [event.id] }} includesDone={event.state === 'done'} onClose={done} />
       )}
-      {asked === 'close' && <ReasonDialog action={closing(event.id)} onDone={done} onClose={close} />}
-      {asked === 'release' && <ReasonDialog action={releasing(event.id)} onDone={done} onClose={close} />}
+      {asked === 'close' && <ReasonDialog action={closing(event.id)} changes={['events']} onClose={close} />}
+      {asked === 'release' && <ReasonDialog action={releasing(event.id)} changes={['events']} onClose={close} />}
     </section>
   )
 }

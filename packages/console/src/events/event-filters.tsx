@@ -12,13 +12,11 @@ import { ChipChoice, Choice } from '../parts/choice.tsx'
 import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
 import {
-  DUPLICATES,
   EVENT_STATES,
   type EventSearch,
   type FilterChange,
   readEventSearch,
   readTyped,
-  TESTS,
   type TypedSearch,
   withFilter,
 } from './event-search.ts'
@@ -36,8 +34,20 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
       <ProviderFilter chosen={search.provider} onChoose={(provider) => change({ provider })} />
       <HandlerFilter chosen={search.handler} onChoose={(handler) => change({ handler })} />
       <ReasonFilter search={search} />
-      <DuplicateFilter search={search} />
-      <TestFilter search={search} />
+      <Choice
+        label={texts.events.duplicates}
+        any={texts.events.anyDeliveries}
+        chosen={search.duplicates}
+        options={Object.entries(texts.events.duplicateKinds)}
+        onChoose={(duplicates) => change({ duplicates })}
+      />
+      <Choice
+        label={texts.test.filter}
+        any={texts.test.any}
+        chosen={search.tests}
+        options={Object.entries(texts.test.kinds)}
+        onChoose={(tests) => change({ tests })}
+      />
       <TimeFilter search={search} />
       {hasFilter && (
         <Link to="/events" className="chip">
@@ -112,54 +122,17 @@ function StateChips({ search }: { readonly search: EventSearch }) {
   )
 }
 
-/** The names of a list, and the chosen name even if the list does not contain it. */
-function withChosen(names: readonly string[], chosen: string | undefined): string[] {
-  return chosen === undefined || names.includes(chosen) ? [...names] : [...names, chosen]
-}
-
 function ReasonFilter({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const counts = new Map(Object.entries(useOverview().data?.deadByReason ?? {}))
-  const reasons = withChosen([...counts.keys()], search.reason)
-  if (reasons.length === 0) return null
+  const counts = Object.entries(useOverview().data?.deadByReason ?? {})
+  if (counts.length === 0 && search.reason === undefined) return null
   return (
     <ChipChoice
       label={texts.events.reason}
       any={texts.events.anyReason}
       chosen={search.reason}
-      options={reasons.map((reason) => {
-        const count = counts.get(reason)
-        return [reason, count === undefined ? reason : `${reason} (${texts.number(count)})`]
-      })}
+      options={counts.map(([reason, count]) => [reason, `${reason} (${texts.number(count)})`])}
       onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
-    />
-  )
-}
-
-/** The filter for events that were received again. */
-function DuplicateFilter({ search }: { readonly search: EventSearch }) {
-  const change = useFilterChange()
-  return (
-    <Choice
-      label={texts.events.duplicates}
-      any={texts.events.anyDeliveries}
-      value={search.duplicates}
-      options={DUPLICATES.map((kind) => [kind, texts.events.duplicateKinds[kind]])}
-      onChoose={(duplicates) => change({ duplicates })}
-    />
-  )
-}
-
-/** The filter for test events: these only, or all others. */
-function TestFilter({ search }: { readonly search: EventSearch }) {
-  const change = useFilterChange()
-  return (
-    <Choice
-      label={texts.test.filter}
-      any={texts.test.any}
-      value={search.tests}
-      options={TESTS.map((kind) => [kind, texts.test.kinds[kind]])}
-      onChoose={(tests) => change({ tests })}
     />
   )
 }

@@ -11,10 +11,10 @@ export const EVENT_STATES = [
 ] as const satisfies readonly ListedEvent['state'][]
 
 /** How to select events by their deliveries: received more than once, received with another body, or either. */
-export const DUPLICATES = ['repeated', 'changed', 'any'] as const
+const DUPLICATES = ['repeated', 'changed', 'any'] as const
 
 /** Whether to select test events only, or all others. */
-export const TESTS = ['only', 'without'] as const
+const TESTS = ['only', 'without'] as const
 
 /** What was typed into the search box. It can name a person, so it is in the memory of the session and in no address. */
 export interface TypedSearch {

@@ -1,11 +1,10 @@
 // What an operator can do with a handler: pause it, give it stored events, and discard the tasks of a removed one.
 
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { PauseControl } from '../dialogs/pause-control.tsx'
-import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
+import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
 import { CountedReplayDialog } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
@@ -15,25 +14,14 @@ import type { ListedHandler } from './use-handlers.tsx'
 export function HandlerPause({ handler: { name, paused, pending } }: { readonly handler: ListedHandler }) {
   return (
     <PauseControl
+      kind="handlers"
+      name={name}
       paused={paused}
       waiting={texts.handlers.waiting(pending)}
-      pausing={pausing(name)}
-      resuming={resuming(name)}
-      changes={['handlers', 'overview']}
+      pause={(reason) => operator.handlers.pause.mutate({ handler: name, reason })}
+      resume={(reason) => operator.handlers.resume.mutate({ handler: name, reason })}
     />
   )
-}
-
-function pausing(handler: string): ReasonedAction {
-  const act = (reason: string) => operator.handlers.pause.mutate({ handler, reason })
-  const submit = texts.providers.pauseSubmit(handler)
-  return { title: texts.providers.pauseTitle(handler), hint: texts.handlers.pauseHint, submit, act }
-}
-
-function resuming(handler: string): ReasonedAction {
-  const act = (reason: string) => operator.handlers.resume.mutate({ handler, reason })
-  const submit = texts.providers.resumeSubmit(handler)
-  return { title: texts.providers.resumeTitle(handler), hint: texts.handlers.resumeHint, submit, act }
 }
 
 const DAY_MS = 86_400_000
@@ -96,16 +84,11 @@ function SpanField({ onChoose }: { readonly onChoose: (from: string | null) => v
 export function DiscardButton(props: { readonly handler: string; readonly onDiscarded: (said: string) => void }) {
   const { handler, onDiscarded } = props
   const [isOpen, setOpen] = useState(false)
-  const client = useQueryClient()
   const why = useMayDo('operate') ? null : texts.why.operate
   const { discard, discardTitle, discardHint: hint, discardSubmit: submit, discarded } = texts.handlers
   const act = async (reason: string): Promise<void> => {
     const { count, held } = await discardAll(handler, reason)
     onDiscarded(discarded(handler, count, held))
-  }
-  const done = (): void => {
-    setOpen(false)
-    for (const name of ['handlers', 'overview', 'events']) void client.invalidateQueries({ queryKey: [name] })
   }
   return (
     <>
@@ -113,7 +96,7 @@ export function DiscardButton(props: { readonly handler: string; readonly onDisc
       {isOpen && (
         <ReasonDialog
           action={{ title: discardTitle(handler), hint, submit, act }}
-          onDone={done}
+          changes={['handlers', 'overview', 'events']}
           onClose={() => setOpen(false)}
         />
       )}

@@ -7,6 +7,7 @@ import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { EmptyNotice, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
+import { endOf } from '../providers/secrets-table.tsx'
 import { texts } from '../texts/texts.ts'
 import { BackfillButton, DiscardButton, HandlerPause } from './handler-actions.tsx'
 import { type ListedHandler, useHandlers } from './use-handlers.tsx'
@@ -161,8 +162,6 @@ function Codes({ texts: codes }: { readonly texts: readonly string[] }) {
   )
 }
 
-const SOON_MS = 7 * 86_400_000
-
 /** The secrets that sign the calls of a handler, by id: when each expires. */
 function HandlerSecrets({ handler: { name, secrets } }: { readonly handler: ListedHandler }) {
   const { secretsOf, secret, ends, state } = texts.providers
@@ -171,7 +170,7 @@ function HandlerSecrets({ handler: { name, secrets } }: { readonly handler: List
       caption={secretsOf(name)}
       heads={[secret, ends, state]}
       rows={secrets.map(({ id, notAfter }) => {
-        const phase = phaseOf(notAfter, Date.now())
+        const phase = endOf(notAfter, Date.now()) ?? 'signs'
         return {
           key: id,
           cells: [
@@ -187,10 +186,4 @@ function HandlerSecrets({ handler: { name, secrets } }: { readonly handler: List
       })}
     />
   )
-}
-
-function phaseOf(notAfter: string | null, now: number): keyof typeof texts.handlers.secretStates {
-  const leftMs = notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter) - now
-  if (leftMs <= 0) return 'expired'
-  return leftMs <= SOON_MS ? 'expiresSoon' : 'signs'
 }

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { ChipChoice } from '../parts/choice.tsx'
+import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 
 /** A handler with its settings, its pause and the numbers of its tasks. */
@@ -25,21 +25,16 @@ export function isConfigured(handler: string): boolean {
   return handler !== 'fulfilment' && handler !== ''
 }
 
-/** The filter for a handler: each that is listed, and the chosen one even if it is not. Nothing without handlers. */
-export function HandlerFilter(props: {
-  readonly chosen: string | undefined
-  readonly onChoose: (handler: string | undefined) => void
-}) {
-  const { chosen, onChoose } = props
+/** The filter for a handler: each that is listed. Nothing without handlers. */
+export function HandlerFilter({ chosen, onChoose }: FilterValue) {
   const { data = [] } = useHandlers()
-  const names = new Set([...data.map(({ name }) => name), ...(chosen === undefined ? [] : [chosen])])
-  if (names.size === 0) return null
+  if (data.length === 0 && chosen === undefined) return null
   return (
     <ChipChoice
       label={texts.handlers.handler}
       any={texts.handlers.any}
       chosen={chosen}
-      options={[...names].map((name) => [name, name])}
+      options={data.map(({ name }) => [name, name])}
       onChoose={onChoose}
     />
   )

@@ -2,17 +2,22 @@
 
 import { useEffect, useId, useRef } from 'react'
 
+/** The value of a filter, and what changes it. */
+export interface FilterValue {
+  readonly chosen: string | undefined
+  readonly onChoose: (value: string | undefined) => void
+}
+
 /** What a filter offers, and what it says. */
-interface FilterChoices {
+interface FilterChoices extends FilterValue {
   readonly label: string
   /** The text of the choice of any value. */
   readonly any: string
   readonly options: readonly (readonly [value: string, text: string])[]
-  readonly onChoose: (value: string | undefined) => void
 }
 
 /** A select field whose value becomes a filter. */
-export function Choice(props: FilterChoices & { readonly value: string | undefined }) {
+export function Choice(props: FilterChoices) {
   const id = useId()
   return (
     <p className="flex flex-col">
@@ -22,7 +27,7 @@ export function Choice(props: FilterChoices & { readonly value: string | undefin
       <select
         id={id}
         className="input max-w-56"
-        value={props.value ?? ''}
+        value={props.chosen ?? ''}
         onChange={({ target }) => props.onChoose(target.value === '' ? undefined : target.value)}
       >
         <option value="">{props.any}</option>
@@ -37,11 +42,13 @@ export function Choice(props: FilterChoices & { readonly value: string | undefin
 }
 
 /**
- * A filter with a button for each value, so that one click is enough, and one for any value. If there are many, the
- * buttons scroll, and the chosen one is in view.
+ * A filter with a button for each value, so that one click is enough, for any value, and for the chosen one even if it is not
+ * among the values. If there are many, the buttons scroll, and the chosen one is in view.
  */
-export function ChipChoice(props: FilterChoices & { readonly chosen: string | undefined }) {
-  const { label, any, chosen, options, onChoose } = props
+export function ChipChoice(props: FilterChoices) {
+  const { label, any, chosen, onChoose } = props
+  const isKnown = chosen === undefined || props.options.some(([value]) => value === chosen)
+  const options = isKnown ? props.options : [...props.options, [chosen, chosen] as const]
   const group = useRef<HTMLFieldSetElement>(null)
   const names = JSON.stringify(options.map(([value]) => value))
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { PauseControl } from '../dialogs/pause-control.tsx'
-import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
+import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
@@ -60,7 +60,14 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
         </Link>
       </p>
       <div className="my-2 flex flex-wrap items-center gap-2">
-        <ProviderPause provider={name} paused={provider.paused} />
+        <PauseControl
+          kind="providers"
+          name={name}
+          paused={provider.paused}
+          waiting={texts.providers.waiting(provider.paused?.waiting ?? null)}
+          pause={(reason) => operator.providers.pause.mutate({ provider: name, reason })}
+          resume={(reason) => operator.providers.resume.mutate({ provider: name, reason })}
+        />
         <SendTest provider={name} takesTests={provider.takesTests} text={texts.test.send} />
         <button type="button" className="button" onClick={() => setIsRotating(true)}>
           {texts.rotation.open}
@@ -70,33 +77,6 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
       {isRotating && <RotationDialog provider={provider} onClose={() => setIsRotating(false)} />}
     </Section>
   )
-}
-
-type Pause = Answers['providers']['list'][number]['paused']
-
-/** Whether a provider is paused, by whom and why, and the button that pauses or resumes it. */
-function ProviderPause({ provider, paused }: { readonly provider: string; readonly paused: Pause }) {
-  return (
-    <PauseControl
-      paused={paused}
-      waiting={texts.providers.waiting(paused?.waiting ?? null)}
-      pausing={pausing(provider)}
-      resuming={resuming(provider)}
-      changes={['providers', 'overview']}
-    />
-  )
-}
-
-function pausing(provider: string): ReasonedAction {
-  const { pauseTitle, pauseHint: hint, pauseSubmit } = texts.providers
-  const act = (reason: string) => operator.providers.pause.mutate({ provider, reason })
-  return { title: pauseTitle(provider), hint, submit: pauseSubmit(provider), act }
-}
-
-function resuming(provider: string): ReasonedAction {
-  const { resumeTitle, resumeHint: hint, resumeSubmit } = texts.providers
-  const act = (reason: string) => operator.providers.resume.mutate({ provider, reason })
-  return { title: resumeTitle(provider), hint, submit: resumeSubmit(provider), act }
 }
 
 /** The button that sends a test event of a provider, and the event that was sent last. */
@@ -131,7 +111,7 @@ export function SendTest(props: {
       {isOpen && (
         <ReasonDialog
           action={{ title: title(provider), hint, submit, fields: <OrderField />, act: send }}
-          onDone={() => setOpen(false)}
+          changes={[]}
           onClose={() => setOpen(false)}
         />
       )}

@@ -61,15 +61,22 @@ const SOON_DAYS = 7
 
 /** Decides what to do with one of a provider's secrets. `now`: milliseconds since 1970. */
 export function adviseOnSecret(secret: KnownSecret, all: readonly KnownSecret[], now: number): SecretAdvice {
-  const ends = secret.notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(secret.notAfter)
-  if (ends <= now) return 'expired'
+  const end = endOf(secret.notAfter, now)
+  if (end === 'expired') return end
   const newest = Math.max(...all.map(lastMatch))
   const last = lastMatch(secret)
   if (last === Number.NEGATIVE_INFINITY) return 'neverMatched'
   const isSilent = now - last > SILENT_DAYS * DAY_MS
   if (isSilent && newest > last) return 'removable'
-  if (ends - now <= SOON_DAYS * DAY_MS) return 'expiresSoon'
+  if (end !== null) return end
   return newest > last ? 'stillMatches' : 'inUse'
+}
+
+/** Whether a secret has expired, or soon will. `notAfter`: ISO 8601, or null without an end. */
+export function endOf(notAfter: string | null, now: number): 'expired' | 'expiresSoon' | null {
+  const leftMs = notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter) - now
+  if (leftMs <= 0) return 'expired'
+  return leftMs <= SOON_DAYS * DAY_MS ? 'expiresSoon' : null
 }
 
 function lastMatch({ lastMatchedAt }: KnownSecret): number {

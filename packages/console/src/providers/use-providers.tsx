@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
-import { ChipChoice } from '../parts/choice.tsx'
+import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
@@ -17,11 +17,7 @@ export function useProviders() {
 }
 
 /** The filter for a provider: each that is configured, and the chosen one even if it is not. */
-export function ProviderFilter(props: {
-  readonly chosen: string | undefined
-  readonly onChoose: (provider: string | undefined) => void
-}) {
-  const { chosen, onChoose } = props
+export function ProviderFilter({ chosen, onChoose }: FilterValue) {
   const { data = [] } = useProviders()
   const names = new Set([...data.map(({ name }) => name), ...(chosen === undefined ? [] : [chosen])])
   return (

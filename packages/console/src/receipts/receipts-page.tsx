@@ -1,5 +1,4 @@
 import { formatAmount } from '@oncehook/kernel/money/currencies'
-import { useQueryClient } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
@@ -65,14 +64,9 @@ function StateChips({ search }: { readonly search: ReceiptSearch }) {
 }
 
 function Release({ receipt, onClose }: { readonly receipt: Receipt; readonly onClose: () => void }) {
-  const client = useQueryClient()
   const { releaseTitle: title, releaseHint: hint, releaseSubmit: submit } = texts.receipts
   const act = (reason: string) => operator.receipts.release.mutate({ key: receipt.key, reason })
-  const done = (): void => {
-    onClose()
-    void client.invalidateQueries({ queryKey: ['receipts'] })
-  }
-  return <ReasonDialog action={{ title, hint, submit, act }} onDone={done} onClose={onClose} />
+  return <ReasonDialog action={{ title, hint, submit, act }} changes={['receipts']} onClose={onClose} />
 }
 
 function useColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {

@@ -71,14 +71,12 @@ function ReasonFilter(props: {
     queryFn: () => operator.refusals.counts.query(provider === undefined ? {} : { provider }),
     refetchInterval: COUNTS_REFRESH_MS,
   })
-  const counted = data.map(({ reason, records }) => [reason, `${reason} (${texts.number(records)})`] as const)
-  const isCounted = chosen === undefined || data.some(({ reason }) => reason === chosen)
   return (
     <ChipChoice
       label={texts.events.reason}
       any={texts.events.anyReason}
       chosen={chosen}
-      options={isCounted ? counted : [...counted, [chosen, chosen]]}
+      options={data.map(({ reason, records }) => [reason, `${reason} (${texts.number(records)})`])}
       onChoose={props.onChoose}
     />
   )

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
@@ -15,11 +15,6 @@ type ListedSession = Answers['sessions']['list'][number]
 export function SessionsPage() {
   const { data, error } = useQuery({ queryKey: ['sessions'], queryFn: () => operator.sessions.list.query() })
   const [action, setAction] = useState<ReasonedAction | null>(null)
-  const client = useQueryClient()
-  const done = (): void => {
-    setAction(null)
-    void client.invalidateQueries({ queryKey: ['sessions'] })
-  }
   return (
     <PageFrame title={texts.pages.sessions}>
       <QueryProblem error={error} />
@@ -29,7 +24,7 @@ export function SessionsPage() {
           <SessionTable name={name} sessions={sessions} end={setAction} />
         </Section>
       ))}
-      {action !== null && <ReasonDialog action={action} onDone={done} onClose={() => setAction(null)} />}
+      {action !== null && <ReasonDialog action={action} changes={['sessions']} onClose={() => setAction(null)} />}
     </PageFrame>
   )
 }
