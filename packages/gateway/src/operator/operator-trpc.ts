@@ -150,6 +150,23 @@ export async function recordFirst<Done>(
   }
 }
 
+/**
+ * Records a change in the audit log, then makes it: after a crash in between, nothing was changed without an entry. A refused
+ * one adds an entry too: `isPossible` is what was read before, and `change` resolves to whether it changed anything.
+ * @throws the refusal
+ */
+export async function recordChange(
+  { audit, operator: by }: Pick<OperatorContext, 'audit' | 'operator'>,
+  entry: Pick<AuditEntry, 'action' | 'reason' | 'details'>,
+  { isPossible, change, refusal }: { isPossible: boolean; change: () => Promise<boolean>; refusal: () => AppError },
+): Promise<void> {
+  if (isPossible) await audit.record({ ...entry, by })
+  if (isPossible && (await change())) return
+  const error = refusal()
+  await audit.record({ ...entry, by, details: { ...entry.details, refused: error.code } })
+  throw error
+}
+
 const MAX_TIME_EXPIRED = 50
 
 /** Whether the database aborted a search because it took too long. */

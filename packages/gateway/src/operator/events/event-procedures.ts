@@ -13,7 +13,14 @@ import { withGone } from '../../inbox/key-only-record.ts'
 import { closedFields } from '../../inbox/retention/retention.ts'
 import type { Audit, AuditEntry } from '../audit/audit.ts'
 import { inputText, reasonSchema } from '../input-text.ts'
-import { changingProcedure, demandPost, demandRole, type OperatorContext, procedure } from '../operator-trpc.ts'
+import {
+  changingProcedure,
+  demandPost,
+  demandRole,
+  type OperatorContext,
+  procedure,
+  recordChange,
+} from '../operator-trpc.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
 import { countEvents, type FoundEvents, findNewest, type SearchBudget } from './event-search.ts'
 import { reverifyEvent } from './reverify-event.ts'
@@ -192,20 +199,8 @@ async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: C
   const found = _id && (await events.findOne<Found>({ _id }, { projection, ...AS_WRITTEN }))
   if (!_id || !found) throw notFound({}, { message: 'No event has this id' })
   const { provider, eventId, state } = found
-  const refuse = async (): Promise<never> => {
-    const error = refusal()
-    await ctx.audit.record({
-      by: ctx.operator,
-      action,
-      reason,
-      details: { id, provider, eventId, refused: error.code },
-    })
-    throw error
-  }
-  if (state !== from) return refuse()
-  // The entry of the audit log comes first. After a crash in between, nothing is changed without an entry.
-  await ctx.audit.record({ by: ctx.operator, action, reason, details: { id, provider, eventId } })
-  if (!(await change(_id))) return refuse()
+  const entry = { action, reason, details: { id, provider, eventId } }
+  await recordChange(ctx, entry, { isPossible: state === from, change: () => change(_id), refusal })
   return found
 }
 

@@ -276,17 +276,11 @@ function idsBetween(before: ObjectId | undefined, end: ObjectId | null): Filter<
   }
 }
 
-/** The number of events that match, and how far back they were counted in the time: null if all were counted. */
-interface EventCount {
-  readonly events: number
-  readonly cut: { readonly searchedTo: Date } | null
-}
-
 /**
- * Counts the events that match a filter, newest first, until the time is up.
+ * Counts the events that match a filter, newest first, until the time is up. `cut` says how far back; null if all were counted.
  * @throws MongoServerError if the index that it uses is not built yet
  */
-export async function countEvents(db: Db, filter: EventFilter, budget: SearchBudget): Promise<EventCount> {
+export async function countEvents(db: Db, filter: EventFilter, budget: SearchBudget) {
   const endsAt = budget.now() + budget.ms
   const meant = await toMongoFilter(db, filter)
   const order = idOrderOf(filter)

@@ -4,39 +4,18 @@ import { ObjectId } from 'mongodb'
 import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 
-/** An event as operators see it in lists. Times are ISO 8601, UTC. */
-export interface ShownEvent {
-  readonly id: string
-  readonly provider: string
-  readonly eventId: string
-  /** The handler whose task it is. Empty: nobody wants the event. */
-  readonly handler: string
-  readonly type: string
-  readonly objectId: string
-  readonly orderId: string
-  readonly state: EventDocument['state']
-  readonly reason: string | null
-  readonly starts: number
-  readonly deliveries: number
-  readonly mismatches: number
-  /** Whether an operator sent it as a test. Then it has no effect. */
-  readonly test: boolean
-  readonly receivedAt: string
-  readonly dueAt: string | null
-  readonly settledAt: string | null
-}
-
 /** Leaves out the fields that a list does not need, above all the bodies. */
 export const LIST_PROJECTION = { raw: 0, headers: 0, sealed: 0, attempts: 0, facts: 0 } as const
 
-/** Shows a record as an item of a list. */
-export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>): ShownEvent {
+/** A record as an item of a list. Times are ISO 8601, UTC. */
+export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>) {
   const { _id, provider, eventId, handler, type, objectId, orderId, state, reason, starts } = record
   const { deliveries, mismatches } = record
   return {
     id: String(_id),
     provider,
     eventId,
+    // The handler whose task it is. Empty: nobody wants the event.
     handler: typeof handler === 'string' ? handler : '',
     type,
     objectId,
@@ -46,6 +25,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
     starts,
     deliveries,
     mismatches,
+    // Whether an operator sent it as a test. Then it has no effect.
     test: record.test === true,
     receivedAt: instantOf(record.receivedAt) ?? idTimeOf(_id),
     dueAt: dueAtOf(record),
@@ -80,39 +60,6 @@ function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> &
   return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
 }
 
-/** An event with everything that is stored about it. */
-interface ShownEventDetails extends ShownEvent, ShownWaiting {
-  /** Without the body, only headers that cannot prove a delivery. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The exact bytes of the body, base64. Null unless requested. */
-  readonly raw: string | null
-  /** The length of the body. 0 if it cannot be read. */
-  readonly bytes: number
-  /** `key_unknown` or `record_altered` if body and headers are encrypted and cannot be read. Null if they can. */
-  readonly notReadable: string | null
-  readonly secretId: string
-  readonly attempts: readonly {
-    readonly at: string
-    readonly ms: number
-    readonly outcome: string
-    readonly code: string | null
-    readonly message: string | null
-  }[]
-  readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null
-  readonly outcome: { readonly kind: string; readonly version: number | null } | null
-  /** Who closed it and why; null unless it is closed. */
-  readonly closed: { readonly at: string; readonly by: string; readonly reason: string } | null
-  /** How many times a redelivery has revived it. */
-  readonly revivals: number
-  readonly replays: readonly {
-    readonly at: string
-    readonly by: string
-    readonly reason: string
-    /** Why the body could not be read again. Null if it was read. */
-    readonly notRead: string | null
-  }[]
-}
-
 // Other headers may contain signatures or tokens.
 const HARMLESS = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
 
@@ -120,29 +67,31 @@ function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
 }
 
-/** Shows a whole record. The body and the headers with signatures are shown only if requested. */
+/**
+ * A record with everything that is stored about it. The body and the headers with signatures are shown only if requested.
+ * `notReadable`: `key_unknown` or `record_altered` if body and headers are encrypted and cannot be read, null if they can.
+ */
 export function showEventDetails(
   record: EventDocument,
-  parts: {
-    withBody: boolean
-    notReadable: string | null
-    /** Why it is not sent now. */
-    waiting: ShownWaiting
-  },
-): ShownEventDetails {
+  parts: { withBody: boolean; notReadable: string | null; waiting: Awaited<ReturnType<typeof explainWaiting>> },
+) {
   const { withBody, notReadable, waiting } = parts
   return {
     ...showEvent(record),
     ...waiting,
     // The signature of a test event is of use to nobody but a forger.
     headers: withBody && record.test !== true ? withoutReusable(record.headers) : harmless(record.headers),
+    // The exact bytes, base64.
     raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
+    // 0 if the body cannot be read.
     bytes: record.raw.length(),
     notReadable,
     secretId: record.secretId,
     ...showAttempts(listOf(record.attempts)),
     closed: record.closed === undefined ? null : withInstant(record.closed),
+    // How many times a redelivery has revived it.
     revivals: record.again?.revivals ?? 0,
+    // `notRead`: why the body could not be read again. Null if it was read.
     replays: listOf(record.replays).map(({ at, by, reason, notRead = null }) => ({
       at: instantOf(at) ?? UNKNOWN_TIME,
       by,
@@ -153,9 +102,7 @@ export function showEventDetails(
 }
 
 /** The attempts, with the last error among them, and the outcome of the last one that had none. */
-function showAttempts(
-  attempts: EventDocument['attempts'],
-): Pick<ShownEventDetails, 'attempts' | 'lastError' | 'outcome'> {
+function showAttempts(attempts: EventDocument['attempts']) {
   const lastError = lastErrorOf(attempts)
   const settled = attempts.findLast(({ code, outcome }) => code === null && outcome !== 'unhandled')
   return {
@@ -173,19 +120,15 @@ function withoutReusable(headers: EventDocument['headers']): EventDocument['head
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !REUSABLE.has(name)))
 }
 
-/** Why a pending event is not sent now. */
-interface ShownWaiting {
-  /** The id of the earlier task of its line that is still open. Null: it waits for none, or the database did not answer. */
-  readonly waitsFor: string | null
-  /** Why none of these tasks is sent. Null: they are sent, or it is not pending. */
-  readonly notSent: 'handler_removed' | 'handler_paused' | 'provider_paused' | null
-}
-
 type Waiting = Pick<EventDocument, '_id' | 'state' | 'provider' | 'handler' | 'line'>
 type WaitingContext = Pick<OperatorContext, 'db' | 'handlers' | 'handlerPauses' | 'pauses'>
 
-/** Finds out why an event waits, by what this process knows of pauses. Costs a look at an index if it is in a line. */
-export async function explainWaiting(ctx: WaitingContext, event: Waiting): Promise<ShownWaiting> {
+/**
+ * Why a pending event is not sent now, by what this process knows of pauses. `waitsFor` is the id of the earlier task of its line
+ * that is still open, or null if it waits for none or the database did not answer. `notSent` says why none of these tasks is sent.
+ * Costs a look at an index if the event is in a line.
+ */
+export async function explainWaiting(ctx: WaitingContext, event: Waiting) {
   if (event.state !== 'pending') return { waitsFor: null, notSent: null }
   const blockOnDead = ctx.handlers?.().get(event.handler)?.blockOnDead === true
   const awaited = await findAwaited(ctx.db, event, blockOnDead).catch(() => null)
@@ -195,7 +138,7 @@ export async function explainWaiting(ctx: WaitingContext, event: Waiting): Promi
 function whyNotSent(
   { handlers, handlerPauses, pauses }: WaitingContext,
   { provider, handler }: Waiting,
-): ShownWaiting['notSent'] {
+): 'handler_removed' | 'handler_paused' | 'provider_paused' | null {
   const settings = handlers?.().get(handler)
   if (handler !== FULFILMENT && settings === undefined) return 'handler_removed'
   if (settings?.paused === true || handlerPauses.current.has(handler)) return 'handler_paused'

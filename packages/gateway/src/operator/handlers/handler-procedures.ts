@@ -3,7 +3,7 @@ import { discardTasks } from '@oncehook/queue/changes'
 import type { Pause } from '@oncehook/queue/pauses'
 import { type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { handlerConfigured, handlerNotPaused, handlerPaused } from '../../errors.ts'
+import { handlerConfigured } from '../../errors.ts'
 import type { HandlerSettings, WantedEvents } from '../../handlers/handler-settings.ts'
 import { type EventDocument, FULFILMENT } from '../../inbox/event-document.ts'
 import { endFields } from '../../inbox/retention/retention.ts'
@@ -14,49 +14,6 @@ import { inputText, reasonSchema } from '../input-text.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 import { changePause } from '../providers/provider-procedures.ts'
 import type { ReplayRequest } from '../replays/replays.ts'
-
-/** A handler as operators see it, with the numbers of its tasks. */
-interface ShownHandler {
-  readonly name: string
-  /** How it is called. `removed`: it is not in the setting any more, but has pending or dead tasks. */
-  readonly by: 'https' | 'trpc' | 'built in' | 'removed'
-  /** The host and port that is called. Null for fulfilment and for a removed handler. */
-  readonly host: string | null
-  /** Which events it wants. Empty for fulfilment and for a removed handler. */
-  readonly events: readonly WantedEvents[]
-  readonly concurrency: number | null
-  readonly ratePerSecond: number | null
-  /** The JSON Pointer to the value whose tasks are sent one after the other. Null: all are sent in no particular order. */
-  readonly orderBy: string | null
-  /** Whether the later tasks with the same value wait for a dead one. */
-  readonly blockOnDead: boolean
-  /** The secrets that sign its calls, never their values. */
-  readonly secrets: readonly { readonly id: string; readonly notAfter: string | null }[]
-  /** Whether it answers the calls of the process that you ask. Null: this process calls none. */
-  readonly answers: boolean | null
-  /** Whether the setting pauses it. */
-  readonly pausedBySetting: boolean
-  /** Since when an operator has paused it, who did and why. Null: nobody has. */
-  readonly paused: { readonly since: string; readonly by: string; readonly reason: string } | null
-  /** The number of its pending tasks. Null if the database did not answer in time. */
-  readonly pending: number | null
-  readonly dead: number | null
-  /** When the oldest of the pending tasks was stored. */
-  readonly oldestStoredAt: string | null
-  /**
-   * How many of the 20 pending tasks that wait longest for their next attempt have failed at least three times in a row, and
-   * the newest error of these. Null: none has, or the database did not answer in time. Absent: a gateway of an earlier
-   * version. Only of configured handlers.
-   */
-  readonly failing?: FailingShown | null
-}
-
-interface FailingShown {
-  readonly tasks: number
-  readonly code: string
-  readonly message: string
-  readonly at: string
-}
 
 /**
  * `handlers.list`: fulfilment, the configured handlers in the order of the setting, and then those that were removed but
@@ -72,51 +29,52 @@ export const listHandlersProcedure = procedure.input(z.strictObject({}).optional
   // While the database does not even count the tasks in time, nothing more is asked.
   const waiting = [...configured.keys()].filter((name) => (depths.of(name).pending ?? 0) > 0)
   const failing = await readFailingTasks(db, waiting)
-  const show = (name: string): ShownHandler => ({
+  const show = (name: string) => ({
     ...{ name, ...showSettings(ctx, name, configured.get(name)) },
-    ...showPause(pauses.get(name)),
+    paused: showPause(pauses.get(name)),
     ...showDepth(depths.of(name)),
     failing: showFailing(failing.get(name)),
   })
   return [FULFILMENT, ...configured.keys(), ...removed].map(show)
 })
 
-type ShownSettings = Omit<ShownHandler, 'name' | 'paused' | 'failing' | keyof HandlerDepth>
-
-const NO_SETTINGS = {
-  ...{ host: null, events: [], concurrency: null, ratePerSecond: null, secrets: [], answers: null },
-  ...{ orderBy: null, blockOnDead: false, pausedBySetting: false },
-}
-
-function showSettings(
-  { isHandlerUp }: OperatorContext,
-  name: string,
-  handler: HandlerSettings | undefined,
-): ShownSettings {
-  if (handler === undefined) return { by: name === FULFILMENT ? 'built in' : 'removed', ...NO_SETTINGS }
-  const { place, events, concurrency, ratePerSecond, orderBy, blockOnDead, paused } = handler
-  const keys = place.by === 'https' ? place.keys : []
+/** How a handler is called, and the rest of its settings, which are null or empty for fulfilment and for a removed handler. */
+function showSettings({ isHandlerUp }: OperatorContext, name: string, handler: HandlerSettings | undefined) {
+  const keys = handler?.place.by === 'https' ? handler.place.keys : []
   return {
-    ...{ by: place.by, host: place.url.host, events, concurrency, ratePerSecond, orderBy, blockOnDead },
+    // Removed: it is not in the setting any more, but has pending or dead tasks.
+    by: handler?.place.by ?? (name === FULFILMENT ? ('built in' as const) : ('removed' as const)),
+    // With its port.
+    host: handler?.place.url.host ?? null,
+    events: handler?.events ?? [],
+    concurrency: handler?.concurrency ?? null,
+    ratePerSecond: handler?.ratePerSecond ?? null,
+    orderBy: handler?.orderBy ?? null,
+    blockOnDead: handler?.blockOnDead ?? false,
     secrets: keys.map(({ id, notAfter }) => ({
       id,
       notAfter: notAfter === null ? null : new Date(notAfter).toISOString(),
     })),
-    ...{ answers: isHandlerUp(handler.name), pausedBySetting: paused },
+    // Of the process that you ask. Null: it calls none.
+    answers: handler === undefined ? null : isHandlerUp(name),
+    pausedBySetting: handler?.paused ?? false,
   }
 }
 
-function showPause(pause: Pause | undefined): Pick<ShownHandler, 'paused'> {
-  return {
-    paused: pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason },
-  }
+function showPause(pause: Pause | undefined) {
+  return pause === undefined ? null : { since: pause.since.toISOString(), by: pause.by, reason: pause.reason }
 }
 
-function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth): Pick<ShownHandler, keyof HandlerDepth> {
+/** The numbers of its tasks, null if the database did not answer in time, and when the oldest pending one was stored. */
+function showDepth({ pending, dead, oldestStoredAt }: HandlerDepth) {
   return { pending, dead, oldestStoredAt: oldestStoredAt?.toISOString() ?? null }
 }
 
-function showFailing(failing: FailingTasks | undefined): FailingShown | null {
+/**
+ * How many of the 20 pending tasks that wait longest for their next attempt have failed at least three times in a row, and
+ * the newest error of these. Null: none has, or the database did not answer in time, or the handler is not configured.
+ */
+function showFailing(failing: FailingTasks | undefined) {
   if (failing === undefined) return null
   const { code, message, at } = failing.lastError
   return { tasks: failing.tasks, code, message, at: at.toISOString() }
@@ -132,13 +90,7 @@ const handlerChangeSchema = z.strictObject({ handler: inputText(63), reason: rea
 export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler, reason } = input
   if (!isKnown(ctx, handler)) throw notFound({}, { message: 'No handler has this name' })
-  await changePause(ctx, {
-    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
-    action: 'handlers.pause',
-    isPaused: false,
-    change: () => ctx.handlerPauses.pause({ name: handler, by: ctx.operator, reason }),
-    refusal: handlerPaused,
-  })
+  await changePause(ctx, 'handlers.pause', handler, reason)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler }, 'handler.paused')
   return { handler, paused: true as const }
 })
@@ -146,13 +98,7 @@ export const pauseHandlerProcedure = changingProcedure.input(handlerChangeSchema
 /** `handlers.resume`: the tasks that waited are sent, the oldest first. The handler may have been removed. */
 export const resumeHandlerProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler, reason } = input
-  await changePause(ctx, {
-    ...{ reason, details: { handler }, name: handler, pauses: ctx.handlerPauses },
-    action: 'handlers.resume',
-    isPaused: true,
-    change: () => ctx.handlerPauses.resume(handler),
-    refusal: handlerNotPaused,
-  })
+  await changePause(ctx, 'handlers.resume', handler, reason)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler }, 'handler.resumed')
   return { handler, paused: false as const }
 })

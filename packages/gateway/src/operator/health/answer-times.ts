@@ -5,15 +5,12 @@ const LINE = /^oncehook_request_seconds_bucket\{(?<labels>.*)\} (?<count>\d+)$/g
 const OF_WEBHOOKS = /route="\/api\/webhooks/
 const ANSWERED = /status="200"/
 
-/** The number of deliveries answered with 200, and the seconds within which the given part of them was answered. */
-interface AnswerTimes {
-  readonly count: number
-  /** An upper bound: the border of a bucket. Null if it is beyond the last border, or there are no deliveries. */
-  readonly withinSeconds: number | null
-}
-
-/** Reads the response times of deliveries from the text of `/metrics`. `part` is, for example, 0.99. */
-export function readAnswerTimes(metrics: string, part: number): AnswerTimes {
+/**
+ * Reads from the text of `/metrics` the number of deliveries answered with 200, and the seconds within which the given part of
+ * them, for example 0.99, was answered. They are an upper bound, the border of a bucket; null beyond the last border, or without
+ * deliveries.
+ */
+export function readAnswerTimes(metrics: string, part: number) {
   const buckets = new Map<number, number>()
   for (const { groups } of metrics.matchAll(LINE)) {
     const { labels = '', count = '0' } = groups ?? {}
@@ -33,4 +30,4 @@ export function readAnswerTimes(metrics: string, part: number): AnswerTimes {
  */
 export const answerTimesProcedure = procedure
   .input(z.strictObject({}).optional())
-  .query(async ({ ctx }): Promise<AnswerTimes> => readAnswerTimes(await ctx.shownMetrics.metrics(), 0.99))
+  .query(async ({ ctx }) => readAnswerTimes(await ctx.shownMetrics.metrics(), 0.99))

@@ -1,17 +1,15 @@
 import { notFound } from '@oncehook/kernel/http/error-codes'
-import type { AppError } from '@oncehook/kernel/http/errors'
 import type { Pause } from '@oncehook/queue/pauses'
 import { EVENTS, STATE_INDEX } from '@oncehook/queue/task'
 import type { Provider } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { z } from 'zod'
-import { providerNotPaused, providerPaused } from '../../errors.ts'
+import { handlerNotPaused, handlerPaused, providerNotPaused, providerPaused } from '../../errors.ts'
 import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
-import type { AuditEntry } from '../audit/audit.ts'
 import { inputText, reasonSchema } from '../input-text.ts'
-import { changingProcedure, type OperatorContext, procedure, SEARCH_MS } from '../operator-trpc.ts'
+import { changingProcedure, type OperatorContext, procedure, recordChange, SEARCH_MS } from '../operator-trpc.ts'
 import { isSignable } from '../test-events/test-events.ts'
 
 /**
@@ -54,22 +52,13 @@ function showProvider(provider: Provider, stats: readonly ProviderCounter[]) {
   }
 }
 
-interface ShownPause {
-  readonly since: string
-  readonly by: string
-  readonly reason: string
-  readonly waiting: number | null
-}
-
-async function showPauses(db: Db, pauses: readonly Pause[]): Promise<[provider: string, ShownPause][]> {
-  const waiting = await countWaiting(
-    db,
-    pauses.map(({ name }) => name),
-  ).catch(() => null)
-  return pauses.map(({ name, since, by, reason }) => [
-    name,
-    { since: since.toISOString(), by, reason, waiting: waiting === null ? null : (waiting.get(name) ?? 0) },
-  ])
+async function showPauses(db: Db, pauses: readonly Pause[]) {
+  const names = pauses.map(({ name }) => name)
+  const waiting = await countWaiting(db, names).catch(() => null)
+  return pauses.map(({ name, since, by, reason }) => {
+    const count = waiting === null ? null : (waiting.get(name) ?? 0)
+    return [name, { since: since.toISOString(), by, reason, waiting: count }] as const
+  })
 }
 
 /** Reads the keys of all pending events once, whatever the number of providers. */
@@ -93,13 +82,7 @@ const changeSchema = z.strictObject({ provider: inputText(255), reason: reasonSc
 export const pauseProviderProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const { provider, reason } = input
   if (!ctx.providers().has(provider)) throw notFound({}, { message: 'No provider has this name' })
-  await changePause(ctx, {
-    ...{ reason, details: { provider }, name: provider, pauses: ctx.pauses },
-    action: 'providers.pause',
-    isPaused: false,
-    change: () => ctx.pauses.pause({ name: provider, by: ctx.operator, reason }),
-    refusal: providerPaused,
-  })
+  await changePause(ctx, 'providers.pause', provider, reason)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider }, 'provider.paused')
   return { provider, paused: true as const }
 })
@@ -107,47 +90,39 @@ export const pauseProviderProcedure = changingProcedure.input(changeSchema).muta
 /** `providers.resume`: the events that waited are sent, the oldest first. The provider may have been removed. */
 export const resumeProviderProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const { provider, reason } = input
-  await changePause(ctx, {
-    ...{ reason, details: { provider }, name: provider, pauses: ctx.pauses },
-    action: 'providers.resume',
-    isPaused: true,
-    change: () => ctx.pauses.resume(provider),
-    refusal: providerNotPaused,
-  })
+  await changePause(ctx, 'providers.resume', provider, reason)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider }, 'provider.resumed')
   return { provider, paused: false as const }
 })
 
-/** A pause or a resume of one provider or handler. */
-interface PauseChange {
-  readonly action: AuditEntry['action']
-  readonly reason: string
-  /** What is paused or resumed, as the entry of the audit log names it. */
-  readonly details: Readonly<Record<string, string>>
-  /** The name of the provider or handler. */
-  readonly name: string
-  readonly pauses: { readonly current: { has(name: string): boolean }; refresh(): Promise<unknown> }
-  /** What the provider or handler must be for this change. */
-  readonly isPaused: boolean
-  /** Resolves to whether it changed anything. */
-  readonly change: () => Promise<boolean>
-  readonly refusal: () => AppError
-}
+/** The changes of pauses: what is paused or resumed, and the refusal if it was already. */
+const CHANGES = {
+  'providers.pause': { noun: 'provider', pauses: 'pauses', isPause: true, refusal: providerPaused },
+  'providers.resume': { noun: 'provider', pauses: 'pauses', isPause: false, refusal: providerNotPaused },
+  'handlers.pause': { noun: 'handler', pauses: 'handlerPauses', isPause: true, refusal: handlerPaused },
+  'handlers.resume': { noun: 'handler', pauses: 'handlerPauses', isPause: false, refusal: handlerNotPaused },
+} as const
 
 /**
  * Pauses or resumes a provider or handler. Every call adds an entry to the audit log, even if it was refused.
  * @throws the refusal if it was paused or resumed already
  */
-export async function changePause(ctx: OperatorContext, asked: PauseChange): Promise<void> {
-  const { action, reason, details, name, pauses, isPaused, change, refusal } = asked
-  const refuse = async (): Promise<never> => {
-    const error = refusal()
-    await ctx.audit.record({ by: ctx.operator, action, reason, details: { ...details, refused: error.code } })
-    throw error
-  }
+export async function changePause(
+  ctx: OperatorContext,
+  action: keyof typeof CHANGES,
+  name: string,
+  reason: string,
+): Promise<void> {
+  const { noun, isPause, refusal } = CHANGES[action]
+  const pauses = ctx[CHANGES[action].pauses]
   await pauses.refresh()
-  if (pauses.current.has(name) !== isPaused) return refuse()
-  // The entry of the audit log comes first. After a crash in between, nothing is changed without an entry.
-  await ctx.audit.record({ by: ctx.operator, action, reason, details })
-  if (!(await change())) return refuse()
+  await recordChange(
+    ctx,
+    { action, reason, details: { [noun]: name } },
+    {
+      isPossible: pauses.current.has(name) !== isPause,
+      change: () => (isPause ? pauses.pause({ name, by: ctx.operator, reason }) : pauses.resume(name)),
+      refusal,
+    },
+  )
 }

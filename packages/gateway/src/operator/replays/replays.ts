@@ -22,26 +22,7 @@ export interface ReplayRequest {
   readonly handler?: string
 }
 
-/** The progress of a replay. Times are ISO 8601, UTC. */
-export interface ReplayProgress {
-  readonly state: ReplayDocument['state']
-  /** The number of events that the request selected when it was made. It does not change. */
-  readonly matched: number
-  /**
-   * Events made due again so far, or tasks inserted by a backfill. At the end they may be fewer than `matched`, if other
-   * requests were faster or the handler does not want all. An event that changes its state during the count may be missing.
-   */
-  readonly started: number
-  /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
-  readonly done: number
-  readonly failed: number
-  /** Events whose body could not be read with the current settings. The earlier mapping then applies. */
-  readonly notRead: number
-  readonly by: string
-  readonly reason: string
-  readonly startedAt: string
-  readonly finishedAt: string | null
-}
+export type ReplayProgress = Awaited<ReturnType<Replays['progress']>>
 
 /** Starts replays and shows their progress. */
 export type Replays = ReturnType<typeof createReplays>
@@ -73,7 +54,7 @@ function replayable({
 export function createReplays(db: Db, onStarted: () => void = () => undefined) {
   const events = db.collection<EventDocument>(EVENTS)
   const replays = db.collection<ReplayDocument>(REPLAYS)
-  const progress = async (id: string): Promise<ReplayProgress> => {
+  const progress = async (id: string) => {
     const _id = toObjectId(id)
     const found = _id === null ? null : await replays.findOne({ _id })
     if (found === null) throw notFound({}, { message: 'No replay has this id' })
@@ -107,7 +88,7 @@ export function createReplays(db: Db, onStarted: () => void = () => undefined) {
      * Makes no more events due again. Events that are already due stay due.
      * @throws notFound
      */
-    async cancel(id: string): Promise<ReplayProgress> {
+    async cancel(id: string) {
       const q = { _id: toObjectId(id), state: 'running' }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
       await bulkUpdate(db, { update: REPLAYS, updates: [{ q, u }] })
@@ -149,6 +130,12 @@ async function countStates(db: Db, id: ObjectId, maxTimeMS: number) {
   return { started: sumOf(null), done: sumOf(DONE), failed: sumOf(FAILED) }
 }
 
+/**
+ * Of the `matched` events, which were selected when the replay was requested, `started` have been made due again, or got a task
+ * by a backfill. At the end they may be fewer, if other requests were faster or the handler does not want all. An event that
+ * changes its state during the count may be missing. The bodies of `notRead` could not be read with the current settings: the
+ * earlier mapping then applies. Times are ISO 8601, UTC.
+ */
 function toProgress<Counts>(replay: ReplayDocument, counts: Counts) {
   const { state, matched, notRead = 0, by, reason, startedAt, finishedAt } = replay
   return {
