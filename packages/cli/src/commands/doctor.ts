@@ -109,16 +109,12 @@ async function findSettings(options: Options, context: CliContext) {
   const { apiTokenFile: tokenFile } = options
   const apiToken = (await readSecret('token', { tokenFile }, context.readEnv)) ?? local?.apiToken
   const operatorToken = await readOperatorToken(options, { context, local })
-  if (local === null) protectTokens(options, { apiToken, operatorToken })
+  if (local === null) protectTokens(options, apiToken, operatorToken)
   const message = local === null ? `As given: ${addresses}` : `Found the local system: ${addresses}`
   return { found: ok('settings', message), url, adminUrl, apiToken, operatorToken }
 }
 
-/** @throws UsageError */
-function protectTokens(
-  { url, adminUrl, insecureHttp }: Options,
-  { apiToken, operatorToken }: { readonly apiToken: string | undefined; readonly operatorToken: string | undefined },
-): void {
+function protectTokens({ url, adminUrl, insecureHttp }: Options, apiToken?: string, operatorToken?: string): void {
   if (url !== undefined && apiToken !== undefined) protectToken('--url', url, insecureHttp)
   if (adminUrl !== undefined && operatorToken !== undefined) protectToken('--admin-url', adminUrl, insecureHttp)
 }

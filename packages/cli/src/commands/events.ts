@@ -39,9 +39,7 @@ export const addEventsListCommand: AddCommand = (program, deps) => {
   addOperatorAction(addPageOptions(command), deps, {
     call(client, { options }: Typed<EventFilterOptions & PageOptions & SearchOptions>) {
       const { about, text } = options
-      const filter = toEventFilter(options)
-      const search = { ...(about === undefined ? {} : { about }), ...(text === undefined ? {} : { text }) }
-      return client.events.list.query({ ...filter, ...search, ...toPage(options) })
+      return client.events.list.query({ ...toEventFilter(options), about, text, ...toPage(options) })
     },
     describe: (page) => (page.items.length === 0 ? ['No events'] : describePage(page)),
     warn: (page) => [...describeNotReadable(page), ...describeCut(page)],
@@ -284,12 +282,11 @@ export const addEventsTestCommand: AddCommand = (program, deps) => {
     )
     .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
   addOperatorAction(command, deps, {
-    call: async (client, { argument: provider, options }: Typed<TestOptions>) =>
-      client.events.sendTest.mutate({
-        ...{ provider, type: options.type, reason: await readReason(options.reason, deps.context) },
-        ...(options.order === undefined ? {} : { orderId: options.order }),
-        ...(options.amount === undefined ? {} : { amount: options.amount }),
-      }),
+    async call(client, { argument: provider, options }: Typed<TestOptions>) {
+      const { type, order: orderId, amount } = options
+      const reason = await readReason(options.reason, deps.context)
+      return client.events.sendTest.mutate({ provider, type, orderId, amount, reason })
+    },
     describe: ({ id, eventId, state, reason }) => [
       `Stored: ${eventId} is ${state}${reason === null ? '' : ` (${reason})`}. Show it with \`events show ${id}\``,
     ],

@@ -77,9 +77,8 @@ export const addHandlersBackfillCommand: AddCommand = (program, deps) => {
     async call(client, { argument: handler, options }: Typed<EventFilterOptions & BackfillOptions>) {
       const { dryRun = false, rate, reason } = options
       return client.handlers.backfill.mutate({
-        ...{ handler, dryRun, filter: toEventFilter(options) },
+        ...{ handler, dryRun, filter: toEventFilter(options), ratePerSecond: rate },
         reason: await readReason(dryRun ? (reason ?? 'dry run') : reason, deps.context),
-        ...(rate === undefined ? {} : { ratePerSecond: rate }),
       })
     },
     describe: ({ replayId, matched }) =>

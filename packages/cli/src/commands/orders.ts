@@ -62,9 +62,8 @@ export const addOrdersCorrectCommand: AddCommand = (program, deps) => {
       if (currency === undefined && items === undefined)
         throw new UsageError('Give --currency, or each --item, or both')
       return client.orders.correct.mutate({
-        ...{ id, version, reason: await readReason(options.reason, deps.context) },
-        ...(currency === undefined ? {} : { currency }),
-        ...(items === undefined ? {} : { items: [...items] }),
+        ...{ id, version, currency, items: items && [...items] },
+        reason: await readReason(options.reason, deps.context),
       })
     },
     describe: ({ before, order: { id, version, amountDue, currency } }) => [

@@ -26,17 +26,10 @@ export const addReceiptsListCommand: AddCommand = (program, deps) => {
     .option('--order <id>', 'for this order')
     .addOption(new Option('--state <state>', 'in this state').choices(states))
   addOperatorAction(addPageOptions(command), deps, {
-    call: (client, { options }: Typed<Options>) => client.receipts.list.query(toQuery(options)),
+    call: (client, { options: { order: orderId, state, ...page } }: Typed<Options>) =>
+      client.receipts.list.query({ ...toPage(page), orderId, state }),
     describe: (page) => (page.items.length === 0 ? ['No receipts'] : describe(page)),
   })
-}
-
-function toQuery({ order, state, ...page }: Options) {
-  return {
-    ...toPage(page),
-    ...(order === undefined ? {} : { orderId: order }),
-    ...(state === undefined ? {} : { state }),
-  }
 }
 
 const HEAD = ['KEY', 'ORDER', 'PAYMENT', 'AMOUNT', 'PAID', 'STATE', 'ATTEMPTS', 'LAST ERROR', 'SENT']

@@ -22,17 +22,10 @@ export const addRefusedCommand: AddCommand = (program, deps) => {
     .option('--provider <name>', 'to this provider')
     .option('--reason <code>', 'with this error code, or this reason, such as signature_mismatch')
   addOperatorAction(addPageOptions(command), deps, {
-    call: (client, { options }: Typed<Options>) => client.refusals.list.query(toQuery(options)),
+    call: (client, { options: { provider, reason, ...page } }: Typed<Options>) =>
+      client.refusals.list.query({ ...toPage(page), provider, reason }),
     describe: (page) => [...(page.items.length === 0 ? ['No refused deliveries'] : describe(page)), ...notKept(page)],
   })
-}
-
-function toQuery({ provider, reason, ...page }: Options) {
-  return {
-    ...toPage(page),
-    ...(provider === undefined ? {} : { provider }),
-    ...(reason === undefined ? {} : { reason }),
-  }
 }
 
 type Page = Awaited<ReturnType<OperatorClient['refusals']['list']['query']>>

@@ -45,7 +45,7 @@ async function replayEvents(ids: readonly string[], options: ReplayOptions, cont
       reason: await readReason(options.dryRun ? (options.reason ?? 'dry run') : options.reason, context),
       dryRun: options.dryRun ?? false,
       includeDone: options.includeDone ?? false,
-      ...(options.rate === undefined ? {} : { ratePerSecond: options.rate }),
+      ratePerSecond: options.rate,
     }),
   )
   const { replayId, matched } = asked

@@ -97,8 +97,8 @@ export function addPageOptions(command: Command): Command {
     .option('--after <cursor>', 'cursor from the last line of the previous page')
 }
 
-export function toPage({ limit, after }: PageOptions): PageOptions {
-  return { ...(limit === undefined ? {} : { limit }), ...(after === undefined ? {} : { after }) }
+export function toPage({ limit, after }: PageOptions) {
+  return { limit, after }
 }
 
 /** A line with the cursor of the next page; no line on the last page. */
