@@ -9,7 +9,6 @@ export interface CommandDeps {
   readonly finish: (code: ExitCode) => void
 }
 
-/** Adds one command, with its options and its action, to the program. */
 export type AddCommand = (program: Command, deps: CommandDeps) => void
 
 /** The external dependencies of the commands. `main.ts` provides the real ones. */
@@ -25,15 +24,12 @@ export interface CliContext {
   readonly readEnv: (name: string) => string | undefined
   /** Writes to standard output. With `--json`, a command writes one document and nothing else. */
   readonly write: (text: string | Uint8Array) => void
-  /** Writes to standard error. */
   readonly warn: (text: string) => void
   /** The folder in which `npm start` describes the running system. */
   readonly dataFolder: string
   /** The token of an operator, from `ONCEHOOK_OPERATOR_TOKEN`. */
   readonly operatorToken: string | undefined
-  /** Whether standard output is a terminal. */
   readonly writesToTerminal: boolean
-  /** Whether standard error is a terminal. */
   readonly hasTerminal: boolean
   /** Asks the user for a line; null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null

@@ -2,12 +2,10 @@
 
 import type { CliContext } from './command.ts'
 
-/** Writes one indented JSON document. */
 export function writeJson({ write }: CliContext, document: unknown): void {
   write(`${JSON.stringify(document, null, 2)}\n`)
 }
 
-/** Writes lines of text. */
 export function writeLines({ write }: CliContext, lines: readonly string[]): void {
   for (const line of lines) write(`${line}\n`)
 }

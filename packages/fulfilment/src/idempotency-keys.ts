@@ -129,10 +129,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
 
 type Keyed = Pick<KeyedRequest, 'principal' | 'key'>
 
-/**
- * Decrypts a row.
- * @throws keyUnknown, recordAltered
- */
+/** @throws keyUnknown, recordAltered */
 function openRow(row: IdempotencyRow, encryption: Encryption): KeyRow {
   const { fingerprint, ...others } = row
   const isClear = typeof fingerprint === 'string'
@@ -147,10 +144,7 @@ export function fingerprintPlace(keyed: Keyed): Place {
   return { ...answerPlace(keyed), field: 'fingerprint' }
 }
 
-/**
- * Decrypts the answer of a row.
- * @throws keyUnknown, recordAltered
- */
+/** @throws keyUnknown, recordAltered */
 export function openAnswer<Row extends Keyed & Pick<IdempotencyRow, 'answer'>>(
   row: Row,
   encryption: Encryption,
@@ -233,7 +227,6 @@ export const UNREADABLE_ANSWER = ''
 // Still valid against the order schema, which requires a customer.
 const ERASED = 'erased'
 
-/** The customer named in a stored idempotency answer, or null. */
 export function customerOf(answer: string): string | null {
   const { customerId } = parse(answer)
   return typeof customerId === 'string' && customerId !== ERASED ? customerId : null

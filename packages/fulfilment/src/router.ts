@@ -55,7 +55,6 @@ export interface Context {
   readonly ifMatch: string | undefined
   /** The principal on whose behalf the gateway calls; null: the gateway itself. */
   readonly principal: string | null
-  /** The unique id of the call. */
   readonly callId: string
   /** What the procedure adds to the HTTP response (the version for its ETag) and to the log line of the call. */
   readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }

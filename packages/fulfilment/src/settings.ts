@@ -68,10 +68,7 @@ export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof t
   readonly findSecretWarnings: () => readonly SecretWarning[]
 }
 
-/**
- * Reads the settings of fulfilment.
- * @throws SettingsError with every problem
- */
+/** @throws SettingsError with every problem */
 export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() =>

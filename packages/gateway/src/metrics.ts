@@ -93,7 +93,6 @@ function createRedeliveryMetrics(registry: Registry) {
   }
 }
 
-/** Creates counters, each with its name, its help text and its labels. */
 function countersIn(registry: Registry) {
   return <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
@@ -155,7 +154,6 @@ export function addHandlerStateGauges(
   deps: {
     /** The names of fulfilment and of the configured handlers. */
     names: () => readonly string[]
-    /** Reads from the database which handlers are paused. */
     refreshPaused: () => Promise<unknown>
     /** The handlers that were paused when this was last read. */
     paused: () => readonly string[]
@@ -224,7 +222,6 @@ export function addInboxGauges(
   inbox: {
     readDepth: () => Promise<InboxDepth>
     paused: () => Paused
-    /** The names of the configured providers. */
     providers: () => Iterable<string>
   },
 ): void {
@@ -271,7 +268,6 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
   },
 ]
 
-/** Adds the histogram of request durations in seconds, by route and status. */
 export function createRequestTimer(registry: Registry): TypedHistogram<'route' | 'status'> {
   return new Histogram({
     name: 'oncehook_request_seconds',

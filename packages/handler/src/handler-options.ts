@@ -106,10 +106,7 @@ export class HandlerSettingsError extends Error {
   }
 }
 
-/**
- * The limits of a handler, with their defaults.
- * @internal
- */
+/** @internal */
 export type HandlerLimits = Readonly<Record<keyof typeof LIMITS, number>>
 
 /**

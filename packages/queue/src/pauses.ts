@@ -6,7 +6,6 @@ import type { Db } from 'mongodb'
  * share them and a restart keeps them.
  */
 
-/** What is paused, since when, by whom and why. */
 export interface Pause {
   readonly name: string
   readonly since: Date

@@ -67,7 +67,6 @@ export interface TaskDocument extends TaskKey {
   readonly closed?: { readonly at: Date; readonly by: string; readonly reason: string }
 }
 
-/** The last error of a task. Null if there is none. */
 export function lastErrorOf(attempts: readonly Attempt[]): LastError | null {
   const last = attempts.findLast(({ at, code }) => typeof code === 'string' && at instanceof Date)
   return last === undefined ? null : { code: last.code ?? '', message: last.message ?? '', at: last.at }

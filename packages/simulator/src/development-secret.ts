@@ -8,9 +8,7 @@ export interface DevelopmentSecret {
   readonly signWith: string
   /** The `value` of the secret in the gateway's settings; null if the provider has none. */
   readonly value: string | null
-  /** Other gateway settings for this secret. */
   readonly gatewaySettings?: SigningSettings
-  /** Other signer settings for this secret. */
   readonly signerSettings?: SigningSettings
 }
 
@@ -41,7 +39,6 @@ export async function makeDevelopmentSecret(scheme: string, now: number): Promis
   return (await makers.get(scheme)?.(now)) ?? same(randomBytes(32).toString('hex'))
 }
 
-/** A key pair for Standard Webhooks v1a. */
 export function makeAsymmetricStandardSecret(): DevelopmentSecret {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
@@ -68,7 +65,6 @@ function makeSendgridSecret(): DevelopmentSecret {
 
 const DAY_MS = 86_400_000
 
-/** A key and its certificate. */
 async function makeCertificate(now: number): Promise<{ readonly private: string; readonly cert: string }> {
   // Loaded here, because few schemes need it.
   const { generate } = await import('selfsigned')

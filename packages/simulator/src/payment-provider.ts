@@ -8,7 +8,6 @@ import {
 } from '@oncehook/webhooks/signing/signer'
 import { signTampered, type TamperedPart } from './tampering.ts'
 
-/** The external dependencies of the provider. */
 export interface PaymentProviderDeps {
   readonly fetch: typeof fetch
   /** Milliseconds since 1970, with fractions, because it also measures response times. */
@@ -44,7 +43,6 @@ export interface DeliveryReport {
   readonly failure: string | null
 }
 
-/** How fast deliveries follow each other. */
 interface Pace {
   /** The maximum number of concurrent deliveries. */
   readonly parallel: number
@@ -52,7 +50,6 @@ interface Pace {
   readonly perSecond?: number
 }
 
-/** A payment provider with one endpoint. */
 export interface PaymentProvider {
   /** The event in the format of the scheme. */
   write(event: PaymentEvent): Message

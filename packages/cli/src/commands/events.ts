@@ -107,10 +107,8 @@ function writeBody({ raw }: EventDetails, { write, writesToTerminal }: CliContex
   else for (const line of body.toString().split('\n')) write(`${toPrintable(maskCardNumbers(line))}\n`)
 }
 
-/** All stored details of an event, from the operator API. */
 type EventDetails = Awaited<ReturnType<OperatorClient['events']['get']['query']>>
 
-/** The operator API's verification of the stored bytes. */
 type Verification = Awaited<ReturnType<OperatorClient['events']['reverify']['query']>>
 
 /** An event as JSON. It contains the body only if the operator API returned it. */
@@ -118,7 +116,6 @@ function toEventDocument({ raw, ...event }: EventDetails, verified: Verification
   return { ...event, ...(raw === null ? {} : { raw }), ...(verified === null ? {} : { verified }) }
 }
 
-/** An event as text. */
 function describeEvent(event: EventDetails, verified: Verification | null): string[] {
   const lines: (readonly [name: string, value: string | null])[] = [
     ['Event', `${event.eventId} of ${event.provider}`],

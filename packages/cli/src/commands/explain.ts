@@ -32,7 +32,6 @@ export const addExplainCommand: AddCommand = (program, deps) =>
     examine: explainGiven,
   })
 
-/** An explanation with its provider. */
 interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string

@@ -81,7 +81,6 @@ function describeEnd({ progress: { state, matched, started, done, failed, notRea
   return [settled, ...skipped, ...describeNotRead(notRead)]
 }
 
-/** The options of `oncehook events replay`. */
 interface ReplayOptions extends EventFilterOptions, OperatorOptions {
   readonly all?: boolean
   readonly reason?: string
@@ -112,13 +111,9 @@ function addReplayOptions(command: Command): Command {
   return addOperatorOptions(command)
 }
 
-/** The events to replay, for the operator API. */
 type ReplayTarget = { readonly ids: string[] } | { readonly filter: EventFilter }
 
-/**
- * Converts ids and options to a target.
- * @throws UsageError if they select nothing, or conflict
- */
+/** @throws UsageError if they select nothing, or conflict */
 function toReplayTarget(ids: readonly string[], options: ReplayOptions): ReplayTarget {
   const filter = toEventFilter(options)
   const filtered = Object.keys(filter).length > 0
@@ -132,10 +127,8 @@ function toReplayTarget(ids: readonly string[], options: ReplayOptions): ReplayT
   return { filter: { ...filter, state: 'dead' } }
 }
 
-/** The progress of a replay, from the operator API. */
 type ReplayProgress = Awaited<ReturnType<OperatorClient['replays']['get']['query']>>
 
-/** The last progress of a replay, and why watching it ended. */
 interface WatchedReplay {
   readonly progress: ReplayProgress
   readonly ended: 'settled' | 'timed_out' | 'interrupted'
@@ -232,7 +225,6 @@ export const addReplaysCancelCommand: AddCommand = (program, deps) => {
   })
 }
 
-/** The progress of a replay, as text. */
 function describeReplay(progress: ReplayProgress): string[] {
   const { state, matched, started, done, failed, by, reason, startedAt, finishedAt, notRead } = progress
   return [

@@ -20,7 +20,6 @@ export const addVerifyCommand: AddCommand = (program, deps) =>
     examine: verifyGiven,
   })
 
-/** A delivery, its provider, and the result of its verification. */
 type GivenVerification = GivenCase & { readonly result: VerificationResult }
 
 /**

@@ -53,7 +53,6 @@ export function inState(
   return CHANGES[name]?.(call, params) ?? call
 }
 
-/** Pads the body of the first task. */
 function pad(body: PlannedCall['body'], bytes: number): PlannedCall['body'] {
   const padded = (task: unknown): object => {
     const known = task as { readonly body?: object }
@@ -69,7 +68,6 @@ interface HandlerIdentity {
   readonly name: string
   /** The type that it acts on. */
   readonly type: string
-  /** The provider whose events it gets. */
   readonly provider: string
   /** The body of such an event. Null: that of the contract. */
   readonly body: Readonly<Record<string, unknown>> | null
@@ -78,7 +76,6 @@ interface HandlerIdentity {
   readonly secret: string
 }
 
-/** The time and the ids of calls. */
 interface PlanDeps {
   readonly now: () => number
   readonly randomId: () => string
@@ -143,7 +140,6 @@ function numberOf(made: string): number {
   return Number.parseInt(hash('sha256', made).slice(0, 13), 16)
 }
 
-/** A call as it is sent: its text, and the headers that authenticate it. */
 export interface SignedCall {
   readonly text: string
   readonly headers: Readonly<Record<string, string>>
@@ -187,7 +183,6 @@ function keyOf([secret = '']: readonly string[]): KeyObject {
   return secret === OTHER_SECRET ? OTHER_KEY : createPrivateKey(secret)
 }
 
-/** A handler, and what calling it needs. */
 export interface CallTarget extends PlanDeps {
   readonly by: CalledBy
   readonly url: string

@@ -29,7 +29,6 @@ const interactionSchema = z.object({
 
 /** One call of the gateway to a handler, and the answer that it relies on. */
 export type Interaction = z.output<typeof interactionSchema>
-/** What an answer must be like. */
 export type ExpectedAnswer = Interaction['response']
 
 const pactSchema = z.object({ interactions: z.array(interactionSchema) })
@@ -51,7 +50,6 @@ const catalogueSchema = z.object({
 /** A provider state of the catalogue. `by` says who creates it: who sends the request, or the provider. */
 export type PublishedState = z.output<typeof catalogueSchema>['states'][number]
 
-/** How a handler is called. */
 export type CalledBy = 'https' | 'trpc'
 
 /** The files as they are published, by the names under which they can be shown. */
@@ -61,12 +59,10 @@ export const PUBLISHED: Readonly<Record<string, object>> = {
   states,
 }
 
-/** The contract of the gateway with handlers that are called in this way. */
 export function readHandlerContract(by: CalledBy): readonly Interaction[] {
   return pactSchema.parse(by === 'https' ? httpsHandler : trpcHandler).interactions
 }
 
-/** The catalogue of all provider states. */
 export function readCatalogue(): readonly PublishedState[] {
   return catalogueSchema.parse(states).states
 }

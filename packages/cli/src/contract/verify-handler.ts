@@ -12,7 +12,6 @@ import {
   readHandlerContract,
 } from './published-contracts.ts'
 
-/** What became of one interaction. */
 export interface CheckedInteraction {
   readonly sent: string
   readonly expected: string
@@ -184,7 +183,6 @@ export interface GivenAnswer {
   readonly headers: Headers
   /** The parsed body. Undefined if it is not JSON. */
   readonly json: unknown
-  /** Its text. */
   readonly text: string
 }
 

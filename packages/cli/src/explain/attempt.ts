@@ -37,7 +37,6 @@ function prepare({ scheme, settings, secrets }: Attempt): CheckSignature {
   return check
 }
 
-/** A possible cause, and the correction of the attempt. */
 export interface Variation extends PossibleCause {
   readonly apply: (attempt: Attempt) => Attempt
 }

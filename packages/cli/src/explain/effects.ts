@@ -27,7 +27,6 @@ import { type GivenCase, prepareVerifier } from '../verify/known-providers.ts'
 export interface InvalidBody {
   readonly code: string
   readonly message: string
-  /** What to do about it. */
   readonly fix: string
 }
 
@@ -115,7 +114,6 @@ export interface ExplainedTasks {
   readonly unwanted: readonly Unwanted[]
 }
 
-/** The events that each handler wants, by its name. */
 export type HandlerWishes = ReadonlyMap<string, { readonly events: readonly WantedEvents[] }>
 
 /**
@@ -139,14 +137,12 @@ export async function readWishes(
   }
 }
 
-/** A delivery that was accepted, with its events. */
 interface Accepted {
   readonly provider: string
   readonly rawBody: Uint8Array
   readonly events: readonly WebhookEvent[]
 }
 
-/** Finds out who gets a task of each event. */
 export function findTasks(wishes: HandlerWishes, { provider, rawBody, events }: Accepted): readonly ExplainedTasks[] {
   const mismatchesOf = prepareMismatches({ provider, rawBody })
   return events.map((event) => {

@@ -16,7 +16,6 @@ export interface Explanation {
   /** The id of the secret that matched. */
   readonly acceptedBy: string | null
   readonly causes: readonly Cause[]
-  /** The number of attempts. */
   readonly tried: number
 }
 

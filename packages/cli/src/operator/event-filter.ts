@@ -57,7 +57,6 @@ export function addEventFilterOptions(command: Command): Command {
     .option('--to <time>', 'received before this time', readTime)
 }
 
-/** Converts the options to a filter. */
 export function toEventFilter(options: EventFilterOptions): EventFilter {
   const { provider, eventId, type, state, failedWith: reason, handler, order: orderId, payment: paymentId } = options
   const { duplicates, secretId, test, from, to } = options

@@ -47,10 +47,7 @@ export function createOperatorClient(
   })
 }
 
-/**
- * The answer of the gateway.
- * @throws OperatorApiFailure if the gateway refuses the call or does not answer
- */
+/** @throws OperatorApiFailure if the gateway refuses the call or does not answer */
 export async function ask<T>(call: Promise<T>): Promise<T> {
   try {
     return await call

@@ -19,7 +19,6 @@ export interface Typed<Options = OperatorOptions> {
   readonly options: Options & OperatorOptions
 }
 
-/** One question to the operator API, and its answer as text. */
 interface OperatorQuestion<Given, Answer> {
   readonly call: (client: OperatorClient, given: Given) => Promise<Answer>
   readonly describe: (answer: Answer) => readonly string[]

@@ -72,7 +72,6 @@ export async function findGateway(
   return { url, token }
 }
 
-/** The URL to which a provider delivers. */
 export function toWebhookUrl(gatewayUrl: string, provider: string): string {
   return `${gatewayUrl}/api/webhooks/${encodeURIComponent(provider)}`
 }

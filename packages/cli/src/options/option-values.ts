@@ -46,7 +46,6 @@ export async function readGivenFile(path: string): Promise<Buffer> {
   })
 }
 
-/** The options for a secret or a token. */
 export type SecretOptions = Readonly<
   Partial<Record<'secret' | 'secretFile' | 'secretEnv' | 'token' | 'tokenFile' | 'tokenEnv', string | undefined>>
 >

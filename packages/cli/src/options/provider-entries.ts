@@ -9,9 +9,7 @@ import { readGivenFile } from './option-values.ts'
 /** The entries of a `PROVIDERS` setting, and where they and their texts come from. */
 export interface ProviderEntries {
   readonly entries: Readonly<Record<string, unknown>>
-  /** Where the entries are. */
   readonly place: string
-  /** Reads the texts that the entries refer to. */
   readonly sources: TextSources
   /** Where secrets are that are not in the entries themselves. */
   readonly placesOf: (secrets: readonly Pick<SecretEntry, 'value'>[]) => readonly string[]
@@ -70,10 +68,7 @@ type SecretEntry = z.infer<typeof secretSchema>
 /** The settings of a provider, as far as signing needs them. */
 export type ProviderEntry = z.infer<typeof entrySchema>
 
-/**
- * The entry of a provider; undefined if there is none.
- * @throws UsageError if it is not an entry of a provider
- */
+/** @throws UsageError if it is not an entry of a provider */
 export function entryOf({ entries, place }: ProviderEntries, name: string): ProviderEntry | undefined {
   if (!Object.hasOwn(entries, name)) return undefined
   const { data } = entrySchema.safeParse(entries[name])
@@ -81,10 +76,7 @@ export function entryOf({ entries, place }: ProviderEntries, name: string): Prov
   return data
 }
 
-/**
- * The text of a secret of a provider.
- * @throws UsageError if it cannot be read
- */
+/** @throws UsageError if it cannot be read */
 export function readSecretText(
   provider: string,
   { id, value }: Pick<SecretEntry, 'id' | 'value'>,

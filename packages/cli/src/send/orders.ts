@@ -61,7 +61,6 @@ interface Call {
 
 const timeoutMs = 10_000
 
-/** A client of one gateway's orders API. */
 export function createOrdersClient(deps: { fetch: typeof fetch; gateway: GatewayAddress }): OrdersClient {
   const read = async (id: string): Promise<Order> => callApi(deps, { method: 'GET', path: pathOf(id) })
   return {

@@ -26,11 +26,9 @@ export interface PaymentOutcome extends PlannedPayment {
   readonly seen: boolean
 }
 
-/** All results of one `oncehook send`. */
 export interface SendRun {
   readonly provider: string
   readonly scheme: string
-  /** The URL of the deliveries. */
   readonly url: string
   readonly timeoutSeconds: number
   readonly effect: Effect

@@ -6,7 +6,6 @@ import { addGatewayOptions, type GatewayOptions } from '../options/gateway-addre
 import { readPositive, readWhole } from '../options/option-values.ts'
 import { addSigningOptions, type SigningOptions } from '../sign/signing-identity.ts'
 
-/** The options of `oncehook send`, as parsed by commander. */
 export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly type: string
   readonly amount?: number

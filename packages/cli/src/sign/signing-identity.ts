@@ -12,7 +12,6 @@ import {
   readSecretText,
 } from '../options/provider-entries.ts'
 
-/** The options that select a provider and its secret for signing. */
 export interface SigningOptions {
   readonly url?: string
   readonly provider?: string
@@ -24,7 +23,6 @@ export interface SigningOptions {
   readonly set?: Readonly<Record<string, string>>
 }
 
-/** The provider, scheme and secret to sign with. */
 export interface SigningIdentity {
   /** The provider name in the URL path. */
   readonly provider: string

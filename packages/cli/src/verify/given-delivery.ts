@@ -9,13 +9,11 @@ import { writeJson, writeLines } from '../output.ts'
 /** What a command found out about a delivery. */
 export interface DeliveryFinding {
   readonly isAccepted: boolean
-  /** The output. */
   readonly lines: readonly string[]
   /** The output of `--json`. */
   readonly document: object
 }
 
-/** A command that examines one delivery. */
 interface DeliveryCommand {
   readonly name: string
   readonly description: string
@@ -41,7 +39,6 @@ export function addDeliveryCommand(program: Command, { context, finish }: Comman
   })
 }
 
-/** The options for a received delivery and its provider. */
 export interface DeliveryOptions {
   readonly header?: readonly string[]
   readonly request?: string
@@ -101,17 +98,13 @@ function readTime(text: string): number {
   throw new InvalidArgumentError('Must be a 10-digit number of seconds, or a time such as 2026-11-21T08:00:00Z.')
 }
 
-/** A received delivery, from the options. */
 export interface GivenDelivery {
   readonly delivery: Delivery
   /** The request target, or null if unknown. */
   readonly target: string | null
 }
 
-/**
- * Reads the delivery of the options.
- * @throws UsageError if a file cannot be read, or if options conflict
- */
+/** @throws UsageError if a file cannot be read, or if options conflict */
 export async function readDelivery(
   file: string | undefined,
   options: DeliveryOptions,
@@ -163,10 +156,7 @@ function findEmptyLine(bytes: Buffer): { end: number; next: number } {
   return found
 }
 
-/**
- * Parses a header line.
- * @throws UsageError if it is invalid
- */
+/** @throws UsageError if it is invalid */
 function readHeaderLine(line: string): [name: string, value: string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/s.exec(line) ?? []
   if (name !== undefined && value !== undefined) return [name, value]

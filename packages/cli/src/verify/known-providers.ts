@@ -21,7 +21,6 @@ import { findProviderEntries, readSecretText, textSources } from '../options/pro
 import { toPrintable } from '../output.ts'
 import { type DeliveryOptions, type GivenDelivery, readDelivery } from './given-delivery.ts'
 
-/** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
   readonly name: string
   readonly settings: ProviderSettings
@@ -40,10 +39,7 @@ interface KnownProviders {
 type Context = Pick<CliContext, 'readEnv' | 'dataFolder'>
 type Entries = Readonly<Record<string, unknown>>
 
-/**
- * Finds the provider of the options.
- * @throws UsageError if there is no such provider, or if its settings or secrets cannot be read
- */
+/** @throws UsageError if there is no such provider, or if its settings or secrets cannot be read */
 async function findKnownProviders(options: DeliveryOptions, context: Context): Promise<KnownProviders> {
   const { readEnv, dataFolder } = context
   const secret = await readSecret('secret', options, readEnv)
@@ -127,10 +123,7 @@ function listNames(entries: Entries): string {
   return Object.keys(entries).join(', ') || 'none'
 }
 
-/**
- * A provider with its texts.
- * @throws UsageError if its settings or its secrets cannot be read
- */
+/** @throws UsageError if its settings or its secrets cannot be read */
 function readProvider(name: string, entry: unknown, sources: TextSources): KnownProvider {
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
@@ -214,10 +207,7 @@ export interface GivenCase extends GivenDelivery, KnownProviders {
   readonly signedTime: SignedTime | null
 }
 
-/**
- * Reads the delivery and the provider of the options.
- * @throws UsageError
- */
+/** @throws UsageError */
 export async function readGiven(
   file: string | undefined,
   options: DeliveryOptions,

@@ -23,7 +23,6 @@ export function codeOf(error: unknown): string {
   return 'reason' in data && typeof data.reason === 'string' ? data.reason : 'other'
 }
 
-/** Describes any error. */
 export function describeProblem(error: unknown): Problem {
   const code = codeOf(error)
   return { message: messageOf(error, code), code, next: nextStep(code), requestId: requestIdOf(error) }

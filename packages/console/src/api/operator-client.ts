@@ -3,13 +3,10 @@ import { createTRPCClient, httpLink } from '@trpc/client'
 import type { inferRouterOutputs } from '@trpc/server'
 import { currentSession } from './session.ts'
 
-/** The answers of the operator API. */
 export type Answers = inferRouterOutputs<OperatorRouter>
 
-/** An event of a list. */
 export type ListedEvent = Answers['events']['list']['items'][number]
 
-/** An event with everything that is stored about it. */
 export type EventDetails = Answers['events']['get']
 
 const URL_OF_API = '/operator'

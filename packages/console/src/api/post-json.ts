@@ -22,7 +22,6 @@ export class ProblemAnswer extends Error {
     this.requestId = requestId
   }
 
-  /** Reads the problem of a response that is not ok. */
   static async of(response: Response): Promise<ProblemAnswer> {
     return ProblemAnswer.from(response, await response.json().catch(() => null))
   }

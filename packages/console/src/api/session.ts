@@ -6,7 +6,6 @@ import { useSyncExternalStore } from 'react'
 /** A right of an operator: to read, to change something, to see bodies, to change what orders cost. */
 type Role = 'read' | 'operate' | 'bodies' | 'orders'
 
-/** The session of the browser, its operator and their roles. */
 export interface Session {
   readonly id: string
   readonly operator: string
@@ -62,12 +61,10 @@ export function useUnconfirmedEnd(): boolean {
   return useSyncExternalStore(listen, () => isEndUnconfirmed)
 }
 
-/** The session, for components. */
 export function useSession(): Session | null {
   return useSyncExternalStore(listen, currentSession)
 }
 
-/** Whether the operator of the session has a role. */
 export function useMayDo(role: Role): boolean {
   return useSession()?.roles.includes(role) ?? false
 }

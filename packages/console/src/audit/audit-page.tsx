@@ -134,7 +134,6 @@ function EntryDialog(props: {
   )
 }
 
-/** The entries of the audit log, newest first, page by page. */
 function useAudit() {
   return usePages({ key: ['audit', 'list'], read: (page) => operator.audit.list.query(page) })
 }

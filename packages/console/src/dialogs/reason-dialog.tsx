@@ -7,7 +7,6 @@ import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 import { Modal } from './modal.tsx'
 
-/** An action that needs a reason: what it does, and the call. */
 export interface ReasonedAction {
   readonly title: string
   readonly hint: string
@@ -85,7 +84,6 @@ export function ReasonField() {
   )
 }
 
-/** The reason from a form. */
 export function reasonOf(form: HTMLFormElement): string {
   return String(new FormData(form).get('reason') ?? '')
 }

@@ -133,7 +133,6 @@ function Replays({ event: { replays } }: { readonly event: EventDetails }) {
 
 const REFRESH_MS = 2_000
 
-/** One event, kept up to date. */
 function useEvent(id: string) {
   return useQuery<EventDetails>({
     queryKey: ['events', 'get', id],

@@ -24,7 +24,6 @@ export interface TypedSearch {
   readonly text?: string
 }
 
-/** What the list of events shows. */
 export type EventSearch = AddressFilters & TypedSearch
 
 /** The filters of the list of events, as the address bar has them. */
@@ -91,7 +90,6 @@ function toApiNames<Rest extends AddressFilters>({ order, tests, ...others }: Re
   }
 }
 
-/** The request to the operator API for a list. */
 export function toEventQuery(search: EventSearch) {
   const { find, text, order: _, ...others } = search
   if (text !== undefined) return { ...toEventFilter(search), text }
@@ -102,7 +100,6 @@ export function toEventQuery(search: EventSearch) {
 /** New values of filters. Undefined removes one. */
 export type FilterChange = { readonly [Name in keyof EventAddress]?: string | undefined }
 
-/** The filters with some changed. */
 export function withFilter(search: EventAddress, change: FilterChange): EventAddress {
   return readEventSearch({ ...search, ...change })
 }

@@ -116,7 +116,6 @@ function FilterLink({ change, text }: { readonly change: EventSearch; readonly t
   )
 }
 
-/** An order, as a link to its events. */
 export function OrderLink({ orderId }: { readonly orderId: string }) {
   if (orderId === '') return texts.frame.none
   return (

@@ -15,7 +15,6 @@ export function openStore(name: 'localStorage' | 'sessionStorage'): Storage | nu
 /** The themes to choose from. `system` follows the settings of the viewer's system. */
 export const THEMES = ['system', 'light', 'dark'] as const
 
-/** One of the themes. */
 type Theme = (typeof THEMES)[number]
 
 const KEY = 'oncehook-theme'

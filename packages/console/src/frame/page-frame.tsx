@@ -32,7 +32,6 @@ export function PageFrame({ title, children }: { readonly title: string; readonl
   )
 }
 
-/** The page for an address that does not exist. */
 export function NotFoundPage() {
   return (
     <PageFrame title={texts.frame.notFound}>

@@ -50,7 +50,6 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Redirects to the events, the first page. */
 function FirstPage() {
   return <Navigate to="/events" replace />
 }

@@ -5,7 +5,6 @@ import { type Answers, operator } from '../api/operator-client.ts'
 import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 
-/** A handler with its settings, its pause and the numbers of its tasks. */
 export type ListedHandler = Answers['handlers']['list'][number]
 
 // Counting the tasks costs the gateway two searches of an index, which a long backlog makes slow.

@@ -2,16 +2,13 @@
 
 import { useEffect, useId, useRef } from 'react'
 
-/** The value of a filter, and what changes it. */
 export interface FilterValue {
   readonly chosen: string | undefined
   readonly onChoose: (value: string | undefined) => void
 }
 
-/** What a filter offers, and what it says. */
 interface FilterChoices extends FilterValue {
   readonly label: string
-  /** The text of the choice of any value. */
   readonly any: string
   readonly options: readonly (readonly [value: string, text: string])[]
 }

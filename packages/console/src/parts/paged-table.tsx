@@ -23,7 +23,6 @@ interface Pages<Page> {
 
 const PAGE = 100
 
-/** A list of the operator API, page by page. */
 export function usePages<Page extends { readonly next: string | null }>({ key, read, refreshMs }: Pages<Page>) {
   return useInfiniteQuery({
     queryKey: key,
@@ -34,13 +33,11 @@ export function usePages<Page extends { readonly next: string | null }>({ key, r
   })
 }
 
-/** What an empty list says. */
 export interface EmptyTexts {
   readonly emptyTitle: string
   readonly emptyHint: string
 }
 
-/** A list whose pages are read one after the other. */
 interface PagedQuery<Item> {
   readonly data: { readonly pages: readonly { readonly items: readonly Item[] }[] } | undefined
   readonly error: Error | null

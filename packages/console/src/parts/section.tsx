@@ -2,7 +2,6 @@
 
 import type { ReactNode } from 'react'
 
-/** A part of a page under a heading. */
 export function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <section className="mt-5">
@@ -28,7 +27,6 @@ export function Facts({ items }: { readonly items: readonly (readonly [name: str
   )
 }
 
-/** Says that a list is empty, and what to do. */
 export function EmptyNotice({ title, hint }: { readonly title: string; readonly hint: string }) {
   return (
     <div className="px-3 py-10 text-center">

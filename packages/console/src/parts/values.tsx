@@ -37,7 +37,6 @@ const LOOKS: Readonly<Record<ListedEvent['state'], { readonly mark: string; read
   closed: { mark: '▪', colour: 'text-quiet' },
 }
 
-/** The state of an event: a symbol, a colour and the word. */
 export function StateBadge({ state }: { readonly state: ListedEvent['state'] }) {
   const { mark, colour } = LOOKS[state]
   return (
@@ -50,7 +49,6 @@ export function StateBadge({ state }: { readonly state: ListedEvent['state'] }) 
   )
 }
 
-/** Marks a test event. */
 export function TestTag() {
   return (
     <span className="rounded border border-edge px-1 text-quiet" title={texts.test.means}>

@@ -84,7 +84,6 @@ export function SendTest(props: {
   readonly provider: string
   /** Whether the gateway can sign as this provider. */
   readonly takesTests: boolean
-  /** What the button says. */
   readonly text: string
 }) {
   const { provider, takesTests, text } = props

@@ -51,7 +51,6 @@ export interface KnownSecret {
   readonly lastMatchedAt: string | null
 }
 
-/** What to do with a secret. */
 type SecretAdvice = 'inUse' | 'neverMatched' | 'stillMatches' | 'removable' | 'expiresSoon' | 'expired'
 
 const DAY_MS = 86_400_000

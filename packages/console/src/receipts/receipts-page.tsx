@@ -129,7 +129,6 @@ const LOOKS: Readonly<Record<Receipt['state'], string>> = {
 /** The states of a receipt, in the order in which it passes through them. */
 const RECEIPT_STATES = ['owed', 'sending', 'sent', 'parked'] as const
 
-/** The filter of the list of receipts, as the address bar has it. */
 interface ReceiptSearch {
   readonly state?: (typeof RECEIPT_STATES)[number]
 }

@@ -194,13 +194,11 @@ function RefusalDialog(props: {
   )
 }
 
-/** The filters of the list of refused deliveries, as the address bar has them. */
 interface RefusedSearch {
   readonly provider?: string
   readonly reason?: string
 }
 
-/** Reads the filters of an address. */
 export function readRefusedSearch(search: Readonly<Record<string, unknown>>): RefusedSearch {
   const names = ['provider', 'reason'] as const
   const found = names.map((name) => [name, search[name]] as const)

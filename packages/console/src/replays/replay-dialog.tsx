@@ -11,7 +11,6 @@ import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 
-/** The events of a replay: a filter, or ids. */
 export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> } | { readonly ids: string[] }
 
 interface ReplayDialogProps {

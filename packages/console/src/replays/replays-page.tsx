@@ -74,7 +74,6 @@ export function ReplaysPage() {
 
 const PROGRESS_REFRESH_MS = 1_000
 
-/** The progress of one replay. */
 export function ReplayPage() {
   const { id: replayId } = useParams({ from: '/replays/$id' })
   const { data, error, refetch } = useQuery({

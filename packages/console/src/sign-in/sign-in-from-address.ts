@@ -14,12 +14,10 @@ export function takeSignInCode(): void {
   history.replaceState(null, '', '/events')
 }
 
-/** Whether there is an unused code. */
 export function hasSignInCode(): boolean {
   return code !== null
 }
 
-/** Forgets a code that is not to be used. */
 export function dropSignInCode(): void {
   code = null
 }

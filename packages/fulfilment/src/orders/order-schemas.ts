@@ -8,7 +8,6 @@ export const ownerSchema = z.string().min(1).max(64).optional()
 
 const statusSchema = z.enum(['pending', 'payment_failed', 'paid'])
 
-/** The requested page of orders. `after` is the `next` of the previous page. */
 export const listRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).default(20),
   after: z.string().regex(ORDER_CURSOR, { error: 'is not a valid cursor' }).optional(),
@@ -34,7 +33,6 @@ export const orderSchema: z.ZodType<Order> = orderContentSchema.extend({
   updatedAt: z.iso.datetime(),
 })
 
-/** One page of orders, newest first. `next` is null on the last page. */
 export const orderPageSchema = z.strictObject({
   items: z.array(orderSchema).max(100),
   unreadable: z.array(orderIdSchema).max(100).optional(),

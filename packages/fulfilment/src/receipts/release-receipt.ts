@@ -25,10 +25,7 @@ function release(...which: readonly Document[]): Document[] {
 /** The index of unsettled receipts has these orders only. */
 const UNSETTLED = { 'receipts.dueAt': { $exists: true } } as const
 
-/**
- * Releases one receipt.
- * @throws receiptNotParked if no parked receipt has this key, unavailable
- */
+/** @throws receiptNotParked if no parked receipt has this key, unavailable */
 export async function releaseReceipt(orders: Orders, key: string): Promise<{ key: string; orderId: string }> {
   const parked = { receipts: { $elemMatch: { ...RELEASABLE, key: { $eq: key } } } }
   const update = release({ $eq: ['$$one.key', { $literal: key }] })

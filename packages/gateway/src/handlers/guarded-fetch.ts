@@ -48,7 +48,6 @@ function shareLookups(lookup: Lookup): Lookup {
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-/** A lookup in the form in which connections call it. */
 function toConnectLookup(lookup: Lookup) {
   return (name: string, options: LookupOptions, found: Found): void => {
     lookup(name, { ...options, all: true }).then(

@@ -23,7 +23,6 @@ interface TokenHolder<Grant> {
 /** The SHA-256 of a token, in hexadecimal -> its holder. The tokens themselves are not kept. */
 export type TokenHolders<Grant> = ReadonlyMap<string, TokenHolder<Grant>>
 
-/** A right of a client of `/api/orders`. */
 export type Scope = (typeof SCOPES)[number]
 
 const SCOPES = ['orders:read', 'orders:write', 'orders:delete'] as const
@@ -34,7 +33,6 @@ export interface ApiGrant {
   readonly own: boolean
 }
 
-/** A right of an operator. */
 export type Role = (typeof ROLES)[number]
 
 /** All roles: to read, to make changes, to see the bodies of deliveries, and to change what orders cost. */
@@ -81,7 +79,6 @@ const NAME = z.string().min(1).max(64)
 const notAfter = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value))
 const tokenSchema = z.strictObject({ value: textSource, notAfter: notAfter.optional() })
 
-/** A token setting: its name, its JSON text, and the readers of the variables and files that it names. */
 export interface TokenSetting {
   readonly name: string
   readonly json: string
@@ -189,7 +186,6 @@ const MAX_LINES = 100
 export function createFailedLogins(deps: {
   /** Which API it is, for the log and the metric. */
   api: 'orders' | 'operator'
-  /** The limit of failures per address. */
   limit: RateLimit
   trustedProxyHops: number
   logger: Logger

@@ -25,7 +25,6 @@ import type { TakeTurn } from './turns.ts'
 
 export interface OperatorParts {
   readonly db: Db
-  /** Decrypts encrypted bodies. */
   readonly encryption: Encryption
   readonly keyRegister: KeyRegister
   readonly replays: Replays
@@ -68,13 +67,11 @@ export interface OperatorContext extends OperatorParts {
 
 const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError })
 
-/** Joins the operator's procedures into a router. */
 export const router = t.router
 
 /** Milliseconds that an operator's search may take in the database. */
 export const SEARCH_MS = 5_000
 
-/** Throws if an operator does not have a role. */
 export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role): void {
   if (!roles.has(role)) throw roleMissing({ role }, { message: `The token does not have the role ${role}` })
 }

@@ -18,13 +18,9 @@ export function createTurns(most: number): <Result>(task: () => Promise<Result>)
   }
 }
 
-/** Runs a task of a caller. */
 export type TakeTurn = <Result>(caller: string, task: () => Promise<Result>) => Promise<Result>
 
-/**
- * Creates a queue for each caller.
- * @throws overloaded if too many tasks of the caller wait already, and whatever the task throws
- */
+/** @throws overloaded if too many tasks of the caller wait already, and whatever the task throws */
 export function createTurnsOfEach(most: number, mostWaiting: number): TakeTurn {
   const callers = new Map<string, { readonly takeTurn: ReturnType<typeof createTurns>; open: number }>()
   return async (caller, task) => {

@@ -24,7 +24,6 @@ export interface OrderDeps {
   readonly recordChange: (change: OrderChange) => void
 }
 
-/** A change of an order: its author, and its result. */
 export interface OrderChange {
   readonly action: 'orders.create' | 'orders.put' | 'orders.patch' | 'orders.delete'
   readonly principal: string
@@ -41,20 +40,16 @@ export interface OrderChange {
   readonly isRepetition?: boolean
 }
 
-/** The state of an authenticated request. */
 export interface OrderState extends RequestState {
   principal: string
-  /** The rights of the principal's token. */
   grant: ApiGrant
   orderId?: string
 }
 
-/** The Koa context of an authenticated request. */
 export type OrderContext = Context & { state: OrderState }
 
 type Order = inferRouterOutputs<FulfilmentRouter>['orders']['get']
 
-/** The inputs of the procedures behind the routes. */
 export type OrderInputs = inferRouterInputs<FulfilmentRouter>['orders']
 
 export const ORDERS_PATH = '/api/orders'
@@ -83,7 +78,6 @@ interface Changing {
   readonly ctx: OrderContext
 }
 
-/** Records the change of a request in the audit log. */
 export function recordChange({ deps, ctx }: Changing, change: Omit<OrderChange, 'principal' | 'requestId'>): void {
   const { principal, requestId } = ctx.state
   deps.recordChange({ ...change, principal, requestId })
@@ -148,10 +142,7 @@ export function ownerOf({ state }: OrderContext): { owner?: string } {
 /** The form of an order id, as the OpenAPI document shows it. */
 export const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)
 
-/**
- * The id in the path.
- * @throws invalidRequest for an id that no order can have, notFound if the path has none
- */
+/** @throws invalidRequest for an id that no order can have, notFound if the path has none */
 export function orderIdOf(ctx: Context): string {
   const id: unknown = (ctx as { params?: { id?: unknown } }).params?.id
   if (typeof id !== 'string') throw notFound()
@@ -178,10 +169,7 @@ export function conditionsOf(ctx: Context): { ifMatch?: string; ifNoneMatch?: st
 
 const LIST_MEMBERS = new Set(['limit', 'after', 'status'])
 
-/**
- * Reads the query parameters of `GET /api/orders`.
- * @throws invalidRequest
- */
+/** @throws invalidRequest */
 export function listInputOf(ctx: Context): { limit: number; after?: string; status?: string } {
   const { searchParams } = new URL(ctx.req.url ?? '', 'http://localhost')
   const names = [...searchParams.keys()]
@@ -199,7 +187,6 @@ export function listInputOf(ctx: Context): { limit: number; after?: string; stat
   return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }
 }
 
-/** The bodies that a route accepts. */
 export interface BodyRules {
   readonly maxBytes: number
   /** The accepted media types in lower case. Default: JSON and every `+json` type. */
@@ -224,10 +211,7 @@ function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): voi
   throw unsupportedMediaType({}, { headers: { ...refusalHeaders, Connection: 'close' } })
 }
 
-/**
- * Reads the bytes of a body.
- * @throws payloadTooLarge, badRequest, requestTimeout
- */
+/** @throws payloadTooLarge, badRequest, requestTimeout */
 export function readBytes(ctx: OrderContext, { maxBytes }: BodyRules): Promise<Buffer> {
   return readBodyBy(ctx.req, { maxBytes, endsAt: ctx.state.endsAt })
 }

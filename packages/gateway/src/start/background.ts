@@ -39,7 +39,6 @@ const INDEXES = [
   ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
 ]
 
-/** The parts that run in the background. */
 export interface Background {
   readonly operators: AnswerOperators
   readonly housekeeping: Housekeeping
@@ -94,7 +93,6 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister)] }
 }
 
-/** Creates the runner of the replays that operators request. */
 function createReplayRunner(context: GatewayContext, handlers: Dispatching['handlers']): ReplayRunner {
   const { mongo, encryption, providers, fetch, random, logger } = context
   return new ReplayRunner({

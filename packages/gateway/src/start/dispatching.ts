@@ -34,7 +34,6 @@ const LOGGED_FIELDS = ['requestId', 'type', 'orderId']
 // The longest that a call of a handler may take, and its halves: no claim lasts longer.
 const LONGEST_CALL_MS = 120_000
 
-/** What sends stored events. */
 export type Dispatching = ReturnType<typeof createDispatching>
 
 /** Creates the dispatchers, which send stored events to fulfilment and to the configured handlers, and the lane of suspects. */
@@ -70,7 +69,6 @@ export function createDispatching(context: GatewayContext) {
     dispatcher,
     /** To the configured handlers. Null if the setting is not set. */
     handlers,
-    /** Starts to send. */
     start(): void {
       dispatcher.start()
       handlers?.start()
@@ -239,7 +237,6 @@ function createCall({ serviceKey, clock }: GatewayContext, handler: HandlerSetti
 // Why a task of a handler is dead after too many calls that broke.
 const CALL_BROKE = 'handler_failed'
 
-/** What all dispatchers of a process share. */
 interface SharedDispatching {
   readonly probe: DueProbe
   readonly steadiness: Steadiness

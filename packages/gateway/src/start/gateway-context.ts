@@ -34,7 +34,6 @@ export interface Limits {
   readonly answerWithinMs: number
   /** The events of a call to fulfilment. */
   readonly dispatchBatch: number
-  /** How long a call to fulfilment may take. */
   readonly fulfilmentCallMs: number
 }
 
@@ -76,7 +75,6 @@ export interface GatewayContext extends GatewayDeps {
   /** The log lines that cover several events each. They end after everything else. */
   readonly summaries: SummaryLines
   readonly providers: WatchedProviders
-  /** The current keys of service tokens. */
   readonly serviceKey: WatchedSource<KeyObject>
   /** The current keys for encryption at rest, and the encryption that uses them. */
   readonly encryptionKeys: WatchedEncryptionKeys
@@ -90,7 +88,6 @@ export interface GatewayContext extends GatewayDeps {
    * first one asks.
    */
   readonly mongo: Readonly<Record<'accepting' | 'background' | 'operators', MongoConnection>>
-  /** The pauses of providers, as this process knows them. */
   readonly pauses: Pauses
   /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
   readonly handlerPauses: Pauses
@@ -99,7 +96,6 @@ export interface GatewayContext extends GatewayDeps {
   readonly registry: Registry
   readonly shownMetrics: ShownMetrics
   readonly metrics: GatewayMetrics
-  /** Records of refused deliveries. */
   readonly refusals: Refusals
   readonly audit: Audit
   readonly databaseErrors: DatabaseErrors

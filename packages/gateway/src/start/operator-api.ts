@@ -54,7 +54,6 @@ interface AdminServices extends Pick<OperatorParts, 'keyRegister' | 'fulfilment'
   /** Receives test events. Only the test inboxes store them. */
   readonly receiving: Omit<ReceiveDeps, 'inbox'>
   readonly testInboxes: TestInboxes
-  /** Called when an operator has started a replay. */
   readonly onReplayStarted: () => void
 }
 

@@ -114,7 +114,6 @@ export const gatewaySchema = z.object({
 type ReadApart = keyof typeof READ_APART
 
 export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
-  /** The key that signs service tokens. */
   readonly serviceKey: FileSource<KeyObject>
   /** The keys for encryption at rest; null if nothing is encrypted. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
@@ -132,10 +131,7 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   readonly adminTls: FileSource<TlsPair | null>
 }
 
-/**
- * Reads the gateway's settings, including the providers' secrets.
- * @throws SettingsError with every problem
- */
+/** @throws SettingsError with every problem */
 export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))

@@ -5,7 +5,6 @@ import { z } from 'zod'
 /** The value of `WORKERS` for one process per core. */
 const AUTO = 'auto'
 
-/** The most processes that share the ports. */
 const MOST_WORKERS = 64
 
 /** The number of processes that share the ports: as many as set, or one for each core that Node.js may use. */

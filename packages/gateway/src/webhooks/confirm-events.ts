@@ -9,7 +9,6 @@ import type { ReceiveDeps, ReceivedDelivery } from './receive-webhook.ts'
 export const TRANSMISSION_REUSED = 'transmission_reused'
 
 // RFC 9110 section 15.5.2 requires a challenge. The scheme name is our choice.
-/** The challenge of a 401. */
 export const CHALLENGE = { headers: { 'WWW-Authenticate': 'Signature realm="webhooks"' } }
 
 interface VerifiedReceived extends ReceivedDelivery {
@@ -78,10 +77,7 @@ async function inTime<T>(promise: Promise<T>, endsAt: number): Promise<T> {
   return value
 }
 
-/**
- * Waits for the check of a delivery.
- * @throws notChecked if it cannot be checked now: it is checked when it is delivered again
- */
+/** @throws notChecked if it cannot be checked now: it is checked when it is delivered again */
 export async function checkedInTime<T>(check: Promise<T>, endsAt: number): Promise<T> {
   try {
     return await inTime(check, endsAt)
@@ -91,10 +87,7 @@ export async function checkedInTime<T>(check: Promise<T>, endsAt: number): Promi
   }
 }
 
-/**
- * Waits for a provider's answer about an authentic delivery.
- * @throws notStored if the provider cannot be asked now: it is asked when the delivery arrives again
- */
+/** @throws notStored if the provider cannot be asked now: it is asked when the delivery arrives again */
 async function answeredInTime<T>(answer: Promise<T>, endsAt: number): Promise<T> {
   try {
     return await inTime(answer, endsAt)

@@ -8,7 +8,6 @@ const LAST_MOMENT_MS = 25
 /** When a delivery began and when it must be answered, as values of `performance.now()`. */
 type Span = Pick<WebhookCall, 'startedAt' | 'endsAt'>
 
-/** Work for which an answer waits. */
 interface Waiting {
   /** The value of `performance.now()` at which its answer must be sent. */
   readonly endsAt: number

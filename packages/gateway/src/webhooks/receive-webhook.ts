@@ -46,7 +46,6 @@ export type Accepted =
     }
   | { readonly secretId: string; readonly handshake: HandshakeAnswer }
 
-/** An event of a delivery, and its outcome. */
 interface StoredEvent {
   readonly event: WebhookEvent
   readonly outcome: 'recorded' | 'unhandled' | 'duplicate'

@@ -139,7 +139,6 @@ export class RefusalSummary {
     return this.#alarms <= MOST_ALARMS
   }
 
-  /** Counts a rejected delivery. */
   add(refusal: CountedRefusal): void {
     const { provider, address, code } = refusal
     const own = `${provider} ${address} ${code}`

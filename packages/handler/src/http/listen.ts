@@ -4,7 +4,6 @@ import { type Answer, answerError, NOT_FOUND } from './answer.ts'
 import type { Responder } from './respond.ts'
 
 export interface ServedParts {
-  /** What answers deliveries, by path. */
   readonly responders: ReadonlyMap<string, Responder>
   /** The answer to a GET of a probe; null for any other path. */
   readonly probe: (path: string) => Promise<Answer> | null

@@ -9,10 +9,7 @@ import { type BodyChunks, type BodyLimits, type BodyMemory, receiveBody, refuseH
 export interface IncomingDelivery {
   readonly method: string
   readonly headers: Headers
-  /**
-   * Starts to read the body.
-   * @throws TypeError if something else has read it
-   */
+  /** @throws TypeError if something else has read it */
   readonly readBody: () => BodyChunks
 }
 
@@ -68,10 +65,7 @@ function signedIdOf(headers: Headers): string {
   return headers.get(headers.has('webhook-signature') ? 'webhook-id' : 'svix-id') ?? ''
 }
 
-/**
- * Creates the verifier of Standard Webhooks from the options of a handler.
- * @throws HandlerSettingsError
- */
+/** @throws HandlerSettingsError */
 export function createStandardVerifier(
   { secrets = [], toleranceSeconds = 300 }: Pick<HandlerOptions<never>, 'secrets' | 'toleranceSeconds'>,
   now: () => number,

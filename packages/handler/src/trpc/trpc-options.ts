@@ -22,10 +22,7 @@ export interface TrpcOptions {
   readonly answerMs?: number
 }
 
-/**
- * The checked options of calls by `trpc`.
- * @internal
- */
+/** @internal */
 export interface CheckedTrpc {
   readonly verify: ServiceTokenVerifier
   readonly audience: string

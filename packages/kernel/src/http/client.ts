@@ -1,9 +1,6 @@
 import { unavailable } from './error-codes.ts'
 
-/**
- * The body of an answer.
- * @throws unavailable if it is larger than `maxBytes`
- */
+/** @throws unavailable if it is larger than `maxBytes` */
 export async function readCapped(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0

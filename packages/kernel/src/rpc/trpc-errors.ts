@@ -32,7 +32,6 @@ const CODES: Readonly<Record<number, TRPC_ERROR_CODE_KEY>> = {
   503: 'SERVICE_UNAVAILABLE',
 }
 
-/** Converts a catalogue error to a tRPC error, with the original as its cause. */
 export function toTrpcError(error: AppError): TRPCError {
   return new TRPCError({ code: CODES[error.status] ?? 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
 }

@@ -7,7 +7,6 @@ import type { Logger } from '../log/logger.ts'
 import { nameAsSet } from '../settings/name-as-set.ts'
 import { isWeakSecret } from './secret.ts'
 
-/** A secret as a parser has read it. */
 interface ReadSecret {
   /** Where it is: `PROVIDERS.shop.secrets.1`. */
   readonly place: string
@@ -59,7 +58,6 @@ export interface SecretWarning {
   readonly places: readonly string[]
 }
 
-/** Finds the weaknesses of the secrets that were read from an environment. */
 export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
   const { places, weak } = registers.get(env) ?? { places: new Map<string, Set<string>>(), weak: new Set<string>() }
   const named = (found: Iterable<string>): string[] => Array.from(found, (place) => nameAsSet(place, env)).toSorted()
@@ -70,7 +68,6 @@ export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
   ]
 }
 
-/** Logs warnings about secrets. */
 export function logSecretWarnings(warnings: readonly SecretWarning[], logger: Logger): void {
   for (const { is, places } of warnings) {
     if (is === 'shared') logger.warn({ places }, 'secret.shared')

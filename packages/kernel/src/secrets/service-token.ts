@@ -64,20 +64,13 @@ function hashOf(input: string | Uint8Array): string {
 }
 
 interface VerifiedToken {
-  /** The unique id of the call. */
   readonly id: string
   readonly issuer: string
   /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
   readonly subject: string | null
-  /**
-   * Checks that the token is for this procedure.
-   * @throws unauthenticated
-   */
+  /** @throws unauthenticated */
   checkProcedure(procedure: string): void
-  /**
-   * Checks that the token is for this input.
-   * @throws unauthenticated
-   */
+  /** @throws unauthenticated */
   checkInput(input: ServiceCall['input']): void
   /**
    * Checks that the token is for a request with this If-Match header, or without one.
@@ -86,7 +79,6 @@ interface VerifiedToken {
   checkCondition(ifMatch: ServiceCall['ifMatch']): void
 }
 
-/** Verifies the service token in an `Authorization` header. */
 export type ServiceTokenVerifier = (authorization: string | undefined) => Promise<VerifiedToken>
 
 export interface ServiceTokenRules {

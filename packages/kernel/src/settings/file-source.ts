@@ -7,10 +7,7 @@ import { SettingsError } from './settings.ts'
 
 /** A value stored fully or partly in files. It is read at start, and again whenever a file changes. */
 export interface FileSource<T> {
-  /**
-   * Reads the value.
-   * @throws SettingsError
-   */
+  /** @throws SettingsError */
   read(): T
   /** Identifies the content of all its files without revealing it. */
   fingerprint(): string

@@ -76,10 +76,7 @@ function registerSecrets(place: string, value: unknown, env: NodeJS.ProcessEnv):
   if (Array.isArray(value)) for (const [at, one] of value.entries()) registerSecrets(`${place}.${at + 1}`, one, env)
 }
 
-/**
- * Reads one setting, as `readSettings` does.
- * @throws SettingsError
- */
+/** @throws SettingsError */
 export function readSetting<Output>(
   name: string,
   schema: z.ZodType<Output, string | undefined>,
@@ -161,7 +158,6 @@ export function integerSetting(range: { min: number; max: number; fallback: numb
   return z.string().default(String(range.fallback)).transform(wholeNumber(range))
 }
 
-/** Like `integerSetting`, but optional. */
 export function optionalIntegerSetting(range: { min: number; max: number }) {
   return z.string().transform(wholeNumber(range)).optional()
 }

@@ -15,7 +15,6 @@ export type OnVerified = (delivery: Verified) => void | Promise<void>
 interface TooLarge {
   readonly outcome: 'too_large'
   readonly status: 413
-  /** The limit. */
   readonly maxBytes: number
 }
 
@@ -59,7 +58,6 @@ export interface WebhookRequest {
   readonly readFrom: () => string | null | undefined
 }
 
-/** What to answer with. */
 interface WebhookAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -20,7 +20,6 @@ interface Known extends Pick<WebhookRequest, 'readFrom'> {
   readonly parsed?: readonly unknown[]
 }
 
-/** A request of Node.js. */
 export function fromNodeRequest(request: NodeRequest, { readFrom, parsed = [] }: Known): WebhookRequest {
   const { method = 'GET', url = '/', rawHeaders } = request
   // A request that is made from the event of a cloud function has no lines, as serverless-http makes it.

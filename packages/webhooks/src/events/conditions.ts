@@ -20,7 +20,6 @@ export type Conditions = Readonly<Record<string, Condition>>
 /** Conditions, or several of which one is enough. */
 export type Alternatives = Conditions | readonly Conditions[]
 
-/** Whether a document meets conditions. */
 export function meets(document: unknown, conditions: Alternatives): boolean {
   return firstUnmet(document, conditions) === null
 }

@@ -4,7 +4,6 @@ import { parseStrictJson } from '@oncehook/kernel/http/strict-json'
 /** How many levels the body of a delivery may have: more than any payment has, and few enough for every later reader. */
 export const DELIVERY_DEPTH = 512
 
-/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** Whether a JSON value is an object. */
@@ -21,10 +20,7 @@ export function readJson(rawBody: Buffer, maxDepth = DELIVERY_DEPTH): unknown {
   return parseStrictJson(rawBody, { maxDepth, bigIntegers: true })
 }
 
-/**
- * The same for a body that must be one object.
- * @throws invalidBody
- */
+/** @throws invalidBody */
 export function readJsonObject(rawBody: Buffer, maxDepth = DELIVERY_DEPTH): JsonObject {
   const value = readJson(rawBody, maxDepth)
   if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })

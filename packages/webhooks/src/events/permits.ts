@@ -30,7 +30,6 @@ export interface SchemePermits<Settings> {
 /** The permits of a payment provider that always names an amount. */
 export const PAYMENTS = { effects: PAYMENT_EVENT_TYPES, requireAmount: true } as const
 
-/** The permits of a provider without payments. */
 export const NO_PAYMENTS = { effects: [], requireAmount: false } as const
 
 /** The permits of a scheme that is not tied to a provider. */

@@ -48,7 +48,6 @@ export interface MacSignature {
   readonly checkedAs?: 'hmac'
 }
 
-/** Signed as Standard Webhooks. */
 export interface StandardSignature {
   readonly checkedAs: 'standard-webhooks'
   /** The begin of the names of the headers that the provider sends. Both are accepted. */

@@ -16,7 +16,6 @@ interface ApiConfirmation {
   readonly find: (object: JsonObject, event: WebhookEvent) => FoundEvent | null
 }
 
-/** The settings of a provider with an API. */
 type ApiSettings = Omit<EventRules, 'types'> & { readonly fetch: FetchSettings }
 
 /** The provider does not know the object of an event. */

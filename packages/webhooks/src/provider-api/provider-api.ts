@@ -16,7 +16,6 @@ export const fetchSettings = z.strictObject({
   }),
 })
 
-/** The settings of a provider's API. */
 export type FetchSettings = z.output<typeof fetchSettings>
 
 function isApiBase(text: string): boolean {

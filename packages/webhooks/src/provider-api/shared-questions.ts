@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { overloaded } from '../errors.ts'
 
-/** One question to a provider. */
 export interface SharedQuestion<Answer> {
   /** The subject. Questions about the same subject have the same answer. */
   readonly thing: string
@@ -10,7 +9,6 @@ export interface SharedQuestion<Answer> {
   readonly put: () => Promise<Answer>
 }
 
-/** How many questions may be asked at once. */
 export interface QuestionLimits {
   /** Questions in progress. */
   readonly most: number

@@ -52,10 +52,7 @@ export const MAX_RECORD_BYTES = 16_000_000
 /** How far a timestamp may differ from now, in seconds, unless the settings of the provider or the gateway say otherwise. */
 const DEFAULT_TOLERANCE_SECONDS = 300
 
-/**
- * The settings that every scheme has.
- * @internal
- */
+/** @internal */
 export const commonShape = {
   secrets: z.array(secretSettings).min(1).max(3),
   toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),
@@ -69,10 +66,7 @@ export const commonShape = {
   expect: conditionsSchema.optional(),
 }
 
-/**
- * The secrets of a provider that signs nothing.
- * @internal
- */
+/** @internal */
 export const noSecrets = z.array(secretSettings).max(0, { error: 'must be omitted: nothing is signed' }).default([])
 
 /** The settings that every provider has. */

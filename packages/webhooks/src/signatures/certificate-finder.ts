@@ -205,7 +205,6 @@ export function isValidAt({ validFrom, validTo }: X509Certificate, now: number):
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }
 
-/** Whether one certificate vouches for another. */
 export function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
 }

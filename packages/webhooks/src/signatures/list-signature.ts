@@ -67,7 +67,6 @@ function endOf({ header, separator }: KeyValueHeader, start: number): number {
   return end === -1 ? header.length : end
 }
 
-/** Whether a pair has this name. */
 export function hasKey(pairs: KeyValueHeader, name: string): boolean {
   return findPair(pairs, name, 0) !== -1
 }

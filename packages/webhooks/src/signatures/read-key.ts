@@ -2,7 +2,6 @@ import type { ReadKey } from '../schemes/scheme.ts'
 import { decodeHex } from './signature.ts'
 import { decodeAnyBase64 } from './signature-form.ts'
 
-/** Reads a secret whose text is the key. */
 export function readTextKey(text: string): ReadKey {
   return Buffer.from(text, 'utf8')
 }

@@ -22,12 +22,9 @@ export function decodeAnyHex(text: string): Buffer | null {
   return decodeHex(/[a-z]/.test(text) ? text : text.toLowerCase())
 }
 
-/** How a header carries a signature. */
 export interface SignatureForm {
   readonly encoding: 'hex' | 'base64'
-  /** The text before the signature. */
   readonly prefix?: string
-  /** Whether the prefix may be left out. */
   readonly prefixOptional?: boolean
 }
 

@@ -11,7 +11,6 @@ interface SignedValues extends Pick<Delivery, 'rawBody' | 'query'> {
   readonly id: string
 }
 
-/** An id in a header that is signed. */
 export const SIGNED_ID = /^[\w-]{1,255}$/
 
 /** The template in pieces: constant texts and places. */

@@ -14,7 +14,6 @@ export interface SchemeEvent extends PaymentEvent {
   readonly seconds: number
 }
 
-/** Puts an event into the terms of a scheme. */
 export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeEvent {
   const type = toSchemeType(types, event.type)
   const at = new Date(event.occurredAt).toISOString()
@@ -24,7 +23,6 @@ export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeE
 /** The other properties of a signer with JSON bodies. It reads only the settings that it names. */
 type JsonSigning = Omit<Signer, 'types' | 'settings' | 'writeEvent'> & Partial<Pick<Signer, 'settings'>>
 
-/** The signer of a scheme whose body is one JSON object. */
 export function jsonSigner(types: PaymentTypes, toBody: (event: SchemeEvent) => object, signing: JsonSigning): Signer {
   return { types, settings: [], writeEvent: (event) => writeJson(toBody(toSchemeEvent(event, types))), ...signing }
 }

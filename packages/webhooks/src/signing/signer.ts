@@ -1,12 +1,10 @@
 import type { PaymentEvent, PaymentTypes } from './payment-event.ts'
 
-/** A header line: name and value. */
 export type HeaderLine = readonly [name: string, value: string]
 
 /** The settings of a provider, named as in the gateway's `PROVIDERS`. A signer ignores unknown ones. */
 export type SigningSettings = Readonly<Record<string, unknown>>
 
-/** The input of a signer. */
 export interface SigningRequest {
   /** The exact bytes that will be sent. */
   readonly body: Uint8Array
@@ -39,10 +37,7 @@ export interface Signer {
   readonly batch?: EventBatch
   /** The payment id, for providers with a fixed id format. The same payment gives the same id. */
   paymentIdOf?(event: Pick<PaymentEvent, 'paymentId' | 'orderId'>): string
-  /**
-   * The header lines that authenticate the body.
-   * @throws SigningError if the secret, the id or a setting is not valid for the scheme
-   */
+  /** @throws SigningError if the secret, the id or a setting is not valid for the scheme */
   sign(request: SigningRequest): HeaderLine[]
   /** For schemes with the signature in the body: adds it. @throws SigningError */
   readonly seal?: Seal
@@ -83,10 +78,7 @@ export interface SignedDelivery {
   readonly contentType: string
 }
 
-/**
- * Signs the bytes of a delivery.
- * @throws SigningError
- */
+/** @throws SigningError */
 export function signDelivery(signer: Signer, request: SigningRequest): SignedDelivery {
   const body = signer.seal?.seal(request) ?? request.body
   const contentType = isJson(body) ? undefined : signer.contentType
@@ -107,10 +99,7 @@ export class SigningError extends Error {
   override readonly name = 'SigningError'
 }
 
-/**
- * A string setting, or undefined if it is not set.
- * @throws SigningError if it is not a string
- */
+/** @throws SigningError if it is not a string */
 export function readTextSetting(settings: SigningSettings | undefined, name: string): string | undefined {
   const value = settings?.[name]
   if (value === undefined || typeof value === 'string') return value

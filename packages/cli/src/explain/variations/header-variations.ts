@@ -46,7 +46,6 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
   })
 }
 
-/** The header lines, with names in lower case. */
 export function toLines(rawHeaders: readonly string[]): Line[] {
   return rawHeaders.flatMap((name, index): Line[] =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],

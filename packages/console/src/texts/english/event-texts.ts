@@ -1,6 +1,5 @@
 import { number, plural } from './formats.ts'
 
-/** The texts about events and their replays, in English. */
 export const eventTexts = {
   events: {
     search: 'Event, order or payment id',
@@ -174,7 +173,6 @@ export const eventTexts = {
   },
 }
 
-/** The texts about handlers and their tasks, in English. */
 export const handlerTexts = {
   handler: 'Handler',
   any: 'All handlers',

@@ -36,10 +36,7 @@ export function sealMembers<Members extends Personal>(
   }
 }
 
-/**
- * Decrypts a stored order.
- * @throws keyUnknown, orderUnreadable if a property was altered
- */
+/** @throws keyUnknown, orderUnreadable if a property was altered */
 export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrder {
   const { email, note, metadata, ...others } = order
   const open = (member: Member, sealed: Sealed): string => {
@@ -103,10 +100,7 @@ export function isReadable(stored: LiveOrder): boolean {
   )
 }
 
-/**
- * Checks that an order is readable.
- * @throws orderUnreadable
- */
+/** @throws orderUnreadable */
 export function demandReadable(stored: LiveOrder): void {
   if (!isReadable(stored)) throw orderUnreadable({ orderId: stored._id })
 }

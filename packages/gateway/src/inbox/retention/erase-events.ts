@@ -5,7 +5,6 @@ import { BODIES, type BodyDocument, bodyIdOf, IS_ERASED } from '../bodies.ts'
 import { BODY_INDEX, type EventDocument, ORDER_INDEX, ORDER_STATES } from '../event-document.ts'
 import { IS_COMPLETE, keyOnlyRecord } from '../key-only-record.ts'
 
-/** Which events to erase: the events of orders, or one by its provider's id. */
 export type EventsToErase =
   | { readonly orderIds: readonly string[] }
   | { readonly provider: string; readonly eventId: string }

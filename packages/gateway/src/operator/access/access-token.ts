@@ -21,7 +21,6 @@ export interface IssuedIdentity {
   readonly name: string | null
 }
 
-/** An operator with a token of the issuer. */
 interface IssuedOperator {
   /** `oidc:` and the subject, which the issuer never assigns to anybody else. */
   readonly name: string
@@ -41,7 +40,6 @@ export type AccessTokens = (token: string) => Promise<IssuedOperator>
 
 export interface AccessTokenRules {
   readonly issuer: OperatorIssuer
-  /** Finds the key that a token names. */
   readonly keys: JWTVerifyGetKey
   readonly clock: Clock
 }

@@ -57,7 +57,6 @@ export function createIssuerKeys(deps: {
     [customFetch]: askForKeys,
   })
   return {
-    /** Finds the key that a token names. */
     find: async (...[header, token]: Parameters<JWTVerifyGetKey>) => {
       // Otherwise the library would keep the keys longer, by the time that the clock was set back.
       if (clock.now() < readAt) await keys.reload()
@@ -94,7 +93,6 @@ interface IssuerReading {
   readonly signal: AbortSignal
 }
 
-/** The most bytes of an answer of the issuer. */
 export const MAX_ISSUER_BYTES = 262_144
 
 /** The address of the document in which an issuer describes itself (OpenID Connect Discovery 1.0 section 4). */

@@ -59,7 +59,6 @@ function readOperatorClient(texts: OperatorClientTexts, problems: string[]): Ope
 export interface OperatorIssuer {
   /** Its name, exactly as its tokens and its discovery document spell it. */
   readonly issuer: string
-  /** The audience that a token must have. */
   readonly audience: string
   /** The claim that holds the groups: its name, or a JSON Pointer (RFC 6901). */
   readonly groupsClaim: string
@@ -102,10 +101,7 @@ const OF_ISSUER = [
   ...(['OPERATOR_CLIENT_ID', ...OF_CLIENT] as const),
 ] as const
 
-/**
- * Reads the issuer of tokens for operators; null if there is none.
- * @throws SettingsError with every problem, each with the line to write
- */
+/** @throws SettingsError with every problem, each with the line to write */
 export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer | null {
   const { OPERATOR_ISSUER: issuer, OPERATOR_AUDIENCE: audience, OPERATOR_GROUPS: json } = texts
   if (issuer === undefined) {

@@ -6,7 +6,6 @@ import { pageMembers } from '../events/event-filter.ts'
 import { procedure } from '../operator-trpc.ts'
 import { type AuditEntry, type ChainedEntry, type ChainLink, continuesChain } from './audit.ts'
 
-/** An entry as operators see it. */
 interface ShownEntry extends Pick<AuditEntry, 'by' | 'action' | 'reason' | 'details'> {
   readonly id: string
   readonly at: string

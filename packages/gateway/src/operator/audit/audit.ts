@@ -309,7 +309,6 @@ function hashOf({ seq, previous, _id, at, by, action, reason, details }: Omit<Ch
   return hash('sha256', JSON.stringify([seq, previous, String(_id), at.toISOString(), by, action, reason, details]))
 }
 
-/** The result of checking a part of the chain. */
 export interface Verification {
   /** Whether every entry of this part is unchanged and follows the one before, and none is outside the chain. */
   readonly ok: boolean
@@ -368,10 +367,8 @@ async function isStored(entries: Collection<ChainedEntry>, { seq, hash }: ChainL
   return (await entries.findOne({ seq, hash }, { projection: { _id: 1 }, maxTimeMS: SEARCH_MS })) !== null
 }
 
-/** The audit log for the calls of operators. */
 export type OperatorAudit = Omit<Audit, 'recordAll'>
 
-/** Opens the audit log for one call of an operator. */
 export type OpenOperatorAudit = (operator: Pick<Operator, 'name' | 'identity'>) => OperatorAudit
 
 // They say how something ended whose beginning was counted: a session must end, and a rotation ends once.

@@ -153,7 +153,6 @@ const PAGES: ReadonlySet<string> = new Set([
   ...['events', 'refused', 'replays', 'providers', 'handlers', 'receipts', 'audit', 'health', 'sessions', 'sign-in'],
 ])
 
-/** Whether a path is one of the operator's page. */
 export function isConsolePage(path: string): boolean {
   return path === '/' || PAGES.has(path.split('/', 2)[1] ?? '')
 }

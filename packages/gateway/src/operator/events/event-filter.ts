@@ -31,7 +31,6 @@ export const eventFilterSchema = z.strictObject({
   to: instant.optional(),
 })
 
-/** Which events an operator selects. */
 export type EventFilter = z.output<typeof eventFilterSchema>
 
 /** Ids are opaque. A malformed id is treated as one that does not exist. */

@@ -252,7 +252,6 @@ function idOfSearch(hour: number, search: object): ObjectId {
   return new ObjectId((hour * HOUR_SECONDS).toString(16).padStart(8, '0') + digest.slice(0, 16))
 }
 
-/** Creates a search for a text. */
 export function createBodySearch(source: BodySource, text: string) {
   const forms = writtenForms(text).map((form) => Buffer.from(form))
   let notReadable = 0

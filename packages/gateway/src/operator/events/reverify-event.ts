@@ -17,7 +17,6 @@ export interface ReverifyDeps {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** Checks a stored event again. */
 export async function reverifyEvent(record: EventDocument, { providers, fetch }: ReverifyDeps): Promise<Reverified> {
   const provider = providers().get(record.provider)
   if (provider === undefined) return failed('provider_unknown')

@@ -80,7 +80,6 @@ function showFailing(failing: FailingTasks | undefined) {
   return { tasks: failing.tasks, code, message, at: at.toISOString() }
 }
 
-/** The input of a change of a handler: its name, and why. */
 const handlerChangeSchema = z.strictObject({ handler: inputText(63), reason: reasonSchema })
 
 /**

@@ -37,7 +37,6 @@ export interface ReadSlice {
   readonly notRead: readonly NotRead[]
   /** The id up to which everything has been examined, for the cursor. */
   readonly last: ObjectId | null
-  /** Whether the replay ends with this slice. */
   readonly isLast: boolean
   /** Whether other replays take their turn now. */
   readonly isSlow: boolean

@@ -24,7 +24,6 @@ export interface ReplayRequest {
 
 export type ReplayProgress = Awaited<ReturnType<Replays['progress']>>
 
-/** Starts replays and shows their progress. */
 export type Replays = ReturnType<typeof createReplays>
 
 // Below the socket timeout of 5.5 s. After that the driver would ask again, and the answer would be `unavailable` after

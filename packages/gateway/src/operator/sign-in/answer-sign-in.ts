@@ -36,10 +36,7 @@ export interface SignInDeps {
   readonly takeTurn: TakeTurn
   readonly failedLogins: Pick<FailedLogins, 'refuse' | 'isSummarised'>
   readonly logger: Logger
-  /**
-   * Who holds a token now.
-   * @throws unauthenticated if the token is not valid
-   */
+  /** @throws unauthenticated if the token is not valid */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
   readonly limits: SignInLimits
   /** Lets few codes of an address wait to be looked up. */
@@ -238,7 +235,6 @@ function redirectUriOf({ headers: { origin } }: IncomingMessage): string {
   return `${origin}${SIGN_IN_PATH}`
 }
 
-/** The token of an operator, and the operator. */
 interface SignedIn {
   readonly credential: Secret
   readonly operator: Operator

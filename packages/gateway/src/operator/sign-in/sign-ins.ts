@@ -42,7 +42,6 @@ interface SignInDocument {
 }
 
 interface SessionDocument extends SignInDocument {
-  /** The name of the operator who opened it. */
   readonly operator: string
   readonly openedAt: Date
   readonly usedAt: Date
@@ -60,7 +59,6 @@ interface Issued {
   readonly id: string
 }
 
-/** A session that a token belongs to. */
 export interface Session {
   /** Names it for operators and in the audit log. Reveals nothing about the token. */
   readonly id: string

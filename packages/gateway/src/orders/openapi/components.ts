@@ -18,7 +18,6 @@ const IF_MATCH = {
   examples: { version: { value: '"1"' } },
 }
 
-/** Every parameter, by the name of its component. */
 export const PARAMETERS = {
   Provider: {
     in: 'path',
@@ -156,7 +155,6 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   },
 }
 
-/** The properties that the server adds to an order. */
 function serverMembers(): JsonObject {
   const added = Object.entries(Order.properties).filter(([name]) => !(name in OrderContent.properties))
   return Object.fromEntries(added.map(([name, schema]) => [name, { ...schema, readOnly: true }]))

@@ -27,7 +27,6 @@ export interface Refusal {
   readonly message: string
 }
 
-/** The answer of a successful operation. */
 export interface Answer {
   readonly description: string
   /** Headers in addition to those that every answer of the resource has. */
@@ -44,7 +43,6 @@ interface RequestBody {
   readonly examples: JsonObject
 }
 
-/** An operation: its input, its answers and its errors. */
 export interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -69,7 +67,6 @@ const CONTENT = {
   metadata: { channel: 'shop' },
 }
 
-/** Orders as clients send them. */
 const NEW_ORDERS: JsonObject = {
   complete: { summary: 'With all properties', value: CONTENT },
   least: {
@@ -98,7 +95,6 @@ const PATCHES: JsonObject = {
   nothing: { summary: 'Changes nothing', value: {} },
 }
 
-/** Events that a provider delivers. */
 const EVENTS: JsonObject = {
   'payment.succeeded': {
     summary: 'A payment of the order in the metadata',
@@ -118,7 +114,6 @@ const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
 const CHANGED = ['Content-Location']
 
-/** The operations of `/api/orders`. */
 export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> = {
   GET: {
     operationId: 'listOrders',
@@ -156,7 +151,6 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
   },
 }
 
-/** The operations of `/api/orders/{id}`. */
 export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE', Operation>> = {
   GET: {
     operationId: 'getOrder',
@@ -241,7 +235,6 @@ function representation(description: string, headers: readonly string[]): Answer
   }
 }
 
-/** The operation to which providers deliver. */
 export const RECEIVE_WEBHOOK: Operation = {
   operationId: 'receiveWebhook',
   summary: 'Accepts a signed delivery from a payment provider',

@@ -46,7 +46,6 @@ const HEADERS_OF: Readonly<Record<string, readonly string[]>> = {
   idempotency_in_progress: ['Retry-After'],
 }
 
-/** An operation, with its method and its resource. */
 export interface PlacedOperation {
   readonly operation: Operation
   readonly method: Method

@@ -9,7 +9,6 @@ import {
   type Scheme,
 } from '@oncehook/webhooks/providers'
 
-/** What can be observed of a refused delivery. */
 interface Observed {
   readonly scheme: Pick<Scheme, 'name' | 'signsNothing'>
   readonly settings: ProviderSettings

@@ -35,10 +35,7 @@ export interface ProviderSources extends TextSources {
 /** All configured providers by their name in the path. */
 export type Providers = ReadonlyMap<string, Provider>
 
-/**
- * Reads the `PROVIDERS` setting.
- * @throws SettingsError with every problem of every provider, quoting no value
- */
+/** @throws SettingsError with every problem of every provider, quoting no value */
 export function readProviders(json: string, sources: ProviderSources): Providers {
   const settings = withTolerance(parseSettingsJson('PROVIDERS', json), sources.toleranceSeconds)
   const { entries, unreadable } = withTexts(settings, sources)

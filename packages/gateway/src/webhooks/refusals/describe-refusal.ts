@@ -16,7 +16,6 @@ export interface RefusedDelivery {
   readonly url: string | undefined
 }
 
-/** The answer to a refused delivery. */
 export interface RefusalAnswer {
   readonly code: string
   readonly status: number

@@ -15,7 +15,6 @@ import { describeRefusal, type OtherProvider, type RefusalAnswer, type RefusedDe
  */
 export type Refusals = ReturnType<typeof createRefusals>
 
-/** How long a refused delivery is kept. */
 const RETENTION_MS = 7 * 86_400_000
 const WITHIN_MS = 2_000
 
@@ -161,7 +160,6 @@ export interface Refusal extends RefusalKind {
   /** In the order of the refusals. */
   readonly id: ObjectId
   readonly at: Date
-  /** The HTTP status of the answer. */
   readonly status: number
   /** The public message of the error. It names properties, never values. */
   readonly message: string
@@ -200,7 +198,6 @@ export interface NotKeptDocument extends RefusalKind {
   readonly expireAt: Date
 }
 
-/** The collection of refused deliveries. */
 export const REFUSALS = 'refusals'
 
 /** The indexes that lists of refused deliveries and their expiry need. */

@@ -6,7 +6,6 @@ import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { readUnproved } from '../../events/unproved-object.ts'
 import { createVainQuestions, KEY_ASKED_IN_VAIN } from '../../signatures/certificate-finder.ts'
 
-/** A key of Plaid, by its id. */
 export interface PlaidKey {
   readonly id: string
   readonly key: KeyObject
