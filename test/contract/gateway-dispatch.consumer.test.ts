@@ -127,10 +127,12 @@ describe('the gateway sends to fulfilment', () => {
 // A Pact has only a pattern of a token.
 describe('the gateway, as it is started, sends', () => {
   it('every call of fulfilment with a token that names the call and no principal', async () => {
-    await handOn(sender, 'evt_token_known', 'payment.succeeded')
+    for (const id of ['evt_token_known', 'evt_next_known']) await handOn(sender, id, 'payment.succeeded')
     const calls = requests.filter(({ path }) => path.startsWith('/trpc/payments.'))
     expect(calls).not.toEqual([])
     for (const call of calls) demandToken(WHO, sentCallOf(call), keys)
+    const ids = calls.map(({ headers }) => readToken(headers.get('authorization')?.slice(7) ?? '').claims.jti)
+    expect(new Set(ids).size, `${WHO}: each token has an id of its own`).toBe(calls.length)
   })
 })
 

@@ -15,7 +15,7 @@ import {
   state,
   time,
 } from './gateway-contract.ts'
-import { CONTENT } from './paid-orders.ts'
+import { CONTENT, UNUSUAL } from './paid-orders.ts'
 
 const { regex, reify, string } = MatchersV3
 
@@ -94,8 +94,8 @@ function asSeller({ input, request: [method, path, more], ...asked }: Asked): As
   return { ...asked, input: { ...input, owner: 'seller' }, request }
 }
 
-const made = (replayed: boolean) =>
-  data({ order: orderOf(regex(/^ord_[a-z2-7]{26}$/, 'ord_abcdefghijklmnopqrstuvwxyz')), replayed })
+const made = (replayed: boolean, content: object = {}) =>
+  data({ order: orderOf(regex(/^ord_[a-z2-7]{26}$/, 'ord_abcdefghijklmnopqrstuvwxyz'), 1, content), replayed })
 const page = (name: string, members: object = {}, version = 1) => {
   const next = regex(new RegExp(`^\\d{13}\\.ord_${name}$`), `1760000000000.ord_${name}`)
   return data({ items: [orderOf(`ord_${name}`, version, members)], next })
@@ -129,6 +129,7 @@ const CREATIONS: readonly OrderCall[] = [
     states: [state('a request under a key is running', idempotency('key-running'))],
     answer: refusal(409, 'idempotency_in_progress', { retry: 'later' }),
   },
+  { does: 'makes an order with all that it can hold', ...post(UNUSUAL), answer: made(false, UNUSUAL) },
   { does: 'makes an order that is none', ...post({ customerId: 1 }), answer: invalid },
 ]
 

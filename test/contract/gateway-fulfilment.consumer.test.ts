@@ -103,6 +103,10 @@ const PAYMENTS: readonly Payments[] = [
     ...{ events: [eventFor('currency', { currency: 'USD' })], results: [refused('currency_mismatch')] },
   },
   {
+    ...{ does: 'hands on a payment with unusual names', states: [pending('unusual')], results: [applied(2)] },
+    events: [eventFor('unusual', { provider: 'Zürich <1>', eventId: 'ev/t?1&"2"', paymentId: 'pay %20 \\ 😀' })],
+  },
+  {
     ...{ does: 'hands on a payment that names no money', states: [pending('bare')] },
     ...{ events: [withoutMoney(eventFor('bare'))], results: [applied(2)] },
   },

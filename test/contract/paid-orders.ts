@@ -10,6 +10,12 @@ export const CONTENT = {
   items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }],
 }
 
+/** The content of an order with every member, and with texts that look like something else. */
+export const UNUSUAL = {
+  ...{ ...CONTENT, customerId: 'kunde <1>@"é"', email: 'a+b@xn--bcher-kva.example', note: 'Grüße,\n\t"%20" \\ 😀' },
+  metadata: { 'a.b $c': '', größe: '1'.repeat(500) },
+}
+
 /** Creates the order `ord_<name>`, which the event `evt_<name>` and the payment `pay_<name>` have paid. */
 export async function payOrder(fulfilment: RunningFulfilment, name: string, order: object = CONTENT): Promise<void> {
   const client = fulfilmentClient(fulfilment)

@@ -4,7 +4,7 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
 import { absent, orderOf, pending, state, time } from './gateway-contract.ts'
-import { CONTENT } from './paid-orders.ts'
+import { CONTENT, UNUSUAL } from './paid-orders.ts'
 
 const { like, regex, string } = MatchersV3
 
@@ -15,6 +15,10 @@ const ALWAYS = { 'X-Request-Id': regex(/^[\w.-]{8,128}$/, 'the-id-of-a-request')
 const TYPED = { 'Content-Type': 'application/json; charset=utf-8', 'X-Content-Type-Options': 'nosniff' }
 // A shared cache neither keeps an order nor recodes it, which would weaken its tag.
 const UNCACHED = { 'Cache-Control': 'no-store, no-transform' }
+const LIMITED = {
+  RateLimit: regex(/^"[\w-]+";r=0;t=\d+$/, '"api";r=0;t=1'),
+  'RateLimit-Policy': regex(/^"[\w-]+";q=\d+;w=\d+$/, '"api";q=1;w=10'),
+}
 const LATER = { 'Retry-After': regex(/^\d+$/, '1') }
 
 type Answer = Exchange['answer']
@@ -41,10 +45,10 @@ function written(name: string, { status = 200, version = 1, members = {} } = {})
   return answered(status, headers, orderOf(`ord_${name}`, version, members))
 }
 
-function made(headers: Headers = {}): Answer {
+function made(headers: Headers = {}, content = {}): Answer {
   const at = regex(/^\/api\/orders\/ord_[a-z2-7]{26}$/, '/api/orders/ord_abcdefghijklmnopqrstuvwxyz')
   const id = regex(/^ord_[a-z2-7]{26}$/, 'ord_abcdefghijklmnopqrstuvwxyz')
-  return answered(201, shown(1, { Location: at, 'Content-Location': at, ...headers }), orderOf(id))
+  return answered(201, shown(1, { Location: at, 'Content-Location': at, ...headers }), orderOf(id, 1, content))
 }
 
 interface ShopCall {
@@ -107,6 +111,7 @@ const PARTICULAR: readonly ShopCall[] = [
     ...{ ...under('"key-running"'), states: running },
   }),
   call('makes an order with a large body', 'POST', made(), { states: known('the body is as large as it may be') }),
+  call('makes an order with all that it can hold', 'POST', made({}, UNUSUAL), { body: UNUSUAL }),
   call('makes an order under an empty key', 'POST', INVALID, under('""')),
   call('makes something that is no order', 'POST', INVALID, { body: CHANGED }),
   call('reads a paid order', 'GET full', read('full', { version: 2, members: EVERY_MEMBER }), {
@@ -193,7 +198,7 @@ const GENERAL = ['GET', 'POST', 'GET any', 'PUT any', 'PATCH any', 'DELETE any']
   const all = [
     when('the shop has another token', refused(401, 'unauthenticated', unknown)),
     when('the shop has no rights', refused(403, 'scope_missing', mayNot)),
-    when('the shop sends too many requests', refused(429, 'rate_limited', LATER)),
+    when('the shop sends too many requests', refused(429, 'rate_limited', { ...LATER, ...LIMITED })),
     when('fulfilment does not answer', refused(503, 'unavailable', LATER)),
     call(`sends ${target} for a page`, target, refused(406, 'not_acceptable'), { headers: { Accept: 'text/html' } }),
   ]
