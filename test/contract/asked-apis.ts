@@ -5,7 +5,6 @@ import { signers } from '@oncehook/webhooks/signing/signers'
 import { readVectorFiles, secretsOf, type Vector } from '@oncehook/webhooks/testing/vectors'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { expect } from 'vitest'
-import type { StatusRows } from './api-statuses.ts'
 import type { Exchange } from './consumer-contract.ts'
 
 const { like, number } = MatchersV3
@@ -91,12 +90,32 @@ export const paidIn = (currency: string, amount: number) => ({
   ...{ type: 'payment.succeeded', orderId: 'ord_1', facts: { amount, currency } },
 })
 
+// The kind is before the status in the name of a type. Where the scheme asks, what a status means, by the document.
+const STATUSES_OF_OBJECTS = `
+mollie-classic | a payment | payment | docs.mollie.com/docs/status-change | paid | canceled expired failed | open pending authorized
+mollie-classic | an order | order | docs.mollie.com/reference/get-order | paid completed | canceled expired | created authorized shipping
+mercadopago | a payment | payment | mercadopago.com/developers, Get payment | approved | rejected cancelled | authorized refunded charged_back
+mercadopago | an order | order | mercadopago.com/developers, Order status | processed | canceled expired failed | action_required refunded
+flutterwave | a transaction | charge.completed | developer.flutterwave.com, Verify transactions | successful | failed | pending
+`
+
+/** The statuses of the objects of APIs: those that mean paid, failed and neither. */
+export const STATUSES = STATUSES_OF_OBJECTS.trim()
+  .split('\n')
+  .map((row) => {
+    const [scheme = '', object, kind, document, ...lists] = row.split(' | ')
+    const [paid = [], failed = [], others = []] = lists.map((list) => list.split(' '))
+    return { scheme, object, kind, document, paid, failed, others }
+  })
+
 /** A call for each status. `asking` says how the object of this number is asked for, and what its API says of it. */
 export function ofStatuses(
-  { object, kind, document, paid, failed, others }: StatusRows,
+  [scheme, kind]: readonly [scheme: string, kind: string],
   facts: object,
   asking: (status: string, number: number) => Pick<Asked, 'request' | 'about' | 'notify' | 'answer'>,
 ): Asked[] {
+  const row = STATUSES.find((one) => one.scheme === scheme && one.kind === kind) ?? expect.unreachable()
+  const { object, document, paid, failed, others } = row
   const meaningOf = (status: string): string => (failed.includes(status) ? 'payment.failed' : `${kind}.${status}`)
   return [...paid, ...failed, ...others].map((status, number) => ({
     does: `reads ${object} that is ${status}, as in ${document}`,

@@ -50,11 +50,6 @@ describe('a delivery of a preset', () => {
     expect(facts.orderId).toBe('42')
   })
 
-  it('whose status is not the one that counts has no effect', () => {
-    const body = { event: 'charge.success', data: { ...charge, status: 'reversed' } }
-    expect(read('paystack', body)).toMatchObject({ type: 'charge.success', objectId: '1' })
-  })
-
   it('about something else names that, if it has an id at all', () => {
     expect(read('dodo', { type: 'subscription.active', data: { subscription_id: 'sub_1' } })).toMatchObject({
       type: 'subscription.active',
@@ -69,31 +64,6 @@ describe('a delivery of a preset', () => {
     const data = { ...charge, amount: 1_050, currency: 'XOF' }
     expect(read('paystack', { event: 'charge.success', data }).facts).toMatchObject({ unreadable: 'amount_mismatch' })
   })
-
-  it('of money that goes out pays nothing, whatever its order', () => {
-    const data = { id: 'po_1', object: 'payment_order', direction: 'credit', metadata: { order_id: 'ord_1' } }
-    expect(read('modern-treasury', { event: 'completed', data }).type).toBe('payment_order.completed')
-  })
-
-  const purchase = {
-    ...{ id: 'e1', type: 'INITIAL_PURCHASE', period_type: 'NORMAL', environment: 'PRODUCTION', is_family_share: false },
-    ...{ transaction_id: 't1', currency: 'USD', price_in_purchased_currency: 4.99 },
-  }
-
-  it('of the sandbox of the stores, where everybody buys for nothing, has no effect', () => {
-    expect(read('revenuecat', { event: purchase }).facts).toMatchObject({ amount: 499 })
-    const sandbox = read('revenuecat', { event: { ...purchase, environment: 'SANDBOX' } })
-    expect(sandbox.facts).toMatchObject({ withheld: 'not_expected' })
-  })
-
-  it.each(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])(
-    'of a %s that somebody else in the family has paid, pays nothing',
-    (type) => {
-      expect(read('revenuecat', { event: { ...purchase, type } }).type).toBe('payment.succeeded')
-      expect(read('revenuecat', { event: { ...purchase, type, is_family_share: null } }).type).toBe('payment.succeeded')
-      expect(read('revenuecat', { event: { ...purchase, type, is_family_share: true } }).type).toBe(type)
-    },
-  )
 
   const association = {
     ...{ eventId: 1, subscriptionId: 2, portalId: 3, occurredAt: 1708986598741, attemptNumber: 0 },
@@ -115,21 +85,5 @@ describe('a delivery of a preset', () => {
     const rawBody = Buffer.from(JSON.stringify([association, { ...association, ...changes }]))
     const [first, second] = provider.readEvents(asVerified({ rawBody, rawHeaders: [], query: '', secretId: 's1' }))
     expect(first?.id === second?.id).toBe(isSame)
-  })
-
-  const order = { id: 'ord_1', amount: 1000, currency: 'EUR', status: 'paid', type: 'recurring' }
-
-  it.each([
-    ['at its end, pays', { order, subscription: { status: 'active' } }, 'payment.succeeded'],
-    ['at its begin, pays nothing', { order, subscription: { status: 'trialing' } }, 'checkout.completed'],
-    ['that there is none of, pays', { order: { ...order, type: 'onetime' } }, 'payment.succeeded'],
-    [
-      'of an unpaid order, pays nothing',
-      { order: { ...order, type: 'onetime', status: 'pending' } },
-      'checkout.completed',
-    ],
-  ])('of a trial %s', (_, object, type) => {
-    const event = read('creem', { id: 'evt_1', eventType: 'checkout.completed', object: { id: 'ch_1', ...object } })
-    expect(event.type).toBe(type)
   })
 })

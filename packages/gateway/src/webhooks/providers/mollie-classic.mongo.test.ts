@@ -41,30 +41,6 @@ const idOf = (what: string): string => `tr_${what.replaceAll(' ', '.')}`
 const storedOf = (objectId: string) => events.find({ objectId }).sort({ _id: 1 }).toArray()
 
 describe('a call of Mollie', () => {
-  it('counts as the API of Mollie says, called with its key', async () => {
-    message('tr_paid', paid)
-    expect(await call('id=tr_paid')).toBe(200)
-    expect(await storedOf('tr_paid')).toMatchObject([
-      {
-        ...{ eventId: 'tr_paid:paid', type: 'payment.succeeded', orderId: 'ord_0001' },
-        facts: { amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T10:00:00.000Z' },
-      },
-    ])
-    expect(api.requests.at(-1)).toMatchObject({
-      ...{ path: '/v2/payments/tr_paid', headers: { authorization: 'Bearer live_key_0001' } },
-    })
-  })
-
-  it('reads an order of the older API, its number, and metadata that came as text', async () => {
-    const order = { id: 'ord_1', status: 'completed', amount: EUR('7.00'), orderNumber: '1337', metadata: null }
-    answers['/v2/orders/ord_1'] = [200, order]
-    expect(await call('id=ord_1')).toBe(200)
-    expect(await storedOf('ord_1')).toMatchObject([{ type: 'payment.succeeded', orderId: '1337' }])
-    message('tr_text', { ...paid, metadata: '{"order_id":"ord_0002"}' })
-    expect(await call('id=tr_text')).toBe(200)
-    expect(await storedOf('tr_text')).toMatchObject([{ orderId: 'ord_0002' }])
-  })
-
   it('proves nothing: properties besides the id have no effect', async () => {
     message('tr_beside', { ...paid, status: 'open' })
     expect(await call('id=tr_beside&status=paid&type=payment.succeeded&amount=1')).toBe(200)

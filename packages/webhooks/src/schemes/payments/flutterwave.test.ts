@@ -35,19 +35,9 @@ describe('flutterwave', () => {
     })
   })
 
-  it('does not count a payment that is failed or pending in the API', async () => {
-    const message = (status: string) => confirm({ [path]: [200, { data: { ...transaction, status } }] })
-    expect(await message('failed')).toMatchObject({ event: { type: 'payment.failed' } })
-    expect(await message('pending')).toMatchObject({ event: { type: 'charge.completed.pending' } })
-  })
-
   it('refuses an object that the API does not know, or an answer for another id', async () => {
     expect(await confirm({})).toEqual({ refused: 'object_unknown' })
     expect(await confirm({ [path]: [200, { data: { ...transaction, id: 1 } }] })).toEqual({ refused: 'object_unknown' })
     expect(await confirm({}, { id: '../transfers/1' })).toEqual({ refused: 'object_unknown' })
-  })
-
-  it('is unavailable while the API is', async () => {
-    await expect(confirm({ [path]: [500, {}] })).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
