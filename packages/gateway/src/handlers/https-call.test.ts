@@ -5,7 +5,7 @@ import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { describe, expect, it } from 'vitest'
 import { createGuardedFetch } from './guarded-fetch.ts'
-import { createHttpsCall, readRetryAfter, readVerdict } from './https-call.ts'
+import { createHttpsCall, readRetryAfter } from './https-call.ts'
 import type { CallHandler } from './task-event.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
@@ -108,36 +108,6 @@ describe.concurrent('createHttpsCall', () => {
 })
 
 const NOW = Date.parse('2026-11-26T10:00:00Z')
-
-function verdict(status: number, retryAfter: string | null = null) {
-  return readVerdict({ status, retryAfter }, NOW)
-}
-
-describe('readVerdict', () => {
-  it.each([200, 201, 202, 204, 299])('takes %i as done', (status) => {
-    expect(verdict(status)).toEqual({ done: true })
-  })
-
-  it.each([0, 400, 401, 403, 404, 408])('tries again later after %i', (status) => {
-    expect(verdict(status, '7')).toEqual({
-      ...{ refused: 'handler_failed', retry: 'later' },
-      message: `The handler answered ${status}`,
-    })
-  })
-
-  it('waits as long as 409 says, which is about this task alone', () => {
-    const refusal = { refused: 'handler_failed', retry: 'later', message: 'The handler answered 409' }
-    expect(verdict(409)).toEqual(refusal)
-    expect(verdict(409, '7')).toEqual({ ...refusal, afterMs: 7_000 })
-  })
-
-  it.each([429, 503])('waits as long as %i says', (status) => {
-    expect(verdict(status)).toMatchObject({ refused: 'handler_busy', retry: 'later', isBusy: true })
-    expect(verdict(status, '7')).toMatchObject({ retry: 'later', afterMs: 7_000 })
-    expect(verdict(status, '0')).toMatchObject({ retry: 'later', afterMs: 0 })
-    expect(verdict(status, 'soon')).not.toHaveProperty('afterMs')
-  })
-})
 
 describe('readRetryAfter', () => {
   it.each([

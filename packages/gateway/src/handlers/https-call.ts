@@ -73,7 +73,7 @@ const WAITS: ReadonlySet<number> = new Set([409, 429, 503])
  * What an answer means: 2xx is done, 410 and 422 are a permanent refusal, and after anything else the task is tried again.
  * 409, 429 and 503 may say when. 429, 502, 503 and 504 say nothing about the task. `now` in milliseconds.
  */
-export function readVerdict(
+function readVerdict(
   { status, retryAfter }: { readonly status: number; readonly retryAfter: string | null },
   now: number,
 ): TaskAnswer {
