@@ -8,3 +8,9 @@ it('MAX_CONNECTIONS: beyond it the connection that has been idle longest is clos
   await using gateway = await startGateway({ database, settings: { MAX_CONNECTIONS: '2' } })
   expect(await findClosedConnections(gateway.url, 3)).toEqual([0])
 })
+
+it('the private listener has 200 connections: whoever fills it holds up no delivery', async () => {
+  await using database = await testDatabase(process.env)
+  await using gateway = await startGateway({ database })
+  expect(await findClosedConnections(gateway.adminUrl, 201)).toEqual([0])
+})

@@ -13,6 +13,9 @@ import { CONSOLE_HEADERS, isConsolePage } from '../operator/console/console.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { AnswerOperators } from './operator-api.ts'
 
+// Each may have a call in progress, and deliveries wait for a round of them.
+const MOST_CONNECTIONS = 200
+
 /**
  * Opens the private listener. Probes work at once; operators are answered as soon as `operators` returns how. Resolves
  * to the port.
@@ -40,6 +43,7 @@ export async function startAdmin(context: GatewayContext, operators: () => Answe
     tls: certificates.current(),
     host,
     port: settings.ADMIN_PORT,
+    maxConnections: MOST_CONNECTIONS,
     ...guardFraming({
       handler: app,
       isOwnName,
