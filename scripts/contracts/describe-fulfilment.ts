@@ -22,7 +22,8 @@ export interface FulfilmentDescription {
   readonly errors: Readonly<Record<string, { readonly status: number; readonly retry: string }>>
 }
 
-interface Procedure {
+/** A procedure of a router. */
+export interface Procedure {
   readonly _def: { readonly type: string; readonly inputs: readonly z.ZodType[] }
 }
 
@@ -32,7 +33,7 @@ const procedures = Object.entries(fulfilmentRouter._def.procedures as unknown as
 export function describeFulfilment(): FulfilmentDescription {
   return {
     procedures: Object.fromEntries(procedures.map(([name, procedure]) => [name, describeProcedure(name, procedure)])),
-    errors: describeErrors(),
+    errors: describeErrors(errors, sharedErrors),
   }
 }
 
@@ -42,7 +43,8 @@ function describeProcedure(name: string, { _def: { type, inputs } }: Procedure):
   return { kind: type, input: takesOrder(name) ? withOrder(input) : input, output }
 }
 
-function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+/** The JSON Schema of what is sent, or of what is answered. */
+export function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
@@ -67,10 +69,9 @@ function withOrder(input: JsonSchema): JsonSchema {
   return { ...input, properties }
 }
 
-function describeErrors(): FulfilmentDescription['errors'] {
-  const known = [...Object.values(errors), ...Object.values(sharedErrors)].filter(
-    (one): one is ErrorFactory => 'status' in one,
-  )
+/** The error codes in some modules. */
+export function describeErrors(...modules: readonly object[]): FulfilmentDescription['errors'] {
+  const known = modules.flatMap((module) => Object.values(module)).filter((one): one is ErrorFactory => 'status' in one)
   const sorted = known.toSorted((a, b) => (a.code < b.code ? -1 : 1))
   return Object.fromEntries(sorted.map(({ code, status, retry }) => [code, { status, retry }]))
 }

@@ -3,6 +3,7 @@ import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
 import { describeHandler } from './describe-handler.ts'
+import { describeOperator } from './describe-operator.ts'
 import { schemaBreaks } from './schema-breaks.ts'
 
 /**
@@ -12,9 +13,10 @@ import { schemaBreaks } from './schema-breaks.ts'
 export const DESCRIPTIONS: Readonly<Record<string, () => FulfilmentDescription>> = {
   fulfilment: describeFulfilment,
   handler: describeHandler,
+  operator: describeOperator,
 }
 
-const PATTERNS = ['*-*.json', '{fulfilment,handler}.json', 'messages/*.json', 'libraries/*.txt']
+const PATTERNS = ['*-*.json', '{fulfilment,handler,operator}.json', 'messages/*.json', 'libraries/*.txt']
 
 /** The file names of everything in a folder that somebody relies on. */
 export function contractNames(folder: string): string[] {
@@ -43,10 +45,22 @@ export function demandDescription(contracts: string, provider: string): void {
     const recorded: FulfilmentDescription = JSON.parse(readFileSync(join(contracts, name), 'utf8'))
     const breaks = now === undefined ? ['it is gone'] : schemaBreaks(recorded, now)
     if (breaks.length === 0) continue
-    const who = `The provider ${provider} breaks what it owes to the consumer gateway (contracts/${name}):`
-    const hint = 'If no gateway relies on it, record it: UPDATE_CONTRACTS=1 npm run fix'
+    const consumers = provider === 'operator' ? operatorsIn(contracts, breaks) : ['gateway']
+    const whose = consumers.length === 0 ? 'callers' : `the consumer ${consumers.join(' and the consumer ')}`
+    const who = `The provider ${provider} breaks what it owes to ${whose} (contracts/${name}):`
+    const hint = 'If nobody relies on it, record it: UPDATE_CONTRACTS=1 npm run fix'
     throw new Error([who, ...breaks.map((line) => `- ${line}`), hint].join('\n'))
   }
+}
+
+/** The consumers of the operator API that call a procedure of a break. An error can be the answer to each. */
+function operatorsIn(contracts: string, breaks: readonly string[]): string[] {
+  const names = globSync('*-operator-api.json', { cwd: contracts }).toSorted()
+  const pacts = names.map((name) => JSON.parse(readFileSync(join(contracts, name), 'utf8')))
+  const broken = new Set(breaks.map((line) => line.split(/[ :]/, 1)[0]))
+  const isCalled = ({ request }: { readonly request: { readonly path: string } }) =>
+    broken.has('the') || broken.has(request.path.replace('/operator/', ''))
+  return pacts.filter(({ interactions }) => interactions.some(isCalled)).map(({ consumer }) => consumer.name)
 }
 
 /**

@@ -17,7 +17,7 @@ it('publishes schemas of every procedure, which accept what the recorded consume
     providers: Record<string, { procedures: Record<string, { input: Schema; output: Schema }> }>
   }
   expect(version).toMatch(/^\d+\.\d+\.\d+$/)
-  expect(Object.keys(providers)).toEqual(['fulfilment', 'handler'])
+  expect(Object.keys(providers)).toEqual(['fulfilment', 'handler', 'operator'])
   const { 'events.handle': handle } = providers.handler?.procedures ?? {}
   const pact = JSON.parse(await readFile(join(repository, 'contracts/gateway-trpc-handler.json'), 'utf8')) as {
     interactions: { request: { body: { content: unknown } }; response: { status: number; body?: { content: never } } }[]
