@@ -79,6 +79,12 @@ export const FILTERS: readonly FilterOption[] = [
   ['--no-test', null, { test: false }],
 ]
 
+/** The other choices of these options. Only `dead` selects the event of the state. */
+export const CHOICES: readonly FilterOption[] = [
+  ...['pending', 'processing', 'done', 'unhandled', 'dead'].map((one) => ['--state', one, { state: one }] as const),
+  ...['any', 'repeated'].map((kind) => ['--duplicates', kind, { duplicates: kind }] as const),
+]
+
 /** The words of a command that has an option. */
 export function withOption(words: string, [option, value]: FilterOption): string[] {
   return [...words.split(' '), option, ...(value === null ? [] : [value])]

@@ -5,23 +5,28 @@ import { checkAdmin, checkOperatorToken } from '../../packages/cli/src/doctor/ch
 import { checkEncryption } from '../../packages/cli/src/doctor/check-secrets.ts'
 import { createOperatorClient } from '../../packages/cli/src/operator/operator-client.ts'
 import { testContext } from '../../packages/cli/src/testing/run-command.ts'
-import { type Command, expectCommand, FILTERS, openCliContract, withOption } from './cli-contract.ts'
+import { BILLING, BUILT_IN, DETAILS, ENTRY, PROVIDER, shownEvent } from './cli-answers.ts'
+import { CHOICES, type Command, expectCommand, FILTERS, openCliContract, withOption } from './cli-contract.ts'
 import { compareAtTheEnd } from './consumer-contract.ts'
-import { data, refusal, time } from './gateway-contract.ts'
+import { data, refusal, state, time } from './gateway-contract.ts'
 import {
   authentic,
   dead,
   HANDLER,
+  NOT_KEPT,
   OPERATOR_TOKEN,
   OVERVIEW,
   operatorExchange,
+  overviewWith,
   REPLAY,
+  ROTATING,
   SIGNED_IN,
   STRANGER,
+  TRIED,
   UNKNOWN,
 } from './operator-exchanges.ts'
 
-const { boolean, eachLike, integer, regex, reify, string } = MatchersV3
+const { boolean, eachLike, integer, like, regex, reify, string } = MatchersV3
 
 const contract = openCliContract('queries')
 compareAtTheEnd(contract)
@@ -30,52 +35,19 @@ const OTHER = '6920000000000000000000a2'
 const AUTHENTIC = '6920000000000000000000a3'
 const WHY = 'its service is being moved'
 
-const ENTRY = { seq: integer(1), hash: regex(/^[0-9a-f]{64}$/, 'ab'.repeat(32)) }
-const SHOWN = {
-  ...{
-    id: ID,
-    provider: 'acme',
-    eventId: string('evt_1'),
-    handler: string('fulfilment'),
-    type: string('of.no.effect'),
-    objectId: string('pay_1'),
-  },
-  ...{ orderId: string('ord_1'), state: 'dead', reason: 'order_unknown', starts: integer(1), deliveries: integer(1) },
-  ...{ mismatches: integer(0), test: false, receivedAt: time(), dueAt: null, settledAt: time() },
-}
-const DETAILS = {
-  ...{ headers: {}, raw: null, bytes: integer(2), notReadable: null, secretId: string('newer'), attempts: [] },
-  ...{ lastError: null, outcome: null, closed: null, revivals: integer(0), replays: [] },
-}
+const SHOWN = shownEvent(ID)
 // What the command line asks before it asks whether the event is authentic.
 const EVENT = reify({ ...SHOWN, ...DETAILS } as never) as object
 const answerGet = (call: string) => (call.includes('/events.get') ? EVENT : null)
 
-const PROVIDER = {
-  ...{ name: string('acme'), scheme: string('stripe'), path: regex('^/api/webhooks/[a-z]+$', '/api/webhooks/acme') },
-  ...{ takesTests: boolean(true), deliveries: {}, oldestUnsettledSeconds: null },
-  secrets: eachLike({ id: string('newer'), notAfter: null, lastMatchedAt: null, matches: integer(0) }),
-}
-const IN_ORDER = { orderBy: null, blockOnDead: false, oldestStoredAt: null }
-const BUILT_IN = {
-  ...{ name: 'fulfilment', by: 'built in', host: null, secrets: [], answers: null, ...IN_ORDER },
-  ...{ pausedBySetting: false, paused: null, pending: integer(0), dead: integer(0) },
-}
-const BILLING = {
-  ...{ name: HANDLER, by: 'https', host: string('127.0.0.1:8091'), answers: boolean(true), ...IN_ORDER },
-  ...{ secrets: [{ id: '1', notAfter: null }], pausedBySetting: false, paused: null },
-  ...{ pending: integer(0), dead: integer(0) },
-}
-const pausedProvider = {
-  description: 'a provider was paused',
-  parameters: { provider: 'shop', reason: 'an entry' },
-}
+const pausedProvider = state('a provider was paused', { provider: 'shop', reason: 'an entry' })
 
 const words = (text: string): string[] => text.split(' ')
 const NOTHING = { description: 'nothing in particular' }
 const cursor = '0'.repeat(24)
 const LISTED = [
   ...FILTERS,
+  ...CHOICES,
   ['--about', 'pay_none', { about: 'pay_none' }],
   ['--text', 'none', { text: 'none' }],
   ['--after', cursor, { after: cursor }],
@@ -83,11 +55,12 @@ const LISTED = [
 
 const QUERIES: readonly Command[] = [
   ...LISTED.map((given): Command => {
-    const [option, , input] = given
-    const isFound = option === '--no-test'
+    const [option, value, input] = given
+    const isFound = option === '--no-test' || value === 'dead'
+    const chosen = CHOICES.includes(given) ? `${option} ${value}` : option
     const answer = data({ items: isFound ? [SHOWN] : [], next: null, cut: null, notReadable: 0 })
     return {
-      ...{ does: `lists events with ${option}`, states: [dead(ID)], procedure: 'events.list', input, answer },
+      ...{ does: `lists events with ${chosen}`, states: [dead(ID)], procedure: 'events.list', input, answer },
       ...{ args: withOption('events list', given), says: isFound ? /order_unknown/ : /^No events/ },
     }
   }),
@@ -108,12 +81,8 @@ const QUERIES: readonly Command[] = [
   },
   {
     ...{ does: 'lists older entries of the audit log', states: [pausedProvider], procedure: 'audit.list' },
-    ...{
-      input: { after: cursor },
-      answer: data({ items: [], next: null }),
-      args: ['audit', 'list', '--after', cursor],
-    },
-    says: /^The audit log is empty/,
+    ...{ input: { after: cursor }, answer: data({ items: [], next: null }), says: /^The audit log is empty/ },
+    args: ['audit', 'list', '--after', cursor],
   },
   {
     ...{ does: 'looks for an entry that the audit log lacks', states: [pausedProvider], procedure: 'audit.verify' },
@@ -122,14 +91,21 @@ const QUERIES: readonly Command[] = [
     says: /does not exist with this hash/,
   },
   {
-    ...{
-      does: 'lists receipts in a state',
-      procedure: 'receipts.list',
-      input: { state: 'parked', orderId: 'ord_none' },
-    },
+    ...{ does: 'lists receipts in a state', procedure: 'receipts.list' },
+    input: { state: 'parked', orderId: 'ord_none' },
     ...{ answer: data({ items: [], next: null }), args: words('receipts list --state parked --order ord_none') },
     says: /^No receipts/,
   },
+  ...['owed', 'sending', 'sent'].map(
+    (one): Command => ({
+      ...{ does: `lists receipts that are ${one}`, procedure: 'receipts.list', input: { state: one } },
+      ...{
+        answer: data({ items: like([]), next: null }),
+        args: words(`receipts list --state ${one}`),
+        says: /^No receipts/,
+      },
+    }),
+  ),
   {
     ...{ does: 'lists receipts after others', procedure: 'receipts.list', input: { after: 'WyJvcmRfeiIsIiJd' } },
     ...{ answer: data({ items: [], next: null }), args: ['receipts', 'list', '--after', 'WyJvcmRfeiIsIiJd'] },
@@ -138,6 +114,19 @@ const QUERIES: readonly Command[] = [
   {
     ...{ does: 'shows an overview', states: [dead('6920000000000000000000a0')], procedure: 'overview' },
     ...{ answer: OVERVIEW, args: ['overview'], says: /Dead +1\n +order_unknown: 1/ },
+  },
+  {
+    ...{ does: 'shows that providers are paused', states: [pausedProvider], procedure: 'overview' },
+    ...{
+      answer: overviewWith({ pausedProviders: eachLike(string('shop')) }),
+      args: ['overview'],
+      says: /Paused +shop/,
+    },
+  },
+  {
+    ...{ does: 'shows that a handler is paused', procedure: 'overview', args: ['overview'] },
+    states: [{ description: 'a handler is paused', parameters: { reason: WHY } }],
+    ...{ answer: overviewWith({ pausedHandlers: [HANDLER] }), says: /Paused +handler billing/ },
   },
   {
     ...{ does: 'lists dead events', states: [dead(ID)], procedure: 'events.list', input: { state: 'dead', limit: 5 } },
@@ -162,6 +151,12 @@ const QUERIES: readonly Command[] = [
     }),
     args: ['events', 'show', ID],
     says: new RegExp(`Waits for +${OTHER}, an earlier task of its line\nNot sent +its handler is not in the setting`),
+  },
+  {
+    ...{ does: 'shows an event that was tried, closed and replayed', procedure: 'events.get', input: { id: ID } },
+    states: [{ description: 'an event was tried, closed and replayed', parameters: { id: ID } }],
+    ...{ answer: data({ ...SHOWN, ...DETAILS, ...TRIED }), args: ['events', 'show', ID] },
+    says: /Outcome +applied, order version 2\nLast error +order_unknown: No order\n[\s\S]+Closed +\d.+ by alice: It was paid\n[\s\S]+ 12 ms +failed +order_unknown[\s\S]+ bob +a replay +not remapped: key_unknown/,
   },
   {
     ...{ does: 'shows an event with its body', states: [dead(ID)], procedure: 'events.get' },
@@ -208,6 +203,15 @@ const QUERIES: readonly Command[] = [
     ...{ args: ['providers', 'list'], says: /acme +newer +never/ },
   },
   {
+    ...{ does: 'lists providers, a secret of which ends', procedure: 'providers.list' },
+    states: [{ description: 'a provider needs attention' }],
+    answer: data([
+      { ...PROVIDER, ...ROTATING },
+      { ...PROVIDER, name: 'shop', paused: null },
+    ]),
+    ...{ args: ['providers', 'list'], says: /acme +newer +never +3 +\d[\s\S]+acme +older +\d/ },
+  },
+  {
     ...{ does: 'lists providers that are paused', states: [pausedProvider], procedure: 'providers.list' },
     answer: data(
       eachLike({ ...PROVIDER, paused: { since: time(), by: 'alice', reason: 'an entry', waiting: integer(0) } }),
@@ -237,6 +241,12 @@ const QUERIES: readonly Command[] = [
   {
     ...{ does: 'lists refused deliveries when there were none', procedure: 'refusals.list', input: {} },
     ...{ answer: data({ items: [], next: null, notKept: [] }), args: ['refused'], says: /^No refused deliveries/ },
+  },
+  {
+    ...{ does: 'lists refused deliveries without a record', procedure: 'refusals.list', input: { limit: 2 } },
+    states: [{ description: 'deliveries were refused without a record' }],
+    answer: data({ items: [], next: null, notKept: [NOT_KEPT] }),
+    ...{ args: ['refused', '--limit', '2'], says: /^Not kept: 7 more of shop \(signature_invalid\), the last at \d/m },
   },
   {
     ...{ does: 'lists a refused delivery', states: [{ description: 'a forged delivery was refused' }] },

@@ -1,13 +1,13 @@
 import { MatchersV3 } from '@pact-foundation/pact'
 import { describe, expect, it } from 'vitest'
 import { checkApiToken, checkGateway } from '../../packages/cli/src/doctor/check-listeners.ts'
-import { createOrdersClient } from '../../packages/cli/src/send/orders.ts'
+import { createOrdersClient, prepareOrders } from '../../packages/cli/src/send/orders.ts'
 import { testContext } from '../../packages/cli/src/testing/run-command.ts'
 import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
 import { absent, orderOf, pending } from './gateway-contract.ts'
 import { CONTENT } from './paid-orders.ts'
 
-const { regex, string } = MatchersV3
+const { regex, reify, string } = MatchersV3
 
 const contract = openConsumerContract('cli', 'orders-api')
 compareAtTheEnd(contract)
@@ -16,7 +16,11 @@ const authorization = `Bearer ${TOKEN}`
 const written = { authorization, 'content-type': 'application/json' }
 const body = CONTENT as never
 const ID = regex(/^ord_[a-z2-7]{26}$/, 'ord_abcdefghijklmnopqrstuvwxyz')
-const clientAt = (url: string) => createOrdersClient({ fetch, gateway: { url, token: TOKEN } as never })
+// What the command line asks after a 412.
+const THERE: typeof fetch = async (input, init) =>
+  init?.method === 'GET' ? Response.json(reify(orderOf('ord_there') as never)) : fetch(input, init)
+const clientAt = (url: string, ask = fetch) =>
+  createOrdersClient({ fetch: ask, gateway: { url, token: TOKEN } as never })
 
 function answered(status: number, answer: object): Exchange['answer'] {
   return { status, headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: answer as never }
@@ -41,6 +45,19 @@ const CALLS: readonly (Omit<Exchange, 'states'> & Partial<Exchange> & { ask: (ur
     },
     request: { method: 'PUT', path: '/api/orders/ord_put', headers: { ...written, 'if-none-match': '*' }, body },
     ask: async (url) => expect((await clientAt(url).ensure('ord_put', CONTENT)).created).toBe(true),
+  },
+  {
+    ...{ does: 'makes an order that is there', states: [pending('there')], answer: { status: 412 } },
+    request: { method: 'PUT', path: '/api/orders/ord_there', headers: { ...written, 'if-none-match': '*' }, body },
+    ask: async (url) => expect((await clientAt(url, THERE).ensure('ord_there', CONTENT)).created).toBe(false),
+  },
+  {
+    ...{ does: 'reads an order that is not there', states: [absent('none')], answer: { status: 404 } },
+    request: { method: 'GET', path: '/api/orders/ord_none', headers: { authorization } },
+    ask: async (url) => {
+      const asked = prepareOrders(clientAt(url), { order: 'ord_none' } as never)
+      await expect(asked).rejects.toThrow('There is no order ord_none')
+    },
   },
   {
     ...{ does: 'asks whether its token is accepted', answer: { status: 200 } },

@@ -58,7 +58,7 @@ const DEPTH = { lastMinute: integer(0), lastHour: integer(0), oldestUnsettledSec
 export const HEALTH = {
   providers: [
     {
-      ...{ name: 'acme', lastDeliveryAt: time(), silentSince: time(), usualGapSeconds: integer(3_600), ...DEPTH },
+      ...{ name: 'acme', lastDeliveryAt: time(), silentSince: time(), usualGapSeconds: 3_600, ...DEPTH },
       ...{ refused: eachLike({ count: integer(2) }), secretsEnding: [{ id: 'older' }] },
     },
     { name: 'shop', ...NEW, ...DEPTH, refused: [] },

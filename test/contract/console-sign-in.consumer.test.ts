@@ -2,7 +2,7 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { postJson } from '../../packages/console/src/api/post-json.ts'
 import { compareAtTheEnd, type Exchange, openConsumerContract } from './consumer-contract.ts'
-import { OPERATOR_TOKEN, type OperatorCall, SIGN_IN } from './operator-exchanges.ts'
+import { OPERATOR_TOKEN, type OperatorCall, REQUEST_ID, SIGN_IN } from './operator-exchanges.ts'
 
 const { like, regex, string } = MatchersV3
 
@@ -36,13 +36,27 @@ const NOTHING = { description: 'nothing in particular' }
 const AT_ISSUER = { description: 'operators sign in at an issuer' }
 const TYPE = { 'Content-Type': 'application/json' }
 
-/** The session is in a cookie, and others are removed. The page reads nothing of the answer. */
+const OWN_COOKIE = `=ohs_[\\w-]{43}(?:; (?:Path=/operator/|HttpOnly|SameSite=Strict)){3}`
+const REMOVED_COOKIES = '=(?:; (?:Path=/[\\w/]*|Domain=[\\w.-]+|Max-Age=0)){2,3}'
+
+/** The session is in a cookie for the operator API, and others are removed. The page reads nothing of the answer. */
 const OPENED = answered(200, like({}), {
   'Set-Cookie': regex(
-    /^[\w-]+=(?:ohs_[\w-]{43}; .*HttpOnly; SameSite=Strict|; .*Max-Age=0)$/,
-    `oncehook-session=ohs_${'s'.repeat(43)}; Path=/operator/; HttpOnly; SameSite=Strict`,
+    `^oncehook-session-\\d+(?:${OWN_COOKIE}|${REMOVED_COOKIES})$`,
+    `oncehook-session-8081=ohs_${'s'.repeat(43)}; Path=/operator/; HttpOnly; SameSite=Strict`,
   ),
 })
+
+/** Over TLS, the prefix of the name keeps others from setting it (RFC 6265bis, section 4.1.3.2). */
+const OPENED_OVER_TLS = answered(200, like({}), {
+  'Set-Cookie': regex(
+    /^__Host-oncehook-session-\d+=ohs_[\w-]{43}(?:; (?:Path=\/|Secure|HttpOnly|SameSite=Strict)){4}$/,
+    `__Host-oncehook-session-8081=ohs_${'s'.repeat(43)}; Path=/; Secure; HttpOnly; SameSite=Strict`,
+  ),
+})
+
+const refusedSignIn = (code: string) =>
+  answered(401, { error: string('A sentence'), code }, { 'X-Request-Id': REQUEST_ID })
 
 function answered(status: number, body: object, more: object = {}): Exchange['answer'] {
   const headers = { 'Content-Type': like('application/json; charset=utf-8'), ...more }
@@ -71,7 +85,7 @@ const CALLS: readonly SignInCall[] = [
   },
   {
     ...{ does: 'signs in with a code that is unknown', path: SIGN_IN, input: { code: CODE } },
-    answer: answered(401, { error: string('A sentence'), code: 'sign_in_code_invalid' }),
+    answer: refusedSignIn('sign_in_code_invalid'),
     ...{ address: { hash: `#${CODE}` }, act: exchangeSignInCode, refused: 'sign_in_code_invalid' },
   },
   {
@@ -81,8 +95,13 @@ const CALLS: readonly SignInCall[] = [
   },
   {
     ...{ does: 'signs in with a token that is unknown', path: SIGN_IN, input: { token: OPERATOR_TOKEN } },
-    answer: answered(401, { error: string('A sentence'), code: 'unauthenticated' }),
+    answer: refusedSignIn('unauthenticated'),
     ...{ act: () => postJson(SIGN_IN, { token: OPERATOR_TOKEN }), refused: 'unauthenticated' },
+  },
+  {
+    ...{ does: 'signs in over TLS', states: [{ description: 'the page is reached over TLS' }], path: SIGN_IN },
+    ...{ input: { token: OPERATOR_TOKEN }, answer: OPENED_OVER_TLS },
+    act: () => postJson(SIGN_IN, { token: OPERATOR_TOKEN }),
   },
   {
     ...{ does: 'asks for the issuer when there is none', path: `${SIGN_IN}/issuer`, act: readIssuer },
@@ -104,6 +123,12 @@ const CALLS: readonly SignInCall[] = [
     ...{ does: 'comes back from the issuer', path: `${SIGN_IN}/issuer/finish`, answer: OPENED },
     states: [{ description: 'an operator comes back from the issuer' }],
     ...{ input: { answer: 'code=c', kept: KEPT }, address: { search: '?code=c' }, act: exchangeIssuerAnswer },
+  },
+  {
+    ...{ does: 'comes back from the issuer with an answer for another window', states: [AT_ISSUER] },
+    ...{ path: `${SIGN_IN}/issuer/finish`, input: { answer: 'code=c', kept: KEPT } },
+    ...{ answer: refusedSignIn('sign_in_answer_invalid'), address: { search: '?code=c' } },
+    ...{ act: exchangeIssuerAnswer, refused: 'sign_in_answer_invalid' },
   },
 ]
 

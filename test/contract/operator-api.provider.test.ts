@@ -60,6 +60,8 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
   let serving = plain
   // The body of the next sign-in, because codes work once.
   let signIn: object | null = null
+  // What is special about the browser of the next request.
+  let browser: 'has two cookies' | 'uses TLS' | null = null
   const at = (operated: Operated, states: Readonly<Record<string, StateHandler>>): Record<string, StateHandler> =>
     Object.fromEntries(
       Object.entries(states).map(([name, enter]) => [
@@ -82,12 +84,17 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
     filter: async (request) => {
       const { headers } = request
       const token = next
+      const is = browser
       next = alice
-      if (request.path.startsWith(SIGN_IN)) headers.origin = serving.system.gateway.adminUrl
+      browser = null
+      const origin = serving.system.gateway.adminUrl
+      if (request.path.startsWith(SIGN_IN))
+        headers.origin = is === 'uses TLS' ? origin.replace('http:', 'https:') : origin
       else if (headers.cookie === undefined) headers.authorization = `Bearer ${token}`
       else {
-        const cookie = await openSession(serving, token)
-        Object.assign(headers, headers['oncehook-session'] === '*' ? { cookie } : pageHeaders(cookie))
+        const own = await openSession(serving, token)
+        const cookie = is === 'has two cookies' ? `${own}; ${own.split('=', 1)[0]}=of-another-server` : own
+        Object.assign(headers, headers['oncehook-session'] === '*' ? { cookie } : pageHeaders(own))
       }
       if (signIn === null) return
       request.body = Buffer.from(JSON.stringify(signIn))
@@ -106,6 +113,15 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
       async 'the operator has a token'() {
         serving = plain
         signIn = { token: alice }
+      },
+      async 'the page is reached over TLS'() {
+        serving = plain
+        signIn = { token: alice }
+        browser = 'uses TLS'
+      },
+      async 'the browser has two cookies of a session'() {
+        serving = plain
+        browser = 'has two cookies'
       },
       async 'operators sign in at an issuer'() {
         serving = issued

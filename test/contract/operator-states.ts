@@ -87,6 +87,13 @@ export function plainStates(operated: Operated): States {
       const refused = () => db.collection('refusals').countDocuments({ status: 401 }, { readConcern: 'majority' })
       await expect.poll(refused).toBe(1)
     },
+    async 'deliveries were refused without a record'() {
+      await clear(operated)
+      const [at, expireAt] = [new Date(), new Date(Date.now() + DAY_MS)]
+      const kind = { provider: 'shop', reason: 'signature_invalid', why: null }
+      const _id = { provider: 'shop', ring: 'signature_invalid', slot: -1 } as never
+      await db.collection('refusals').insertOne({ _id, ...kind, count: 7, since: at, lastAt: at, expireAt })
+    },
     async 'an operator is signed in'() {
       await clear(operated)
       await openSession(operated, TOKENS.operators.alice)
@@ -109,6 +116,25 @@ export function eventStates(operated: Operated): States {
     async 'an event is dead'({ id }: Identified) {
       await clear(operated)
       await store(operated, { _id: new ObjectId(id), ...DEAD })
+    },
+    async 'an event was tried, closed and replayed'({ id }: Identified) {
+      await clear(operated)
+      const at = new Date()
+      await store(operated, {
+        ...{ _id: new ObjectId(id), ...DEAD, state: 'closed', dueAt: at, again: { at, revivals: 1 } },
+        headers: { 'content-type': 'text/plain' },
+        attempts: [
+          { at, ms: 12, outcome: 'failed', code: 'order_unknown', message: 'No order' },
+          { at, ms: 7, outcome: 'applied', code: null, message: null, version: 2 },
+        ],
+        closed: { at, by: 'alice', reason: 'It was paid' },
+        replays: [{ id: new ObjectId(), at, by: 'bob', reason: 'a replay', notRead: 'key_unknown' }],
+      })
+    },
+    async 'there are more events than a page has'() {
+      await clear(operated)
+      const records = Array.from({ length: 101 }, () => sampleRecord({ provider: 'acme', ...DEAD }))
+      await system.events.insertMany(records)
     },
     async 'an order has a dead event'({ orderId, eventId }: { orderId: string; eventId: string }) {
       await clear(operated)
@@ -151,6 +177,7 @@ export function handlerStates(operated: Operated): States {
       await stats.insertMany([
         { _id: { ...counted, name: 'recorded' }, count: 9, lastAt: ago(DAY_MS), ...gaps },
         { _id: { ...counted, name: 'signature_invalid' }, count: 2, lastAt: ago(HOUR_MS) },
+        { _id: { provider: 'acme', kind: 'secret', name: 'newer' }, count: 3, lastAt: ago(HOUR_MS) },
       ])
     },
     async 'a handler is paused'({ reason }: Reasoned) {

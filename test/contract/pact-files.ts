@@ -15,7 +15,7 @@ export interface ProviderState {
 interface Interaction {
   readonly description: string
   readonly providerStates?: readonly ProviderState[]
-  readonly request: { readonly path: string }
+  readonly request: { readonly path: string; readonly body?: unknown }
   readonly response?: { readonly status: number }
 }
 

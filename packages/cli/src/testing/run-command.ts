@@ -42,14 +42,25 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
   return { exitCode: await runCli(args, context), stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
-/** Each command by its words, with its long options, but for those of every operator command. */
-export function describeCommands(): { readonly words: readonly string[]; readonly options: readonly string[] }[] {
+interface DescribedCommand {
+  readonly words: readonly string[]
+  /** The long options, but for those of every operator command. */
+  readonly options: readonly string[]
+  /** What an operator command lets its user choose from. */
+  readonly choices: readonly string[]
+}
+
+/** Each command by its words. */
+export function describeCommands(): DescribedCommand[] {
   const program = new Command()
   for (const addCommand of commandTable) addCommand(program, { context: testContext(), finish: () => undefined })
   const namesOf = ({ options }: Command): string[] => options.map(({ long }) => long ?? '')
   const usual = new Set(namesOf(addOperatorOptions(new Command())))
   const describe = (command: Command, words: readonly string[]) => ({
     ...{ words, options: namesOf(command).filter((name) => !usual.has(name)) },
+    choices: namesOf(command).includes('--admin-url')
+      ? command.options.flatMap(({ argChoices = [] }) => argChoices)
+      : [],
   })
   return program.commands.flatMap((group) => [
     describe(group, [group.name()]),

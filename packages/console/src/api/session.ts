@@ -51,18 +51,23 @@ function listen(tell: () => void): () => void {
   return () => listeners.delete(tell)
 }
 
+// The same without a browser, where tests draw the page.
+function useStored<Value>(read: () => Value): Value {
+  return useSyncExternalStore(listen, read, read)
+}
+
 /** Whether the gateway must be asked who uses the page. */
 export function useIsUnknown(): boolean {
-  return useSyncExternalStore(listen, () => session === undefined)
+  return useStored(() => session === undefined)
 }
 
 /** Whether the last session of this page may not have ended at the gateway. */
 export function useUnconfirmedEnd(): boolean {
-  return useSyncExternalStore(listen, () => isEndUnconfirmed)
+  return useStored(() => isEndUnconfirmed)
 }
 
 export function useSession(): Session | null {
-  return useSyncExternalStore(listen, currentSession)
+  return useStored(currentSession)
 }
 
 export function useMayDo(role: Role): boolean {

@@ -57,7 +57,8 @@ function findError(client: QueryClient): unknown {
 function AwayNotice() {
   const client = useQueryClient()
   const listen = useCallback((tell: () => void) => client.getQueryCache().subscribe(tell), [client])
-  const error = useSyncExternalStore(listen, () => findError(client))
+  const find = () => findError(client)
+  const error = useSyncExternalStore(listen, find, find)
   if (error === null) return null
   return <ProblemNotice error={error} retry={() => void client.refetchQueries(UNREAD)} />
 }
