@@ -28,14 +28,6 @@ interface Transmission {
 /** `reused`: this transmission came with another body before. `unknown`: this cannot be determined now. */
 type TransmissionResult = 'first' | 'repeated' | 'reused' | 'unknown'
 
-/** If the checksum differs, the sender has signed the transmission again: it gets a separate binding. */
-export interface Transmissions {
-  /** What `bind` would resolve to, without binding anything. A `first` may change a moment later. */
-  find(transmission: Transmission): Promise<TransmissionResult>
-  /** Resolves to `first` or `repeated` only if a majority holds that this transmission has this body. */
-  bind(transmission: Transmission): Promise<TransmissionResult>
-}
-
 export const TRANSMISSIONS = 'transmissions'
 
 export const TRANSMISSION_INDEXES: NeededIndexes = {
@@ -54,7 +46,10 @@ const MAX_KNOWN = 10_000
 const DOCUMENT_BYTES = 300
 const DURABLE_READ = durableRead(3_000)
 
-export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {
+export type Transmissions = ReturnType<typeof createTransmissions>
+
+/** If the checksum differs, the sender has signed the transmission again: it gets a separate binding. */
+export function createTransmissions({ db, errors }: TransmissionsDeps) {
   // Only entries that a majority holds. A flood with one transmission does not reach the database.
   const known = new Map<string, string>()
   const writeGroup = async (documents: TransmissionDocument[]) => {
@@ -78,7 +73,8 @@ export function createTransmissions({ db, errors }: TransmissionsDeps): Transmis
     known.set(_id, bodyHash)
   }
   return {
-    async find(transmission) {
+    /** What `bind` would resolve to, without binding anything. A `first` may change a moment later. */
+    async find(transmission: Transmission): Promise<TransmissionResult> {
       const { _id, bodyHash } = keyOf(transmission)
       const before = known.get(_id)
       if (before !== undefined) return compare(before, bodyHash)
@@ -88,7 +84,8 @@ export function createTransmissions({ db, errors }: TransmissionsDeps): Transmis
       remember(_id, bound)
       return compare(bound, bodyHash)
     },
-    async bind(transmission) {
+    /** Resolves to `first` or `repeated` only if a majority holds that this transmission has this body. */
+    async bind(transmission: Transmission): Promise<TransmissionResult> {
       const { _id, bodyHash } = keyOf(transmission)
       const { countsUntil } = transmission
       const before = known.get(_id)

@@ -37,27 +37,7 @@ export interface MongoOptions {
 }
 
 /** A connection to one database, with majority writes and a timeout for every wait. */
-export interface MongoConnection {
-  readonly client: MongoClient
-  readonly db: Db
-  /** The database with majority reads: a local read may return data that is rolled back later. */
-  readonly durableDb: Db
-  /** The time of the primary's clock in milliseconds, or a little earlier. Before it is known, the time of this process. */
-  readonly databaseNow: () => number
-  /**
-   * Connects and runs `prepare` (indexes). Retries every second while the deployment is unreachable or rejects the
-   * credentials. Gives up only on errors that an operator must fix.
-   * @throws SettingsError
-   */
-  open(prepare?: (db: Db) => Promise<void>): Promise<void>
-  /**
-   * Throws unless `open` has finished, a primary responds, and a majority confirms a write. Checks the majority at
-   * most every 5 s.
-   */
-  ping(): Promise<void>
-  /** Resolves within a second, even if the server does not respond. */
-  close(): Promise<void>
-}
+export type MongoConnection = ReturnType<typeof createMongoConnection>
 
 const RETRY_MS = 1_000
 const CLOSE_MS = 800
@@ -80,7 +60,7 @@ const BOUNDS = {
  * Creates a connection without opening it.
  * @throws SettingsError if the URL is malformed or requests other reads and writes
  */
-export function createMongoConnection(options: MongoOptions): MongoConnection {
+export function createMongoConnection(options: MongoOptions) {
   const { database, logger, onRefused = () => undefined, now = () => performance.now() } = options
   let opened = false
   let closed = false
@@ -104,9 +84,16 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   return {
     client,
     db,
+    /** The database with majority reads: a local read may return data that is rolled back later. */
     durableDb,
+    /** The time of the primary's clock in milliseconds, or a little earlier. Before it is known, the time of this process. */
     databaseNow,
-    async open(prepare) {
+    /**
+     * Connects and runs `prepare` (indexes). Retries every second while the deployment is unreachable or rejects the
+     * credentials. Gives up only on errors that an operator must fix.
+     * @throws SettingsError
+     */
+    async open(prepare?: (db: Db) => Promise<void>): Promise<void> {
       for (let tries = 0; !opened && !closed; tries += 1) {
         try {
           await connect(prepare)
@@ -116,11 +103,16 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
         }
       }
     },
-    async ping() {
+    /**
+     * Throws unless `open` has finished, a primary responds, and a majority confirms a write. Checks the majority at
+     * most every 5 s.
+     */
+    async ping(): Promise<void> {
       if (!opened) throw new Error('The database is not open yet')
       await Promise.all([assertWritable(db), confirmMajority()])
     },
-    async close() {
+    /** Resolves within a second, even if the server does not respond. */
+    async close(): Promise<void> {
       closed = true
       // Closing ends the server sessions. An unavailable server would delay the shutdown by seconds.
       await withTimeout(client.close(), CLOSE_MS).catch(() => undefined)
@@ -142,7 +134,7 @@ function createClient(options: MongoOptions): MongoClient {
 }
 
 /** Every two seconds, the driver asks each server for its state. The answer has the time. If it comes late, the time is early. */
-function followClock(client: MongoClient, now: () => number): MongoConnection['databaseNow'] {
+function followClock(client: MongoClient, now: () => number): () => number {
   let aheadMs = Date.now() - now()
   client.on('serverHeartbeatSucceeded', ({ reply: { isWritablePrimary, localTime } }) => {
     if (isWritablePrimary === true && localTime instanceof Date) aheadMs = localTime.getTime() - now()

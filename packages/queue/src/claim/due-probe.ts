@@ -7,10 +7,7 @@ import { BY_DUE, DUE_INDEX, EVENTS } from '../task.ts'
 import type { Claims } from './claims.ts'
 import type { Steadiness } from './steadiness.ts'
 
-export interface DueProbe {
-  mayHaveDue(handler: string): Promise<boolean>
-  suspected(): Promise<string[]>
-}
+export type DueProbe = ReturnType<typeof createDueProbe>
 
 /** Dependencies of the probe. `maxMs`: the longest time ahead that is ever set, for a delay or for the end of a claim. */
 export interface DueProbeDeps {
@@ -31,7 +28,7 @@ const UNASKED_AFTER_MS = 60_000
  * Creates the probe of a process. One search of the index finds the first pending and the first processing task of every
  * handler. If the first one waits for its provider, or has an odd time, the probe knows nothing and says yes.
  */
-export function createDueProbe({ db, maxMs, steadiness, now }: DueProbeDeps): DueProbe {
+export function createDueProbe({ db, maxMs, steadiness, now }: DueProbeDeps) {
   let latest: { readonly first: First; readonly at: number } | null = null
   const lookAgain = oneAtATime(async () => {
     const at = now()
@@ -44,8 +41,8 @@ export function createDueProbe({ db, maxMs, steadiness, now }: DueProbeDeps): Du
     return [...first[state]].filter(([, ms]) => isDue(ms)).map(([handler]) => handler)
   }
   return {
-    mayHaveDue: async (handler) => (await names('pending')).includes(handler),
-    suspected: () => names('processing'),
+    mayHaveDue: async (handler: string): Promise<boolean> => (await names('pending')).includes(handler),
+    suspected: (): Promise<string[]> => names('processing'),
   }
 }
 

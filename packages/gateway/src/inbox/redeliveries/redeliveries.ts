@@ -42,16 +42,9 @@ export interface RedeliveryCounterDeps {
   readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
 
-export interface RedeliveryCounter {
-  add(delivery: RepeatedDelivery): void
-  /** Whether redeliveries of further events are dropped because the database takes no counts. */
-  readonly isBlocked: boolean
-  flush(): Promise<void>
-  /** Ends the periodic flush and flushes once more. */
-  stop(): Promise<void>
-}
+export type RedeliveryCounter = ReturnType<typeof createRedeliveryCounter>
 
-export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
+export function createRedeliveryCounter(deps: RedeliveryCounterDeps) {
   const counts = createUnwrittenCounts(deps.onDropped)
   const flusher = createPeriodicFlush(async () => {
     const { waiting, error } = await counts.writeAll((batch) => write(deps, batch))
@@ -61,7 +54,8 @@ export function createRedeliveryCounter(deps: RedeliveryCounterDeps): Redelivery
   }, deps.flushMs)
   return {
     add: counts.add,
-    get isBlocked() {
+    /** Whether redeliveries of further events are dropped because the database takes no counts. */
+    get isBlocked(): boolean {
       return counts.isBlocked
     },
     ...flusher,
@@ -181,22 +175,12 @@ interface Counted extends RepeatedDelivery {
   readonly auditId: ObjectId
 }
 
-/** The redeliveries that are not written yet. Their number is bounded, also during a write. */
-interface UnwrittenCounts {
-  /** Whether there is no room for redeliveries of further events, and the last write failed. */
-  readonly isBlocked: boolean
-  /** Adds a redelivery. It is dropped if there is no room. */
-  add(delivery: RepeatedDelivery): void
-  takeDropped(): number
-  /** Writes all that was added before, in batches. Resolves to the number of those that stay, and why. Never throws. */
-  writeAll(write: (batch: readonly Counted[]) => Promise<void>): Promise<{ waiting: number; error?: unknown }>
-}
-
 // Redeliveries of more different events than this are dropped.
 const MAX_COUNTED = 10_000
 const WRITE_AT_ONCE = 500
 
-function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
+/** The redeliveries that are not written yet. Their number is bounded, also during a write. */
+function createUnwrittenCounts(onDropped: () => void) {
   let counted = new Map<string, Counted>()
   let open: Counted[] = []
   let dropped = 0
@@ -209,15 +193,17 @@ function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
     counted.set(key, newer === undefined ? item : { ...newer, auditId, times: times + newer.times })
   }
   return {
-    get isBlocked() {
+    /** Whether there is no room for redeliveries of further events, and the last write failed. */
+    get isBlocked(): boolean {
       return hasFailed && isFull()
     },
-    takeDropped() {
+    takeDropped(): number {
       const taken = dropped
       dropped = 0
       return taken
     },
-    add(delivery) {
+    /** Adds a redelivery. It is dropped if there is no room. */
+    add(delivery: RepeatedDelivery): void {
       const key = nameOfCount(delivery)
       const present = counted.get(key)
       if (present !== undefined) {
@@ -229,7 +215,8 @@ function createUnwrittenCounts(onDropped: () => void): UnwrittenCounts {
         counted.set(key, { ...delivery, times: 1, auditId: new ObjectId() })
       }
     },
-    async writeAll(write) {
+    /** Writes all that was added before, in batches. Resolves to the number of those that stay, and why. Never throws. */
+    async writeAll(write: (batch: readonly Counted[]) => Promise<void>): Promise<{ waiting: number; error?: unknown }> {
       open = [...counted.values()]
       counted = new Map()
       try {

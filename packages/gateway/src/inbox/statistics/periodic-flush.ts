@@ -1,16 +1,11 @@
 import { setInterval } from 'node:timers'
 
-export interface PeriodicFlush {
-  flush(): Promise<void>
-  stop(): Promise<void>
-}
-
 /**
  * Calls `write` every `everyMs` milliseconds, never twice at the same time. While a write is slow, at most one more
  * call waits for its end, so that nothing piles up behind an unavailable database. `write` takes everything there is,
  * and must not throw.
  */
-export function createPeriodicFlush(write: () => Promise<void>, everyMs: number): PeriodicFlush {
+export function createPeriodicFlush(write: () => Promise<void>, everyMs: number) {
   let latest: Promise<void> = Promise.resolve()
   let isWaiting = false
   const flush = (): Promise<void> => {
@@ -26,7 +21,8 @@ export function createPeriodicFlush(write: () => Promise<void>, everyMs: number)
   timer.unref()
   return {
     flush,
-    async stop() {
+    /** Ends the periodic flush and flushes once more. */
+    async stop(): Promise<void> {
       clearInterval(timer)
       await flush()
     },

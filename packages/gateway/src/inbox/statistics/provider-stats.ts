@@ -16,18 +16,15 @@ export interface ProviderCounter {
   readonly gapsSince: Date
 }
 
-/** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */
-export interface ProviderStats {
-  add(provider: string, kind: CounterKind, name: string): void
-  stop(): Promise<void>
-}
-
 export const PROVIDER_STATS = 'tallies'
 
 // Providers, outcomes and secrets are few. Beyond this number, further names are not counted.
 const MAX_NAMES = 2_000
 
-export function createProviderStats(db: Db, logger: Logger, flushMs: number): ProviderStats {
+export type ProviderStats = ReturnType<typeof createProviderStats>
+
+/** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */
+export function createProviderStats(db: Db, logger: Logger, flushMs: number) {
   let counts = new Map<string, number>()
   const { stop } = createPeriodicFlush(async () => {
     const batch = [...counts]
@@ -37,7 +34,7 @@ export function createProviderStats(db: Db, logger: Logger, flushMs: number): Pr
     }
   }, flushMs)
   return {
-    add(provider, kind, name) {
+    add(provider: string, kind: CounterKind, name: string): void {
       const key = `${provider}\n${kind}\n${name}`
       const count = counts.get(key)
       if (count !== undefined || counts.size < MAX_NAMES) counts.set(key, (count ?? 0) + 1)
