@@ -7,7 +7,7 @@ import { listen } from '@oncehook/kernel/http/server/listen'
 import { ownNames } from '@oncehook/kernel/http/server/own-names'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
 import { logRefused } from '@oncehook/kernel/http/server/send-error'
-import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/server/tls'
+import { watchTls } from '@oncehook/kernel/http/server/tls'
 import { addLogMetrics, type LogOutput } from '@oncehook/kernel/log/log-output'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/database-clock'
@@ -22,10 +22,11 @@ import {
 } from '@oncehook/kernel/mongo/key-register'
 import { createPools, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { createEncryption, type Encryption } from '@oncehook/kernel/secrets/encryption'
-import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import { watchEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
 import { logSecretWarnings } from '@oncehook/kernel/secrets/secret-register'
-import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
+import { watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
 import { createServiceTokenVerifier, type ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
+import { CHECK_FILES_MS } from '@oncehook/kernel/settings/file-source'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
@@ -146,7 +147,7 @@ function startEncryption(
   onKeyUnknown: () => void,
 ): Encryption {
   const keys = watchEncryptionKeys(settings.encryptionKeys, logger)
-  const checking = setInterval(() => keys.check(), CHECK_ENCRYPTION_KEYS_MS).unref()
+  const checking = setInterval(() => keys.check(), CHECK_FILES_MS).unref()
   lifecycle.onStop({ name: 'encryption keys', withinMs: 100, stop: async () => clearInterval(checking) })
   return createEncryption(keys.current, onKeyUnknown)
 }
@@ -245,7 +246,7 @@ function startHousekeeping(
     random,
     onError,
   })
-  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
+  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_FILES_MS, random, onError })
   // Work that the next process resumes where it stopped.
   const stop = async (): Promise<void> =>
     void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
@@ -302,10 +303,7 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
     }),
     maxConnections: settings.MAX_CONNECTIONS,
   })
-  const checking = [
-    setInterval(() => keys.check(), CHECK_KEYS_MS).unref(),
-    setInterval(() => certificates.check(), CHECK_TLS_MS).unref(),
-  ]
+  const checking = [keys, certificates].map((one) => setInterval(() => one.check(), CHECK_FILES_MS).unref())
   const stop = (): Promise<void> => {
     for (const one of checking) clearInterval(one)
     return opened.close(2_500)

@@ -1,10 +1,8 @@
-import { CHECK_TLS_MS } from '@oncehook/kernel/http/server/tls'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/database-clock'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { addMissingKeysGauge, createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
-import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/secrets/encryption-keys'
-import { CHECK_KEYS_MS } from '@oncehook/kernel/secrets/service-keys'
-import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
+import { CHECK_FILES_MS } from '@oncehook/kernel/settings/file-source'
+import { type PeriodicTask, runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import type { Db } from 'mongodb'
 import { collectDefaultMetrics } from 'prom-client'
 import { sentHandlers } from '../handlers/handler-dispatchers.ts'
@@ -115,7 +113,6 @@ async function openConsole({ findConsole, logger }: GatewayContext): Promise<Con
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-const CHECK_FILES_MS = 1_000
 
 /** Periodic work. Each part runs until it is stopped. */
 type Housekeeping = readonly { stop(): Promise<void> }[]
@@ -126,7 +123,9 @@ type Housekeeping = readonly { stop(): Promise<void> }[]
  */
 function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): Housekeeping {
   const { providers, serviceKey, encryptionKeys, fulfilmentTls, mongo, logger, clock, random } = context
+  const watched = [providers, serviceKey, encryptionKeys, fulfilmentTls]
   const onError = noteFailure(context)
+  const repeat = (everyMs: number, task: PeriodicTask['task']) => runPeriodically({ task, everyMs, random, onError })
   const { db } = mongo.background
   const retention = readRetention(context.settings)
   const warn = async (): Promise<void> => {
@@ -134,15 +133,12 @@ function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): H
     for (const secret of expiring) logger.warn(secret, 'secret.expires-soon')
   }
   return [
-    runPeriodically({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
-    runPeriodically({ task: async () => serviceKey.check(), everyMs: CHECK_KEYS_MS, random, onError }),
-    runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
-    runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
-    runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
-    runPeriodically({ task: (stopping) => removeExpired(db, stopping), everyMs: MINUTE_MS, random, onError }),
-    runPeriodically({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
-    runPeriodically({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
-    runPeriodically({ task: warn, everyMs: HOUR_MS, random, onError }),
+    ...watched.map((source) => repeat(CHECK_FILES_MS, async () => source.check())),
+    repeat(CHECK_FILES_MS, () => keyRegister.check()),
+    repeat(MINUTE_MS, (stopping) => removeExpired(db, stopping)),
+    repeat(HOUR_MS, (stopping) => stripOldBodies(db, retention, stopping)),
+    repeat(HOUR_MS, (stopping) => removeUnusedBodies(db, stopping)),
+    repeat(HOUR_MS, warn),
   ]
 }
 

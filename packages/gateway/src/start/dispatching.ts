@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { touch } from '@oncehook/kernel/mongo/majority-probe'
+import { CHECK_FILES_MS } from '@oncehook/kernel/settings/file-source'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import type { ClaimOptions } from '@oncehook/queue/claim/claim'
 import { type Claims, createClaims } from '@oncehook/queue/claim/claims'
@@ -126,8 +127,6 @@ function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispa
   })
 }
 
-const CHECK_MS = 1_000
-
 /** Creates a dispatcher for each handler. They follow the setting without a restart. */
 function createHandlerWork(context: GatewayContext, shared: SharedDispatching) {
   const { settings, logger, random, registry, handlerPauses } = context
@@ -165,7 +164,7 @@ function createHandlerWork(context: GatewayContext, shared: SharedDispatching) {
       dispatchers.start()
       timer = runPeriodically({
         task: async () => watched.check(),
-        everyMs: CHECK_MS,
+        everyMs: CHECK_FILES_MS,
         random,
         onError: noteFailure(context),
       })

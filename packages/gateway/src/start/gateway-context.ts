@@ -7,7 +7,7 @@ import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
-import type { WatchedEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import type { EncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
 import type { WatchedSource } from '@oncehook/kernel/settings/file-source'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
@@ -21,7 +21,7 @@ import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Audit } from '../operator/audit/audit.ts'
-import type { WatchedProviders } from '../webhooks/providers/providers.ts'
+import type { Providers } from '../webhooks/providers/providers.ts'
 import type { Refusals } from '../webhooks/refusals/refusals.ts'
 import type { GatewaySettings } from './settings.ts'
 
@@ -74,10 +74,10 @@ export interface GatewayContext extends GatewayDeps {
   readonly lifecycle: Lifecycle
   /** The log lines that cover several events each. They end after everything else. */
   readonly summaries: SummaryLines
-  readonly providers: WatchedProviders
+  readonly providers: WatchedSource<Providers>
   readonly serviceKey: WatchedSource<KeyObject>
   /** The current keys for encryption at rest, and the encryption that uses them. */
-  readonly encryptionKeys: WatchedEncryptionKeys
+  readonly encryptionKeys: WatchedSource<EncryptionKeys | null>
   readonly encryption: Encryption
   /** The current authorities and client certificate for calls to fulfilment. */
   readonly fulfilmentTls: WatchedSource<ClientTls | null>

@@ -6,8 +6,9 @@ import { listen } from '@oncehook/kernel/http/server/listen'
 import { ownNames } from '@oncehook/kernel/http/server/own-names'
 import { createProbes, openMetricsListener } from '@oncehook/kernel/http/server/probes'
 import { logFailure, logRefused, sendError } from '@oncehook/kernel/http/server/send-error'
-import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/server/tls'
+import { watchTls } from '@oncehook/kernel/http/server/tls'
 import type { Logger } from '@oncehook/kernel/log/logger'
+import { CHECK_FILES_MS } from '@oncehook/kernel/settings/file-source'
 import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { CONSOLE_HEADERS, isConsolePage } from '../operator/console/console.ts'
 import type { GatewayContext } from './gateway-context.ts'
@@ -52,7 +53,7 @@ export async function startAdmin(context: GatewayContext, operators: () => Answe
     }),
   })
   const watch = runPeriodically({
-    ...{ task: async () => certificates.check(), everyMs: CHECK_TLS_MS, random },
+    ...{ task: async () => certificates.check(), everyMs: CHECK_FILES_MS, random },
     onError: (error) => logger.warn({ error }, 'housekeeping.failed'),
   })
   lifecycle.onStop({ name: 'admin listener', withinMs: 1_000, stop: () => listener.close(500).finally(watch.stop) })

@@ -29,18 +29,15 @@ export function createEncryptionKeysSource(env: NodeJS.ProcessEnv): FileSource<E
   )
 }
 
-/** How often files of keys are compared, in milliseconds. */
-export const CHECK_ENCRYPTION_KEYS_MS = 1_000
-
-/** The keys that count now; null where nothing is encrypted. */
-export type WatchedEncryptionKeys = WatchedSource<EncryptionKeys | null>
-
 /**
- * Reads the keys and follows their files. A change is logged by the ids; a wrong content is refused with an error in the log,
+ * Reads the keys, null where nothing is encrypted, and follows their files. A change is logged by the ids; a wrong content is refused with an error in the log,
  * and the keys stay what they were.
  * @throws SettingsError when the first content is wrong
  */
-export function watchEncryptionKeys(source: FileSource<EncryptionKeys | null>, logger: Logger): WatchedEncryptionKeys {
+export function watchEncryptionKeys(
+  source: FileSource<EncryptionKeys | null>,
+  logger: Logger,
+): WatchedSource<EncryptionKeys | null> {
   return watchSource(source, {
     onChanged: (keys) =>
       logger.info({ first: keys?.first.id ?? null, keys: [...(keys?.byId.keys() ?? [])] }, 'encryption-keys.changed'),

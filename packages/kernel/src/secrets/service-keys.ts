@@ -39,9 +39,6 @@ function orThrow<Key>(name: string, parsed: Key | string): Key {
   return parsed
 }
 
-/** Interval between comparisons of the key files, in milliseconds. */
-export const CHECK_KEYS_MS = 1_000
-
 /**
  * Reads keys of service tokens and watches their files. Logs each change.
  * @throws SettingsError if the initial content is invalid

@@ -55,6 +55,9 @@ function fingerprintOf(path: string): string {
   }
 }
 
+/** How often files are compared, in milliseconds. */
+export const CHECK_FILES_MS = 1_000
+
 export interface WatchedSource<T> {
   current(): T
   /** Checks whether a file has changed. Invalid content is rejected and reported once; the previous value stays in use. */

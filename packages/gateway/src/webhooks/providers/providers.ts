@@ -228,14 +228,11 @@ export function createProvidersSource(
   }
 }
 
-/** The current providers. They follow changes of their files without a restart. */
-export type WatchedProviders = WatchedSource<Providers>
-
 /**
  * Reads the providers and follows their files.
  * @throws SettingsError when the first content is wrong
  */
-export function watchProviders(source: FileSource<Providers>, logger: Logger): WatchedProviders {
+export function watchProviders(source: FileSource<Providers>, logger: Logger): WatchedSource<Providers> {
   const watched = watchSource(source, {
     onChanged(providers) {
       logger.info({ providers: [...providers.keys()] }, 'providers.changed')

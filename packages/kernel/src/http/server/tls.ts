@@ -21,9 +21,6 @@ export interface ClientTls {
   readonly pair: TlsPair | null
 }
 
-/** Interval between file comparisons, in milliseconds. */
-export const CHECK_TLS_MS = 1_000
-
 /**
  * Creates the source of `<prefix>_CERT`, `<prefix>_KEY` and `<prefix>_CLIENT_CA`, each from the environment or a
  * file. Null if the first two are not set. Throws SettingsError if they do not match.
