@@ -63,23 +63,7 @@ function hashOf(input: string | Uint8Array): string {
   return hash('sha256', input, 'base64url')
 }
 
-interface VerifiedToken {
-  readonly id: string
-  readonly issuer: string
-  /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
-  readonly subject: string | null
-  /** @throws unauthenticated */
-  checkProcedure(procedure: string): void
-  /** @throws unauthenticated */
-  checkInput(input: ServiceCall['input']): void
-  /**
-   * Checks that the token is for a request with this If-Match header, or without one.
-   * @throws unauthenticated
-   */
-  checkCondition(ifMatch: ServiceCall['ifMatch']): void
-}
-
-export type ServiceTokenVerifier = (authorization: string | undefined) => Promise<VerifiedToken>
+export type ServiceTokenVerifier = (authorization: string | undefined) => Promise<ReturnType<typeof toVerified>>
 
 export interface ServiceTokenRules {
   /** The present public keys (Ed25519). A token signed with the private key of any of them is accepted. */
@@ -131,7 +115,7 @@ interface Verifying {
   readonly issuer: string
 }
 
-function toVerified(payload: JWTPayload, { header, issuer }: Verifying): VerifiedToken {
+function toVerified(payload: JWTPayload, { header, issuer }: Verifying) {
   const { iat = Number.NaN, exp = Number.NaN, jti, proc, bsh, imh, sub } = payload
   const lifetime = exp - iat
   if (!(lifetime > 0 && lifetime <= LIFETIME_SECONDS)) throw refusal('claims')
@@ -143,10 +127,15 @@ function toVerified(payload: JWTPayload, { header, issuer }: Verifying): Verifie
   return {
     id: jti,
     issuer,
+    /** The principal on whose behalf the issuer calls. Null: the issuer itself. */
     subject: sub ?? null,
-    checkProcedure: (procedure) => demand(proc === procedure, 'other_procedure'),
-    checkInput: (input) => demand(bsh === hashOf(input), 'other_input'),
-    checkCondition: (ifMatch) => demand(imh === conditionClaim(ifMatch).imh, 'other_condition'),
+    /** @throws unauthenticated */
+    checkProcedure: (procedure: string): void => demand(proc === procedure, 'other_procedure'),
+    /** @throws unauthenticated */
+    checkInput: (input: ServiceCall['input']): void => demand(bsh === hashOf(input), 'other_input'),
+    /** @throws unauthenticated unless the token is for a request with this If-Match header, or without one */
+    checkCondition: (ifMatch: ServiceCall['ifMatch']): void =>
+      demand(imh === conditionClaim(ifMatch).imh, 'other_condition'),
   }
 }
 
