@@ -38,20 +38,22 @@ it('a session is opened after its entry in the audit log, and not without', asyn
   }
   const signedIn = { credential, operator }
   const takeTurn: TakeTurn = (_, task) => task()
-  expect(await openSession({ signIns, takeTurn, openAudit: () => ({ ...rest, record }) }, signedIn, exchange)).toEqual({
+  const known = { add: (token: string) => void steps.push(token) }
+  expect(
+    await openSession({ signIns, takeTurn, known, openAudit: () => ({ ...rest, record }) }, signedIn, exchange),
+  ).toEqual({
     ...{ operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
   })
   expect(cookies.slice(-1)).toEqual(['oncehook-session=ohs_of-alice; Path=/operator/; HttpOnly; SameSite=Strict'])
-  expect(steps).toEqual([
-    ['alice', 'sign_in.opened'],
-    [credential, operator],
-  ])
+  expect(steps).toEqual([['alice', 'sign_in.opened'], [credential, operator], 'ohs_of-alice'])
 
   steps.length = 0
   const full = () => ({ ...rest, record: () => Promise.reject(new Error('the audit log is away')) })
-  await expect(openSession({ signIns, takeTurn, openAudit: full }, signedIn, exchange)).rejects.toThrow('is away')
+  await expect(openSession({ signIns, takeTurn, known, openAudit: full }, signedIn, exchange)).rejects.toThrow(
+    'is away',
+  )
   const nobody = { credential, operator: { ...operator, roles: new Set<Role>() } }
-  const opening = openSession({ signIns, takeTurn, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
+  const opening = openSession({ signIns, takeTurn, known, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
   await expect(opening).rejects.toMatchObject({ code: 'role_missing' })
   expect(steps).toEqual([])
 })

@@ -19,7 +19,7 @@ import type { AddressLimits } from '../../http/address-limits.ts'
 import { CHALLENGE, type FailedLogins } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
-import type { Operator } from '../access/identify-operator.ts'
+import type { KnownTokens, Operator } from '../access/identify-operator.ts'
 import type { OpenOperatorAudit } from '../audit/audit.ts'
 import { SIGN_IN_PATH } from '../console/console.ts'
 import { demandRole } from '../operator-trpc.ts'
@@ -35,6 +35,7 @@ export interface SignInDeps {
   /** Runs the sign-ins of an operator, a few at a time. */
   readonly takeTurn: TakeTurn
   readonly failedLogins: Pick<FailedLogins, 'refuse' | 'isSummarised'>
+  readonly known: Pick<KnownTokens, 'add'>
   readonly logger: Logger
   /** @throws unauthenticated if the token is not valid */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
@@ -251,7 +252,8 @@ export async function openSession(
     signIns,
     openAudit,
     takeTurn,
-  }: Pick<SignInDeps, 'openAudit' | 'takeTurn'> & { readonly signIns: Pick<SignIns, 'createSession'> },
+    known,
+  }: Pick<SignInDeps, 'openAudit' | 'takeTurn' | 'known'> & { readonly signIns: Pick<SignIns, 'createSession'> },
   { credential, operator }: SignedIn,
   { request, response }: HttpExchange,
 ) {
@@ -261,6 +263,7 @@ export async function openSession(
     await openAudit(operator).record(entry)
     return await signIns.createSession(credential, operator)
   })
+  known.add(session.text.reveal())
   response.setHeader('Set-Cookie', sessionCookies(request, session.text.reveal()))
   return {
     operator: operator.name,
