@@ -143,7 +143,7 @@ export function ofMollie(id: string) {
   return { request: get(`/${collection}/${id}`), about: { provider: 'mollie', objectId: id }, notify }
 }
 
-export function ofMercadopago(id: string, topic = 'payment') {
+function ofMercadopago(id: string, topic = 'payment') {
   const notify: Notify = (url) => {
     const ts = Math.floor(Date.now() / 1_000)
     const v1 = createHmac('sha256', SECRET).update(`id:${id};request-id:req-${id};ts:${ts};`).digest('hex')
@@ -172,6 +172,12 @@ export function mercadopagoPayment(id: number, members: object) {
   const money = { transaction_amount: number(58.8), currency_id: like('BRL') }
   const answer = json({ id, ...money, date_last_updated: like('2026-01-01T00:00:00.000-04:00'), ...members })
   return { ...ofMercadopago(String(id)), answer }
+}
+
+export function mercadopagoOrder(number: number, members: object) {
+  const [id, money] = [`ORD${number}`, { total_amount: like('58.80'), currency: like('BRL') }]
+  const order = { external_reference: like('ord_1'), last_updated_date: like('2026-01-01T00:00:00.000Z') }
+  return { ...ofMercadopago(id, 'order'), answer: json({ id, ...money, ...order, ...members }) }
 }
 
 export function flutterwaveTransaction(id: number, members: object) {

@@ -11,12 +11,12 @@ import {
   flutterwaveTransaction,
   GITLAB,
   json,
+  mercadopagoOrder,
   mercadopagoPayment,
   mollieObject,
   NOWHERE,
   ofFlutterwave,
   ofGitlab,
-  ofMercadopago,
   ofMollie,
   ofPaypal,
   ofPlaidKey,
@@ -90,13 +90,14 @@ const APIS: Readonly<Record<string, readonly Asked[]>> = {
     ...ofStatuses(['mercadopago', 'payment'], { amount: 5880, currency: 'BRL' }, (status, number) =>
       mercadopagoPayment(11 + number, { status, external_reference: like('ord_1') }),
     ),
-    ...ofStatuses(['mercadopago', 'order'], { amount: 5880, currency: 'BRL' }, (status, number) => ({
-      ...ofMercadopago(`ORD${number}`, 'order'),
-      answer: json({
-        ...{ id: `ORD${number}`, status, total_amount: like('58.80'), currency: like('BRL') },
-        ...{ external_reference: like('ord_1'), last_updated_date: like('2026-01-01T00:00:00.000Z') },
-      }),
-    })),
+    ...ofStatuses(['mercadopago', 'order'], { amount: 5880, currency: 'BRL' }, (status, number) =>
+      mercadopagoOrder(number, { status }),
+    ),
+    {
+      does: 'reads an order that is processed and refunded, as in mercadopago.com/developers, Order status',
+      ...mercadopagoOrder(21, { status: 'processed', status_detail: 'refunded' }),
+      expected: [200, { type: 'order.refunded', orderId: 'ord_1', facts: { amount: 5880, currency: 'BRL' } }],
+    },
     ...ofReferences(
       'reads a payment',
       [

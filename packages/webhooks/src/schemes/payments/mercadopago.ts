@@ -105,11 +105,13 @@ function findInObject(object: JsonObject, event: WebhookEvent): FoundEvent | nul
   if (objectId === undefined || objectId.toLowerCase() !== event.objectId?.toLowerCase()) return null
   const currency = object.currency_id ?? object.currency
   const { transaction_amount_refunded: refunded } = object
-  const state = [event.type, objectId, object.status, ...(refunded ? [`refunded-${String(refunded)}`] : [])]
+  // An order stays processed when it is refunded (Order status, Status details).
+  const status = object.status_detail === 'refunded' ? 'refunded' : object.status
+  const state = [event.type, objectId, status, ...(refunded ? [`refunded-${String(refunded)}`] : [])]
   return {
     id: state.map(String).join(':'),
     type: event.type,
-    status: object.status,
+    status,
     objectId,
     orderId: object.external_reference || orderInMetadata(object.metadata),
     amount: minorUnits(object.transaction_amount ?? object.total_amount, currency),
