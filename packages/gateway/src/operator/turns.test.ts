@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { expect, it } from 'vitest'
 import { createTurns, createTurnsOfEach } from './turns.ts'
 
@@ -18,6 +19,22 @@ it('tasks run a few at a time, in the order of their arrival, and a failure make
   for (const gate of gates) gate.resolve()
   expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
   expect(begun).toEqual([0, 1, 2, 3])
+})
+
+it('a task leaves the queue when its connection is closed, so that closed ones hold up nobody', async () => {
+  const takeTurn = createTurns(1)
+  const gate = Promise.withResolvers<void>()
+  const first = takeTurn(() => gate.promise)
+  const [gone, waits] = [new Socket(), new Socket()]
+  const begun: string[] = []
+  const left = takeTurn(async () => void begun.push('gone'), gone)
+  const next = takeTurn(async () => void begun.push('waits'), waits)
+  gone.destroy()
+  await expect(left).rejects.toMatchObject({ code: 'overloaded' })
+  gate.resolve()
+  await Promise.all([first, next])
+  expect(begun).toEqual(['waits'])
+  expect(waits.listenerCount('close')).toBe(0)
 })
 
 it('each caller has turns of its own, and is refused when too many of its tasks wait', async () => {

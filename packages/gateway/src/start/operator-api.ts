@@ -92,7 +92,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
   })
   const signIn: SignInDeps = {
     ...{ signIns, openAudit, takeTurn, failedLogins, logger, limits: createSignInLimits(context) },
-    ...{ known: tokenChecks.known, addresses: tokenChecks.addresses },
+    known: tokenChecks.known,
     identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
     atIssuer: openIssuerSignIn(context),
   }

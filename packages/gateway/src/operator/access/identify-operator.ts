@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import type { Caller } from '@oncehook/kernel/rpc/handle-rpc'
 import { Secret } from '@oncehook/kernel/secrets/secret'
@@ -57,8 +58,8 @@ export function createIdentifyRequest(deps: {
 }): IdentifyRequest {
   const { holders, accessTokens, signIns, tokenChecks, clock } = deps
   const isSetting = (token: string): boolean => holders.has(hash('sha256', token))
-  const findSession = async (token: string): Promise<Session> => {
-    const session = await signIns.findSession(token)
+  const findSession = async (token: string, connection: Socket): Promise<Session> => {
+    const session = await signIns.findSession(token, connection)
     if (session === null) throw unauthenticated({ reason: 'session_unknown' }, CHALLENGE)
     return session
   }
@@ -78,9 +79,8 @@ export function createIdentifyRequest(deps: {
     refuseForeignCall(request)
     const token = namedToken(request, tokens)
     if (token === undefined) throw unauthenticated({ reason: 'session_other' }, CHALLENGE)
-    const check = (): Promise<Session> => limitTokenChecks(findSession, tokenChecks, address)(token)
-    const { addresses, known } = tokenChecks
-    const { id, digest, credential, endsAt } = await (known.has(token) ? check() : addresses.asking(address, check))
+    const find = (named: string): Promise<Session> => findSession(named, request.socket)
+    const { id, digest, credential, endsAt } = await limitTokenChecks(find, tokenChecks, address)(token)
     const operator = await identifyByToken(`Bearer ${credential.reveal()}`, address)
     const end = Math.min(endsAt, operator.endsAt ?? Number.POSITIVE_INFINITY)
     return { ...operator, endsAt: end, session: { id, digest, removedCookie: removedSessionCookie(request) } }

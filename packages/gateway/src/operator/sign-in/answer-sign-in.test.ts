@@ -1,14 +1,11 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { rateLimited } from '@oncehook/kernel/http/error-codes'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { describe, expect, it } from 'vitest'
-import { AddressLimits } from '../../http/address-limits.ts'
 import type { Role } from '../../http/authentication.ts'
 import { createRateLimit } from '../../http/rate-limit.ts'
 import type { TakeTurn } from '../turns.ts'
-import { createExchangeCode, limitSignIn, openSession, refuseOverLimit, type SignInDeps } from './answer-sign-in.ts'
+import { limitSignIn, openSession, refuseOverLimit } from './answer-sign-in.ts'
 
 const credential = new Secret('the-token-of-alice')
 const operator = {
@@ -56,35 +53,6 @@ it('a session is opened after its entry in the audit log, and not without', asyn
   const opening = openSession({ signIns, takeTurn, known, openAudit: () => ({ ...rest, record }) }, nobody, exchange)
   await expect(opening).rejects.toMatchObject({ code: 'role_missing' })
   expect(steps).toEqual([])
-})
-
-it('few codes of an address wait to be looked up, so that those of other addresses do not wait for many', async () => {
-  const asked: (() => void)[] = []
-  const readCode = () => new Promise<null>((resolve) => asked.push(() => resolve(null)))
-  const failedLogins = { refuse: (_: unknown, error: Error) => error, isSummarised: () => true }
-  const addresses = new AddressLimits({ failures: 10, windowSeconds: 60, clock: { now: () => 0 } })
-  const answer = createExchangeCode({ signIns: { readCode }, failedLogins, addresses } as unknown as SignInDeps)
-  await using ends = new AsyncDisposableStack()
-  const server = createServer((asking, response) => void answer(asking, response))
-  ends.defer(() => void server.close().closeAllConnections())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const send = async (localAddress: string): Promise<number | undefined> => {
-    const headers = { 'content-type': 'application/json' }
-    const sent = request({ port, host: '127.0.0.1', localAddress, method: 'POST', path: '/sign-in', headers })
-    sent.end('{"code":"wrong","check":true}')
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
-    return response.resume().statusCode
-  }
-  const flood = Array.from({ length: 40 }, () => send('127.0.0.1'))
-  const refused: unknown[] = []
-  for (const one of flood) void one.then((status) => refused.push(status))
-  await expect.poll(() => refused).toEqual(Array(8).fill(429))
-  const other = send('127.0.0.2')
-  await expect.poll(() => asked.length).toBe(33)
-  for (const end of asked) end()
-  expect(await other).toBe(401)
-  expect((await Promise.all(flood)).filter((status) => status === 401)).toHaveLength(32)
 })
 
 function startLimits() {

@@ -15,7 +15,6 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { z } from 'zod'
 import { signInCodeInvalid, signInMisconfigured } from '../../errors.ts'
-import type { AddressLimits } from '../../http/address-limits.ts'
 import { CHALLENGE, type FailedLogins } from '../../http/authentication.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
@@ -40,8 +39,6 @@ export interface SignInDeps {
   /** @throws unauthenticated if the token is not valid */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
   readonly limits: SignInLimits
-  /** Lets few codes of an address wait to be looked up. */
-  readonly addresses: Pick<AddressLimits, 'asking'>
   /** Null if the gateway is no client of an issuer. */
   readonly atIssuer: OfferedSignIn | null
 }
@@ -122,22 +119,23 @@ async function exchange(deps: SignInDeps, { request, response }: HttpExchange) {
 
 type Given = z.output<typeof bodySchema>
 
-async function credentialOf({ signIns }: SignInDeps, given: Given): Promise<Secret | null> {
+async function credentialOf(
+  { signIns }: SignInDeps,
+  given: Given,
+  { socket }: IncomingMessage,
+): Promise<Secret | null> {
   if ('token' in given) return new Secret(given.token)
-  return await ('check' in given ? signIns.readCode(given.code) : signIns.useCode(given.code))
+  return await ('check' in given ? signIns.readCode(given.code, socket) : signIns.useCode(given.code, socket))
 }
 
-/**
- * Only failures count, and a correct code is never refused for those of others: it has 256 bits, so nobody guesses one. But it waits until
- * those before it are looked up, so few of an address wait.
- */
+/** Only failures count, and a correct code is never refused for those of others: it has 256 bits, so nobody guesses one. */
 async function redeem(
   deps: SignInDeps,
   { given, request }: { readonly given: Given; readonly request: IncomingMessage },
 ): Promise<SignedIn> {
   const refuse = (error: AppError): AppError => deps.failedLogins.refuse(request, error)
   const refuseCode = (reason: string): AppError => refuse(signInCodeInvalid({ reason }, CHALLENGE))
-  const credential = await deps.addresses.asking(clientAddress(request, 0), () => credentialOf(deps, given))
+  const credential = await credentialOf(deps, given, request)
   if (credential === null) throw refuseCode('code_unknown')
   const operator = await deps.identify(credential, request).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.status !== 401) throw error

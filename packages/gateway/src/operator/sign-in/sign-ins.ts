@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { Secret } from '@oncehook/kernel/secrets/secret'
@@ -95,9 +96,9 @@ export function createSignIns(db: Db, { now }: Clock) {
     ...{ usedAt: new Date(now()), expireAt: new Date(Math.min(now() + UNUSED_MS, endsAt)) },
   })
   /** A few are looked up at a time, and the others wait: a flood of wrong codes takes no more of the database than that. */
-  const openCode = async (code: string, find: FindCode): Promise<Secret | null> => {
+  const openCode = async (code: string, socket: Socket, find: FindCode): Promise<Secret | null> => {
     if (!CODE.test(code)) return null
-    const found = await lookUpCode(() => find({ _id: { $eq: digestOf(code) } }))
+    const found = await lookUpCode(() => find({ _id: { $eq: digestOf(code) } }), socket)
     if (found === null || found.expireAt.getTime() <= now()) return null
     return openToken(found.sealed.value(), { secret: code, purpose: 'code' })
   }
@@ -109,9 +110,9 @@ export function createSignIns(db: Db, { now }: Clock) {
       return issued
     },
     /** The token that belongs to a code, which stays as it is. Null if it is wrong, used or expired. */
-    readCode: (code: string) => openCode(code, (filter) => codes.findOne(filter)),
+    readCode: (code: string, socket: Socket) => openCode(code, socket, (filter) => codes.findOne(filter)),
     /** The same, once. Two calls at once: one gets it. */
-    useCode: (code: string) => openCode(code, (filter) => codes.findOneAndDelete(filter)),
+    useCode: (code: string, socket: Socket) => openCode(code, socket, (filter) => codes.findOneAndDelete(filter)),
     /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
     async createSession(credential: Secret, operator: Pick<Operator, 'name' | 'endsAt'>): Promise<Issued> {
       const openedAt = new Date(now())
@@ -127,9 +128,10 @@ export function createSignIns(db: Db, { now }: Clock) {
       return issued
     },
     /** The session of a token. Null if there is none, or it has ended. */
-    async findSession(token: string): Promise<Session | null> {
+    async findSession(token: string, socket: Socket): Promise<Session | null> {
       const digest = digestOf(token)
-      const found = SESSION.test(token) ? await lookUpSession(() => sessions.findOne({ _id: { $eq: digest } })) : null
+      const look = () => lookUpSession(() => sessions.findOne({ _id: { $eq: digest } }), socket)
+      const found = SESSION.test(token) ? await look() : null
       if (found === null || found.expireAt.getTime() <= now()) return null
       const credential = openToken(found.sealed.value(), { secret: token, purpose: 'session' })
       if (credential === null) return null
