@@ -18,8 +18,8 @@ async function opened(options: Partial<ListenOptions> = {}): Promise<Listener & 
   return { ...listener, [Symbol.asyncDispose]: () => listener.close(0) }
 }
 
-async function answerOf(port: number, agent: Agent): Promise<{ status: number | undefined; body: string }> {
-  const [response] = (await once(get({ host: HOST, port, agent }), 'response')) as [IncomingMessage]
+async function answerOf(port: number, agent: Agent, path = '/'): Promise<{ status: number | undefined; body: string }> {
+  const [response] = (await once(get({ host: HOST, port, agent, path }), 'response')) as [IncomingMessage]
   return { status: response.statusCode, body: await text(response) }
 }
 
@@ -97,6 +97,20 @@ describe('listen', () => {
     held.release()
     expect(String((await once(whole, 'data'))[0])).toContain('held')
     expect(String((await once(next, 'data'))[0])).toContain('held')
+  })
+
+  it('closes a connection with several requests if all are busy', async () => {
+    const begun: unknown[] = []
+    const handler: RequestListener = ({ url }, response) => {
+      if (url === '/livez') response.end('ok')
+      else begun.push(url)
+    }
+    await using listener = await opened({ maxConnections: 2, handler })
+    const busy = [await rawSocket(listener.port), await rawSocket(listener.port)]
+    for (const socket of busy) socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2))
+    await expect.poll(() => begun.length).toBe(4)
+    expect(await answerOf(listener.port, new Agent(), '/livez')).toEqual({ status: 200, body: 'ok' })
+    for (const socket of busy) socket.destroy()
   })
 
   it('closes a connection whose answer waits for its reader, however many requests follow', async () => {

@@ -21,7 +21,7 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
   /**
-   * Maximum number of connections. Above it, a connection without a complete request makes room for a new one.
+   * Maximum number of connections. Above it, a connection without a complete request, or with several, makes room for a new one.
    * Default: 1,000.
    */
   readonly maxConnections?: number
@@ -197,9 +197,9 @@ interface ConnectionLimits extends Required<Pick<ListenOptions, 'maxConnections'
 /**
  * Limits the number of open connections of a server and returns the open ones. Above the limit, the connection that
  * has been idle longest is closed, unless it has a complete request in progress. If there is none, one whose answer is
- * written, and waits only for its reader, is closed. So nobody can lock others out by holding connections, or by reading
- * slowly. If all connections are busy, the new one is closed. Whoever reads too slowly is closed in any case: an answer in memory
- * waits for its reader.
+ * written, and waits only for its reader, is closed, then one with several requests: our clients wait for an answer before they ask
+ * again. So nobody can lock others out by holding connections, by reading slowly, or by sending ahead. If all connections are busy with
+ * one request, the new one is closed. Whoever reads too slowly is closed in any case: an answer in memory waits for its reader.
  */
 function limitConnections(server: Server, { maxConnections, stalledMs, event }: ConnectionLimits): ReadonlySet<Socket> {
   // Ordered by last response, or by start.
@@ -208,10 +208,11 @@ function limitConnections(server: Server, { maxConnections, stalledMs, event }: 
   const pending = new WeakMap<Socket, ServerResponse[]>()
   const isIdle = (socket: Socket): boolean => pending.get(socket)?.at(-1)?.req.complete !== true
   const isUnread = (socket: Socket): boolean => pending.get(socket)?.[0]?.writableEnded === true
+  const isAhead = (socket: Socket): boolean => (pending.get(socket)?.length ?? 0) > 1
 
   server.on(event, (socket: Socket) => {
     if (open.size >= maxConnections) {
-      const yielding = firstOf(open, isIdle) ?? firstOf(open, isUnread) ?? socket
+      const yielding = firstOf(open, isIdle) ?? firstOf(open, isUnread) ?? firstOf(open, isAhead) ?? socket
       open.delete(yielding)
       yielding.destroy()
       if (yielding === socket) return
