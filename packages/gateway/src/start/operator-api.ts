@@ -170,8 +170,8 @@ const QUERIES = new Set(
     .map(([name]) => name),
 )
 
-// An order of 1,000 items fits, and so do 1,000 ids.
-const MOST_BYTES = 262_144
+// An order of 1,000 items with the longest skus fits, and so do 1,000 ids.
+const MOST_BYTES = 524_288
 const MOST_PARTS = 10_000
 // What the two procedures take that need no role is empty.
 const MOST_BYTES_WITHOUT_ROLE = 1_024

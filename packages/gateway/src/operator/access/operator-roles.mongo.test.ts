@@ -126,12 +126,15 @@ describe('a role', () => {
 
 describe('an input that would cost much to parse', () => {
   const text = (length: number) => JSON.stringify({ a: 'x'.repeat(length) })
+  const items = Array.from({ length: 1_000 }, () => ({ sku: 'x'.repeat(255), quantity: 1_000, unitAmount: 1_000_000 }))
+  const LARGEST_ORDER = JSON.stringify({ items })
   const members = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, 0])))
   it.each([
     { name: 'nobody', procedure: 'me', body: text(1_024), status: 413, reason: 'payload_too_large' },
     { name: 'nobody', procedure: 'events.replay', body: text(1_024), status: 413, reason: 'payload_too_large' },
     { name: 'nobody', procedure: 'events.replay', body: text(512), status: 403, reason: 'role_missing' },
-    { name: 'reader', procedure: 'events.list', body: text(262_144), status: 413, reason: 'payload_too_large' },
+    { name: 'reader', procedure: 'events.list', body: text(524_288), status: 413, reason: 'payload_too_large' },
+    { name: 'reader', procedure: 'orders.correct', body: LARGEST_ORDER, status: 403, reason: 'role_missing' },
     { name: 'reader', procedure: 'events.list', body: members(10_001), status: 400, reason: 'invalid_body' },
     { name: 'reader', procedure: 'events.list', body: members(9_000), status: 400, reason: 'invalid_request' },
   ] as const)(
