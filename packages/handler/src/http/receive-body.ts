@@ -98,51 +98,60 @@ export interface BodyPart extends Disposable {
   readonly displaced: Promise<'crowded'>
 }
 
+interface Arriving {
+  bytes: number
+  giveUp: () => void
+}
+
 export type BodyMemory = ReturnType<typeof createBodyMemory>
 
 /**
  * Creates a memory of this many bytes. Only bytes that have arrived count: a sender that announces a large body and sends
  * nothing takes no room from the others. If there is no room, the body that has been arriving for the longest time loses
- * its own: nobody keeps others out by sending slowly.
+ * its own: nobody keeps others out by sending slowly. None loses its room for one that would find too little all the same.
  */
 export function createBodyMemory(mostBytes: number) {
   let used = 0
-  /** How each body that is arriving gives up its room, in the order of their first bytes. */
-  const arriving = new Set<() => void>()
-  const makeRoom = (bytes: number, own: () => void): boolean => {
+  /** The bodies that are arriving, in the order of their first bytes. */
+  const arriving = new Set<Arriving>()
+  const makeRoom = (bytes: number, own: Arriving): boolean => {
+    const yielding: Arriving[] = []
+    let free = mostBytes - used
     for (const first of arriving) {
-      if (used + bytes <= mostBytes || first === own) break
-      first()
+      if (bytes <= free || first === own) break
+      yielding.push(first)
+      free += first.bytes
     }
-    return used + bytes <= mostBytes
+    if (bytes > free) return false
+    for (const { giveUp } of yielding) giveUp()
+    return true
   }
   return {
     open(): BodyPart {
-      let own = 0
+      const own: Arriving = { bytes: 0, giveUp: () => undefined }
       let isOpen = true
-      let giveUp = (): void => undefined
       const displaced = new Promise<'crowded'>((resolve) => {
-        giveUp = () => {
+        own.giveUp = () => {
           free()
           resolve('crowded')
         }
       })
       const free = (): void => {
         isOpen = false
-        arriving.delete(giveUp)
-        used -= own
-        own = 0
+        arriving.delete(own)
+        used -= own.bytes
+        own.bytes = 0
       }
       return {
         displaced,
         grow(bytes) {
-          if (isOpen) arriving.add(giveUp)
-          if (!isOpen || !makeRoom(bytes, giveUp)) return false
-          own += bytes
+          if (isOpen) arriving.add(own)
+          if (!isOpen || !makeRoom(bytes, own)) return false
+          own.bytes += bytes
           used += bytes
           return true
         },
-        complete: () => void arriving.delete(giveUp),
+        complete: () => void arriving.delete(own),
         [Symbol.dispose]: free,
       }
     },

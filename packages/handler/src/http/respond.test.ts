@@ -33,7 +33,7 @@ it.each<[Verification, number, string[]]>([
   expect(process.mock.calls).toEqual(types.map((type) => [expect.objectContaining({ type })]))
 })
 
-it('a body that finds no room gets 503, and finds room when the others are answered', async () => {
+it('a body that finds no room gets 503, displaces none, and finds room when the others are answered', async () => {
   const gate = Promise.withResolvers<void>()
   const { send, process } = create({ ...unreadable, code: 'event_invalid' })
   process.mockImplementationOnce(async () => {
@@ -42,11 +42,19 @@ it('a body that finds no room gets 503, and finds room when the others are answe
   })
   const first = send(() => [Buffer.from('{"type":"invoice.paid"}'.padEnd(900))])
   await expect.poll(() => process.mock.calls.length).toBe(1)
+  const begun = Promise.withResolvers<void>()
+  const slow = send(async function* () {
+    yield Buffer.from('{"type":')
+    begun.resolve()
+    await gate.promise
+    yield Buffer.from('"invoice.paid"}')
+  })
+  await begun.promise
   const body = Buffer.from('{"type":"invoice.paid"}'.padEnd(200))
   const crowded = { status: 503, headers: { 'retry-after': '1', connection: 'close' } }
   expect(await send(() => [body])).toMatchObject(crowded)
   gate.resolve()
-  expect((await first).status).toBe(200)
+  expect([(await first).status, (await slow).status]).toEqual([200, 200])
   expect((await send(() => [body])).status).toBe(200)
 })
 
