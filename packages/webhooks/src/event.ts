@@ -44,9 +44,6 @@ export interface WebhookEvent {
 export type UnhandledReason = 'type_unhandled' | NonNullable<PaymentFacts['withheld']>
 
 /** Why an event is kept without an effect; null if it has one. */
-export function unhandledReason(
-  { type, facts }: Pick<WebhookEvent, 'type' | 'facts'>,
-  isHandled: (type: string) => boolean = isPaymentEventType,
-): UnhandledReason | null {
-  return facts.withheld ?? (isHandled(type) ? null : 'type_unhandled')
+export function unhandledReason({ type, facts }: Pick<WebhookEvent, 'type' | 'facts'>): UnhandledReason | null {
+  return facts.withheld ?? (isPaymentEventType(type) ? null : 'type_unhandled')
 }

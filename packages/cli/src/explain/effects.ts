@@ -6,7 +6,6 @@ import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/webhooks/find-wanting'
 import {
   firstUnmet,
-  isPaymentEventType,
   type Meaning,
   PAYMENT_EVENT_TYPES,
   type ProviderSettings,
@@ -73,7 +72,7 @@ export function findWithheld(
   given: Pick<GivenCase, 'asked' | 'delivery'>,
 ): readonly Withheld[] {
   const found = events.flatMap((event): Withheld[] => {
-    const reason = unhandledReason(event, isPaymentEventType) ?? event.facts.unreadable
+    const reason = unhandledReason(event) ?? event.facts.unreadable
     if (reason === undefined) return []
     return [{ reason, ...(reason === 'not_expected' ? unexpectedPart(event, given) : {}) }]
   })

@@ -1,4 +1,4 @@
-import { DecoratorHandler, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 
 /** More than any answer that a call reads, as it is sent: a compressed one may have many bytes that become none. */
 export const MOST_ANSWER_BYTES = 2 * 1024 * 1024
@@ -18,13 +18,16 @@ export const limitParts: Dispatcher.DispatcherComposeInterceptor = (dispatch) =>
     if (parts > MOST_PARTS) controller.abort(new RangeError('The answer has too many parts'))
     return parts <= MOST_PARTS
   }
-  const counted: Dispatcher.DispatchHandler = new DecoratorHandler(handler)
-  const { onResponseStart: start, onResponseData: data } = counted
-  counted.onResponseStart = (controller, ...head) => {
-    if (takes(PARTS_OF_HEAD, controller)) start?.call(counted, controller, ...head)
-  }
-  counted.onResponseData = (controller, chunk) => {
-    if (takes(1, controller)) data?.call(counted, controller, chunk)
+  const counted: Dispatcher.DispatchHandler = {
+    onRequestStart: (...start) => handler.onRequestStart?.(...start),
+    onResponseStart(controller, ...head) {
+      if (takes(PARTS_OF_HEAD, controller)) handler.onResponseStart?.(controller, ...head)
+    },
+    onResponseData(controller, chunk) {
+      if (takes(1, controller)) handler.onResponseData?.(controller, chunk)
+    },
+    onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+    onResponseError: (...failure) => handler.onResponseError?.(...failure),
   }
   return dispatch(options, counted)
 }
