@@ -1,14 +1,18 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
-import { createHandler, type HandlerOptions, Refusal, type RetryAdvice } from '@oncehook/handler'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createHandler, type HandlerOptions, Refusal, type RefusalOptions, type RetryAdvice } from '@oncehook/handler'
 import { mongo } from '@oncehook/handler/mongo'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { signCall } from '../../packages/cli/src/contract/call.ts'
 import { setUpMongo } from '../../packages/handler/src/mongo/set-up-mongo.ts'
 import { HANDLER } from './sample-task.ts'
 
 const WHO = '@oncehook/handler breaks what it owes to its senders (packages/handler/README.md)'
+const README = readFileSync(join(import.meta.dirname, '../../packages/handler/README.md'), 'utf8')
 const secretOf = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`
 const SECRETS = {
   https: secretOf('the secret of this test, 32 byte'),
@@ -23,10 +27,12 @@ const address = new URL(database.uri.reveal())
 address.pathname = database.name
 await setUpMongo(address.href)
 const store = mongo(database.client, { database: database.name })
+const nowhere = new MongoClient('mongodb://127.0.0.1:1', { serverSelectionTimeoutMS: 10 })
+stack.defer(() => nowhere.close())
 
-function refuse(retry: RetryAdvice): () => never {
+function refuse(retry: RetryAdvice, options?: RefusalOptions): () => never {
   return () => {
-    throw new Refusal(retry, 'Why not', retry === 'later' ? { afterSeconds: 60 } : {})
+    throw new Refusal(retry, 'Why not', options)
   }
 }
 
@@ -34,7 +40,10 @@ function fail(): never {
   throw new Error('It fails')
 }
 
-const on = { done: () => undefined, now: refuse('now'), later: refuse('later'), never: refuse('never'), fail }
+const on = {
+  ...{ done: () => undefined, fail, slow: () => new Promise(() => undefined) },
+  ...{ now: refuse('now'), later: refuse('later'), soon: refuse('later', { afterSeconds: 5 }), never: refuse('never') },
+}
 
 /** What is sent. Default: a new event of a type that is done, as it should be. */
 interface Sent {
@@ -44,18 +53,30 @@ interface Sent {
   readonly bytes?: number
   /** In the call. */
   readonly events?: number
-  /** Sent before under the same keys, with this more. */
-  readonly before?: object
+  /** Sent before under the same keys, with this more, one after the other. */
+  readonly before?: readonly object[]
+  /** Under way meanwhile under the same key, with this more. */
+  readonly meanwhile?: object
   readonly audience?: string
+  /** Default: that of a call. */
+  readonly path?: string
   readonly request?: RequestInit
-  readonly options?: Pick<HandlerOptions<unknown>, 'unhandled'>
+  readonly options?: Partial<Omit<HandlerOptions<unknown>, 'store' | 'on' | 'later'>>
   readonly isClosing?: boolean
+  /** Nobody answers where its database was. */
+  readonly isWithoutDatabase?: boolean
 }
 
 async function ask(by: 'https' | 'trpc', sent: Sent): Promise<object> {
   const { type = 'done', secret = SECRETS[by], agoMs = 0, bytes = 0, events = 1, audience = HANDLER } = sent
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const hold = (): Promise<void> => {
+    begun.resolve()
+    return ended.promise
+  }
   const handler = createHandler({
-    ...{ name: HANDLER, store, on, log: () => undefined, ...sent.options },
+    ...{ name: HANDLER, store: sent.isWithoutDatabase ? mongo(nowhere) : store, on: { ...on, hold } },
+    ...{ log: () => undefined, ...sent.options },
     ...(by === 'https' ? { secrets: SECRETS.https } : { trpc: { publicKeys: PUBLIC_KEY, answerMs: 600_000 } }),
   })
   const tasks = Array.from({ length: events }, () => ({ key: randomUUID(), type, data: {}, fill: '' }))
@@ -69,8 +90,8 @@ async function ask(by: 'https' | 'trpc', sent: Sent): Promise<object> {
     const { text, headers } = signCall(by, { ...plan, body }, randomUUID)
     const { headers: changed, ...request } = sent.request ?? {}
     const answer = await handler.fetch(
-      new Request(`http://handler.test/${by === 'https' ? 'webhooks' : 'trpc/events.handle'}`, {
-        ...{ method: 'POST', ...(request.method === 'GET' ? {} : { body: text }), ...request },
+      new Request(`http://handler.test/${sent.path ?? (by === 'https' ? 'webhooks' : 'trpc/events.handle')}`, {
+        ...{ method: 'POST', duplex: 'half', ...(request.method === 'GET' ? {} : { body: text }), ...request },
         headers: { 'content-type': 'application/json', ...headers, ...Object(changed) },
       }),
     )
@@ -78,9 +99,14 @@ async function ask(by: 'https' | 'trpc', sent: Sent): Promise<object> {
     const said = error?.data ?? result?.data ?? { ...rest, ...(error === undefined ? {} : { error }) }
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), ...said }
   }
-  if (sent.before !== undefined) await send(sent.before)
+  for (const more of sent.before ?? []) await send(more)
+  const held = sent.meanwhile && send({ type: 'hold', ...sent.meanwhile })
+  if (held !== undefined) await begun.promise
   if (sent.isClosing === true) await handler.close()
-  return send({}).finally(() => handler.close())
+  const answer = await send({}).finally(ended.resolve)
+  await held
+  await handler.close()
+  return answer
 }
 
 /** A refusal of a whole call. */
@@ -98,6 +124,10 @@ const zipped = { request: { headers: { 'content-encoding': 'gzip' } } }
 const get = { request: { method: 'GET' } }
 const other = { secret: secretOf('a secret of somebody else, 32 by') }
 const OLD = { agoMs: 360_000 }
+const SLOW = { type: 'slow', options: { timeoutMs: 10 } }
+const OTHERS = [{ key: 'slow_1' }, { key: 'slow_2' }]
+const BROKEN = new ReadableStream({ start: (controller) => controller.error(new Error('gone')) })
+const ENDLESS = { request: { body: new ReadableStream() }, options: { bodyTimeoutMs: 100 } }
 const LARGEST = { https: 1_572_864, trpc: 8_388_608 }
 const isDone = { status: 200, outcome: 'done', repeated: false }
 const isListDone = { status: 200, results: [{ done: true }] }
@@ -105,8 +135,8 @@ const isListDone = { status: 200, results: [{ done: true }] }
 const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sent, object])[]>> = {
   https: [
     ['a new event', {}, isDone],
-    ['an event that is done', { before: {} }, { ...isDone, repeated: true }],
-    ['its key with another body', { before: { data: 1 } }, refusal(422, 'key_conflict', 'never')],
+    ['an event that is done', { before: [{}] }, { ...isDone, repeated: true }],
+    ['its key with another body', { before: [{ data: 1 }] }, refusal(422, 'key_conflict', 'never')],
     ['an unknown type', { type: 'other' }, { ...isDone, outcome: 'unhandled' }],
     [
       'an unknown type, if it refuses',
@@ -115,8 +145,20 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
     ],
     ['what must come again now', { type: 'now' }, refusal(409, 'refused', 'now', '0')],
     ['what must come again later', { type: 'later' }, refusal(409, 'refused', 'later', '60')],
+    ['what must come again soon', { type: 'soon' }, refusal(409, 'refused', 'later', '5')],
     ['what it never does', { type: 'never' }, refusal(422, 'refused', 'never')],
     ['an event on which it fails', { type: 'fail' }, refusal(500, 'failed', 'later')],
+    ['an event that takes too long', SLOW, refusal(500, 'timed_out', 'later')],
+    ['the third event that takes too long', { ...SLOW, before: OTHERS }, refusal(503, 'timed_out', 'later', '5')],
+    ['an event that is under way', { meanwhile: {}, options: { waitMs: 100 } }, refusal(409, 'busy', 'later', '1')],
+    [
+      'an event while it has enough to do',
+      { meanwhile: { key: 'other' }, options: { concurrency: 1, mostWaiting: 0 } },
+      refusal(503, 'overloaded', 'later', '1'),
+    ],
+    ['an event without its database', { isWithoutDatabase: true }, refusal(503, 'unavailable', 'later', '5')],
+    ['a body that ends early', { request: { body: BROKEN } }, refusal(400, 'broken_body', 'later')],
+    ['a body that never ends', ENDLESS, refusal(408, 'late_body', 'later')],
     ['no event', { type: 7 }, refusal(400, 'not_an_event', 'never')],
     ['another secret', other, refusal(401, 'not_authentic', 'never')],
     ['what was signed six minutes ago', OLD, refusal(401, 'not_authentic', 'never')],
@@ -130,8 +172,8 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
   ],
   trpc: [
     ['a new event', {}, isListDone],
-    ['an event that is done', { before: {} }, isListDone],
-    ['its key with another body', { before: { data: 1 } }, oneRefused('never', {}, 'key_conflict')],
+    ['an event that is done', { before: [{}] }, isListDone],
+    ['its key with another body', { before: [{ data: 1 }] }, oneRefused('never', {}, 'key_conflict')],
     ['what must come again now', { type: 'now' }, oneRefused('now', { message: 'Why not' })],
     ['what must come again later', { type: 'later' }, oneRefused('later', { retryAfter: 60 })],
     ['what it never does', { type: 'never' }, oneRefused('never')],
@@ -146,6 +188,7 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
     ['a larger body', { bytes: LARGEST.trpc + 1 }, refusal(413, 'too_large', 'never')],
     ['a text', text, refusal(415, 'not_json', 'never')],
     ['a GET', get, refusal(405, 'not_a_post', 'never')],
+    ['another path', { path: 'webhooks' }, refusal(404, 'not_found', 'never')],
     ['a call while it is closing', { isClosing: true }, refusal(503, 'closing', 'later', '1')],
   ],
 }
@@ -153,5 +196,55 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
 describe.each(['https', 'trpc'] as const)('@oncehook/handler, by %s,', (by) => {
   it.each(ANSWERS[by])('answers %s', async (_, sent, answer) => {
     expect(await ask(by, sent), WHO).toMatchObject(answer)
+  })
+})
+
+describe('@oncehook/handler', () => {
+  it('has an interaction for each refusal of its table', () => {
+    const rows = README.matchAll(/^\| ([45]\d\d) \| `(\w+)` \| (`[^|]*`) \|/gm)
+    const told = Array.from(rows).flatMap(([, status, error, advice = '']) =>
+      Array.from(advice.matchAll(/\w+/g), ([retry]) => `${status} ${error} ${retry}`),
+    )
+    expect(told.length).toBeGreaterThan(15)
+    const answers = Object.values(ANSWERS).flatMap((list) =>
+      list.map(([, , answer]) => new Map(Object.entries(answer))),
+    )
+    const had = answers.map((answer) => ['status', 'error', 'retry'].map((name) => answer.get(name)).join(' '))
+    expect(
+      told.filter((one) => !had.includes(one)),
+      `${WHO}: refusals without an interaction`,
+    ).toEqual([])
+  })
+
+  it('hands an event and its messages over as its page says', async () => {
+    const who = '@oncehook/handler breaks what it owes to the functions of its users (packages/handler/README.md)'
+    const [events, messages] = [[] as unknown[], [] as unknown[]]
+    const body = {
+      key: randomUUID(),
+      type: 'told',
+      timestamp: '2026-01-01T10:00:00Z',
+      data: { object: { id: 'sub_1' } },
+    }
+    const handler = createHandler({
+      ...{ name: HANDLER, store, secrets: SECRETS.https, log: () => undefined },
+      on: {
+        told(event, tx) {
+          events.push(event)
+          tx.later('thank', { to: event.objectId })
+        },
+      },
+      later: { thank: ({ signal: _, ...message }) => void messages.push(message) },
+    })
+    handler.work()
+    const usual = { signedAt: Date.now(), audience: HANDLER, isRepeated: false, hasSpaces: false }
+    const { text: rawBody, headers } = signCall('https', { ...usual, body, secrets: [SECRETS.https] }, randomUUID)
+    const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: rawBody }
+    expect((await handler.fetch(new Request('http://handler.test/webhooks', request))).status, who).toBe(200)
+    const { key, type, data } = body
+    const occurredAt = new Date(body.timestamp)
+    expect(events, who).toEqual([{ key, type, data, body, rawBody, objectId: 'sub_1', occurredAt }])
+    const message = { key: `${HANDLER}:${key}:1`, payload: { to: 'sub_1' }, attempt: 1 }
+    await expect.poll(() => messages, { message: who }).toEqual([message])
+    await handler.close()
   })
 })
