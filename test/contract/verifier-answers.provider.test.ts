@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createVerifier, type ReceivedDelivery, type VerifierOptions, VerifierSettingsError } from '@oncehook/webhooks'
+import { fetchWebhook } from '@oncehook/webhooks/fetch'
+import { describe, expect, it } from 'vitest'
+import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
+import { eventOf, SENDERS } from './webhook-senders.ts'
+
+const WHO = '@oncehook/webhooks breaks what it owes to the programs that verify with it (packages/webhooks/README.md)'
+const README = readFileSync(join(import.meta.dirname, '../../packages/webhooks/README.md'), 'utf8')
+const [{ signer, sign, secret } = expect.unreachable()] = SENDERS
+const EVENT = Buffer.from(signer.writeEvent(eventOf('evt_1', 'payment.succeeded'))).toString()
+const STANDARD: VerifierOptions = { scheme: 'standard-webhooks', secrets: secret, ...BOTH_EFFECTS }
+const OTHER = `whsec_${Buffer.from('the secret of somebody else here').toString('base64')}`
+const SLACK = 'a secret of slack in a test and of nothing else'
+const MINUTE_MS = 60_000
+
+/** What a program receives, and how its verifier is set up. Default: an event that was signed now. */
+interface Received {
+  readonly body?: string
+  readonly signedBy?: string
+  readonly agoMs?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly options?: VerifierOptions
+}
+
+const challenge = JSON.stringify({ type: 'url_verification', challenge: 'c-1' })
+const now = String(Math.floor(Date.now() / 1_000))
+const v0 = createHmac('sha256', SLACK).update(`v0:${now}:${challenge}`).digest('hex')
+const ofSlack: Received = {
+  ...{ body: challenge, options: { scheme: 'slack', secrets: SLACK } },
+  headers: { 'x-slack-signature': `v0=${v0}`, 'x-slack-request-timestamp': now },
+}
+const unasked: Received = {
+  ...{ body: 'id=tr_1', headers: {} },
+  options: { scheme: 'mollie-classic', fetch: { baseUrl: 'https://api.mollie.test/v2', token: 'the-token-of-a-test' } },
+}
+const { id, objectId, orderId } = { id: 'evt_1', objectId: 'pay_evt_1', orderId: 'ord_evt_1' }
+const facts = { orderId, amount: 1999, currency: 'EUR' }
+const verified = { outcome: 'verified', status: 200, secretId: '1' }
+const refused = (reason: string) => ({ outcome: 'refused', status: 401, reason })
+const unreadable = (code: string) => ({ outcome: 'unreadable', status: 400, code })
+
+const RESULTS: readonly (readonly [what: string, received: Received, result: { readonly status: number }])[] = [
+  ['an event', {}, { ...verified, events: [{ id, type: 'payment.succeeded', objectId, facts }] } as typeof verified],
+  ['what was signed four minutes ago', { agoMs: 4 * MINUTE_MS }, verified],
+  ['what was signed six minutes ago', { agoMs: 6 * MINUTE_MS }, refused('timestamp_outside_window')],
+  ['what a clock has signed that is four minutes ahead', { agoMs: -4 * MINUTE_MS }, verified],
+  ['what somebody else has signed', { signedBy: OTHER }, refused('signature_mismatch')],
+  ['what nobody has signed', { headers: {} }, refused('header_missing')],
+  ['no event', { body: '{}' }, unreadable('event_invalid')],
+  ['no JSON', { body: '{' }, unreadable('invalid_body')],
+  ['a handshake', ofSlack, { outcome: 'handshake', status: 200, body: '{"challenge":"c-1"}' } as { status: 200 }],
+  ['what only its provider can confirm', unasked, { outcome: 'undecided', status: 503 } as { status: 503 }],
+  ['a body as large as an adapter takes', { body: padded(1_048_576) }, verified],
+]
+
+function padded(bytes: number): string {
+  const write = (padding: number) => JSON.stringify({ ...JSON.parse(EVENT), padding: 'x'.repeat(padding) })
+  return write(bytes - write(0).length)
+}
+
+function programOf({ body = EVENT, signedBy = secret, agoMs = 0, headers, options = STANDARD }: Received) {
+  const fetch = () => Promise.reject(new Error('Nobody answers'))
+  const signed = headers ?? sign(body, { id, now: Date.now() - agoMs, secret: signedBy })
+  const delivery = { rawBody: body, headers: { 'content-type': 'application/json', ...signed } }
+  return { verifier: createVerifier(options, { fetch }), delivery }
+}
+
+function post({ rawBody, headers }: ReturnType<typeof programOf>['delivery'], method = 'POST'): Request {
+  const body = method === 'GET' ? {} : { body: rawBody }
+  return new Request('http://program.test/webhooks', { method, headers, ...body })
+}
+
+describe('@oncehook/webhooks', () => {
+  it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {
+    const { verifier, delivery } = programOf(received)
+    expect(await verifier.verify(delivery), WHO).toMatchObject(result)
+    const handed: unknown[] = []
+    const answer = await fetchWebhook(verifier, (one) => void handed.push(one))(post(delivery))
+    expect([answer.status, handed.length], WHO).toEqual([result.status, 'secretId' in result ? 1 : 0])
+  })
+
+  it('has an interaction for each outcome of its table', () => {
+    const told = Array.from(README.matchAll(/^\| `(\w+)` \| .* \| \d{3}/gm), ([, outcome]) => ({ outcome }))
+    expect(told).toHaveLength(5)
+    for (const one of told)
+      expect(
+        RESULTS.map(([, , result]) => result),
+        WHO,
+      ).toContainEqual(expect.objectContaining(one))
+  })
+
+  it('takes each form of body and headers, and each of two secrets', async () => {
+    const { rawBody: text, headers } = programOf({}).delivery
+    const bytes = new TextEncoder().encode(text)
+    const bodies = [text, bytes, Buffer.from(text), bytes.buffer]
+    const forms = [headers, new Headers(headers), Object.entries(headers), Object.entries(headers).flat()]
+    const all: ReceivedDelivery[] = bodies.flatMap((rawBody) => forms.map((one) => ({ rawBody, headers: one })))
+    const secrets = [OTHER, { id: 'newer', value: secret }]
+    const verifier = createVerifier({ ...STANDARD, secrets })
+    for (const one of all) {
+      await expect(verifier.verify(one), WHO).resolves.toMatchObject({ ...verified, secretId: 'newer' })
+    }
+  })
+
+  it('refuses options, larger bodies and other methods, and hides no error of the program', async () => {
+    expect(() => createVerifier({ ...STANDARD, secrets: '' }), WHO).toThrow(VerifierSettingsError)
+    const { verifier, delivery } = programOf({ body: padded(1_048_577) })
+    const webhook = fetchWebhook(verifier, () => Promise.reject(new Error('its own')))
+    expect((await webhook(post(delivery))).status, WHO).toBe(413)
+    const got = await webhook(post(delivery, 'GET'))
+    expect([got.status, got.headers.get('allow')], WHO).toEqual([405, 'POST'])
+    await expect(webhook(post(programOf({}).delivery)), WHO).rejects.toThrow('its own')
+  })
+})
