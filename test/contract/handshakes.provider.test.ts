@@ -62,6 +62,8 @@ const FORM = 'application/x-www-form-urlencoded'
 const challenge = JSON.stringify({ token: 'x', challenge: 'c-1', type: 'url_verification' })
 const validation = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'plain_1' }, event_ts: 1 })
 
+const whoIs = (provider: string) => `The gateway breaks what it owes to the consumer ${provider}: its handshake`
+
 describe('a handshake', () => {
   // That of SNS is confirmed by a call: packages/webhooks/src/schemes/services/sns.test.ts.
   it('is tried of every scheme that has one', () => {
@@ -75,17 +77,18 @@ describe('a handshake', () => {
     const check = (token: string) =>
       fetch(`${gateway.url}/api/webhooks/meta?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
     const answer = await check('meatyhamhock')
-    expect([answer.status, await answer.text()]).toEqual([200, '1158201444'])
-    expect((await check('another')).status).not.toBe(200)
+    expect([answer.status, await answer.text()], whoIs('meta')).toEqual([200, '1158201444'])
+    expect((await check('another')).status, whoIs('meta')).not.toBe(200)
   })
 
   it('of Slack is answered with its challenge', async () => {
-    expect(await post({ provider: 'slack', body: challenge })).toEqual({ status: 200, json: { challenge: 'c-1' } })
+    const answer = await post({ provider: 'slack', body: challenge })
+    expect(answer, whoIs('slack')).toEqual({ status: 200, json: { challenge: 'c-1' } })
   })
 
   it('of Zoom is answered with both tokens', async () => {
     const encryptedToken = macOf('plain_1').toString('hex')
-    expect(await post({ provider: 'zoom', body: validation })).toEqual({
+    expect(await post({ provider: 'zoom', body: validation }), whoIs('zoom')).toEqual({
       status: 200,
       json: { plainToken: 'plain_1', encryptedToken },
     })
@@ -106,25 +109,27 @@ describe('a handshake', () => {
       })
     }
     const interaction = await ping(1)
-    expect([interaction.status, await interaction.json()]).toEqual([200, { type: 1 }])
+    expect([interaction.status, await interaction.json()], whoIs('discord')).toEqual([200, { type: 1 }])
     const event = await ping(0)
-    expect([event.status, await event.text()]).toEqual([204, ''])
-    expect((await ping(1, 0)).status).toBe(401)
+    expect([event.status, await event.text()], whoIs('discord')).toEqual([204, ''])
+    expect((await ping(1, 0)).status, whoIs('discord')).toBe(401)
   })
 
   it('of X is answered by GET, not to be kept by caches', async () => {
     const response = await fetch(`${gateway.url}/api/webhooks/x?crc_token=t-1`)
-    expect(response.status).toBe(200)
-    expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
+    expect([response.status, response.headers.get('cache-control')], whoIs('x')).toEqual([200, 'no-store'])
+    expect(await response.json(), whoIs('x')).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
   })
 
   it('of Braintree by GET is answered with text', async () => {
     const query = 'bt_challenge=20f9f8ed05f77439fe955c977e4c8a53'
     const response = await fetch(`${gateway.url}/api/webhooks/braintree?${query}`)
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    const type = response.headers.get('content-type')
+    expect([response.status, type], whoIs('braintree')).toEqual([200, 'text/plain; charset=utf-8'])
     // By the library of Braintree.
-    expect(await response.text()).toBe('integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4')
+    expect(await response.text(), whoIs('braintree')).toBe(
+      'integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4',
+    )
   })
 
   it.each([
@@ -132,7 +137,7 @@ describe('a handshake', () => {
     ['zoom', validation],
   ] as const)('of %s that is not authentic is refused like any delivery', async (provider, body) => {
     const signature = `v0=${'0'.repeat(64)}`
-    expect(await post({ provider, body, signature })).toMatchObject({
+    expect(await post({ provider, body, signature }), whoIs(provider)).toMatchObject({
       status: 401,
       json: { code: 'signature_invalid' },
     })

@@ -1,11 +1,15 @@
 import { once } from 'node:events'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { startMailServer } from '../../packages/fulfilment/src/testing/mail-server.ts'
 import { demandPart } from './demand-part.ts'
 import { CONTENT, payOrder } from './paid-orders.ts'
 import { type SentMessage, type SignedMessage, testMessages } from './verify-messages.ts'
@@ -40,8 +44,8 @@ stack.defer(() => receiver.closeAllConnections())
 const address = `127.0.0.1:${(receiver.address() as AddressInfo).port}/receipts?of=shop`
 
 /** Fulfilment, as it is started, with these settings. */
-function start(secrets: readonly string[]) {
-  const settings = { RECEIPT_SINK: `http://shop:p%40ss@${address}`, RECEIPT_SECRET: secrets.join(' ') }
+function start(secrets: readonly string[], sink: object = {}) {
+  const settings = { RECEIPT_SINK: `http://shop:p%40ss@${address}`, RECEIPT_SECRET: secrets.join(' '), ...sink }
   return startFulfilment({ uri: database.uri, database: database.name, settings })
 }
 
@@ -75,6 +79,29 @@ describe('fulfilment as a sender of receipts', () => {
     const basic = `Basic ${Buffer.from('shop:p@ss').toString('base64')}`
     const sent = [headers.get('idempotency-key'), headers.get('authorization'), [...paths]]
     expect(sent, WHO).toEqual([key, basic, ['/receipts?of=shop']])
+  })
+
+  it('writes into a file, and mails, what it posts to others', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'receipts-'))
+    await using mails = await startMailServer()
+    const file = join(folder.path, 'receipts.jsonl')
+    const order = { ...CONTENT, ...EMAIL }
+    {
+      await using fulfilment = await start([SECRET], { RECEIPT_SINK: `file:${file}` })
+      await payOrder(fulfilment, 'file', order)
+      await expect.poll(() => readFile(file, 'utf8').catch(() => '')).toContain('\n')
+    }
+    const who = 'fulfilment breaks what it owes to the readers of its receipts (docs/configuration.md, Receipt sinks)'
+    const { key, paidAt, ...receipt } = JSON.parse(await readFile(file, 'utf8'))
+    const ids = { orderId: 'ord_file', paymentId: 'pay_file', customerId: 'cus_1' }
+    demandPart(`${who}: a line`, receipt, { ...ids, ...EMAIL, amount: 1999, currency: 'EUR' })
+    expect([typeof key, new Date(paidAt).toISOString()], `${who}: a line`).toEqual(['string', paidAt])
+    const settings = { RECEIPT_SINK: mails.url.href, RECEIPT_FROM: 'shop@example.com' }
+    await using fulfilment = await start([SECRET], settings)
+    await payOrder(fulfilment, 'mail', order)
+    await expect.poll(() => mails.taken.map(({ to }) => to), { message: who }).toEqual([[EMAIL.email]])
+    const { items } = await fulfilmentClient(fulfilment).receipts.list.query({ orderId: 'ord_mail' })
+    expect(mails.taken[0]?.mail, `${who}: a mail`).toContain(`Message-ID: <${items[0]?.key}@oncehook>`)
   })
 
   // Fulfilment tries one that passes again, and asks a person about one that is final.
