@@ -126,9 +126,14 @@ const PAYMENTS: readonly Payments[] = [
     results: [seen('superseded')],
   },
   {
-    ...{ does: 'hands on two events of one order in one call', states: [pending('both')] },
-    events: [eventFor('both', { eventId: 'evt_both_1', ...FAILS }), eventFor('both', { eventId: 'evt_both_2' })],
-    results: [applied(2), applied(3)],
+    does: 'hands on two events of one order, and one of another between them',
+    states: [pending('both'), pending('between')],
+    events: [
+      eventFor('both', { eventId: 'evt_both_1', ...FAILS }),
+      eventFor('between'),
+      eventFor('both', { eventId: 'evt_both_2' }),
+    ],
+    results: [applied(2), applied(2), applied(3)],
   },
   {
     ...{ does: 'hands on one event twice in one call', states: [pending('repeated')] },

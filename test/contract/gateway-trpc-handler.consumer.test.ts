@@ -42,7 +42,7 @@ interface Case {
 const isNew: NeededState = { description: 'the task is new' }
 const DONE = { done: true }
 const isDone = { state: 'done', codes: [null], isAway: false }
-const later = { state: 'pending', codes: ['not_yet'], isAway: false }
+const later = { state: 'pending', codes: ['plan:not.yet-2'], isAway: false }
 
 /** The answer with one result for each task. A handler may add properties. */
 function results(given: readonly object[]): Exchange['answer'] {
@@ -51,7 +51,7 @@ function results(given: readonly object[]): Exchange['answer'] {
 }
 
 function refusal(retry: string) {
-  return { refused: regex('^[\\w.:-]{1,64}$', 'not_yet'), retry }
+  return { refused: regex('^[\\w.:-]{1,64}$', 'plan:not.yet-2'), retry }
 }
 
 function answers(status: number): NeededState {
@@ -99,7 +99,7 @@ const CASES: readonly Case[] = [
     events: eventsOf('race', 'fine', 'early', 'wrong'),
     answer: results([refusal('now'), DONE, refusal('later'), refusal('never')]),
     // The first is sent again at once.
-    means: [{ codes: ['not_yet', null] }, isDone, later, { state: 'dead', reason: 'not_yet' }],
+    means: [{ codes: ['plan:not.yet-2', null] }, isDone, later, { state: 'dead', reason: 'plan:not.yet-2' }],
   },
   {
     does: 'learns why a task is refused, and how long to wait',

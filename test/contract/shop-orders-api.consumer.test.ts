@@ -117,6 +117,9 @@ const PARTICULAR: readonly ShopCall[] = [
   call('reads a paid order', 'GET full', read('full', { version: 2, members: EVERY_MEMBER }), {
     states: [full('full')],
   }),
+  call('reads an order, with bearer in lower case', 'GET lower', read('lower'), {
+    headers: { Authorization: TOKEN.Authorization.toLowerCase() },
+  }),
   call('reads an order that is not there', 'GET none', NOT_FOUND, { states: [absent('none')] }),
   call('reads an order of its own', 'GET own', read('own'), {
     states: [state('there is an order of a principal', { orderId: 'ord_own', principal: 'seller' }), ...SELLER],
@@ -158,6 +161,9 @@ const PARTICULAR: readonly ShopCall[] = [
       headers: { 'If-Match': '"1"', ...typed('application/merge-patch+json').headers },
     },
   ),
+  call('patches a member away', 'PATCH less', written('less', { version: 3, members: PAID }), {
+    ...{ states: [full('less')], headers: { 'If-Match': '*' }, body: { note: null } },
+  }),
   call('patches an order without a version', 'PATCH blind', refused(428, 'precondition_required')),
   call('patches an order that is not there', 'PATCH lost', NOT_FOUND, {
     ...{ states: [absent('lost')], headers: { 'If-Match': '*' } },
