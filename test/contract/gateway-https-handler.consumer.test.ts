@@ -27,11 +27,18 @@ compareAtTheEnd(contract)
 const dispatch = await openStartedDispatch()
 afterAll(() => dispatch[Symbol.asyncDispose]())
 
+const LATER = '2100-01-01T00:00:00Z'
+
 /** The entry of a handler. Each of the secrets signs. */
 function entryOf(url: string, secrets: number): object {
   return {
     https: `${url}/webhooks?tenant=7`,
-    secrets: SECRETS.slice(0, secrets).map((value, id) => ({ id: `s${id}`, value })),
+    // As during a change of secrets: the old one ends some day.
+    secrets: SECRETS.slice(0, secrets).map((value, id) => ({
+      id: `s${id}`,
+      value,
+      ...(id > 0 && { notAfter: LATER }),
+    })),
   }
 }
 
