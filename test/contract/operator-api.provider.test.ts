@@ -14,6 +14,7 @@ const OPERATOR_TOKENS = JSON.stringify({
   reader: { tokens: [{ value: READER_TOKEN }], roles: ['read'] },
 })
 
+const STRANGER_TOKEN = 'the-token-of-somebody-else-who-is-no-operator'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const keys = stack.use(await createTestKeysFile('first'))
@@ -92,7 +93,9 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
         headers.origin = is === 'uses TLS' ? origin.replace('http:', 'https:') : origin
       else if (headers.cookie === undefined) headers.authorization = `Bearer ${token}`
       else {
-        const own = await openSession(serving, token)
+        const hasEnded = token === STRANGER_TOKEN
+        const own = await openSession(serving, hasEnded ? alice : token)
+        if (hasEnded) await post(`${origin}/operator/signIn.end`, {}, pageHeaders(own))
         const cookie = is === 'has two cookies' ? `${own}; ${own.split('=', 1)[0]}=of-another-server` : own
         Object.assign(headers, headers['oncehook-session'] === '*' ? { cookie } : pageHeaders(own))
       }
@@ -137,7 +140,7 @@ it.each(contractsOf('operator-api'))('the gateway answers operators as $name say
       },
       async 'the operator has another token'() {
         serving = plain
-        next = 'the-token-of-somebody-else-who-is-no-operator'
+        next = STRANGER_TOKEN
       },
       async 'the operator may only read'() {
         serving = plain
