@@ -184,6 +184,12 @@ const READS: readonly OrderCall[] = [
     ...{ ...list({ limit: 1 }), answer: page('newest') },
   },
   {
+    does: 'reads a page of orders, one of which is damaged',
+    states: [pending('below_torn'), state('an order cannot be shown', { orderId: 'ord_torn_row' })],
+    ...list({ limit: 1 }),
+    answer: data({ items: [], unreadable: ['ord_torn_row'], next: string('1760000000000.ord_torn_row') }),
+  },
+  {
     ...{ does: 'reads the page after one, of those that are paid', states: [paid('listed')] },
     ...{ ...list({ limit: 100, after: '0.ord_0', status: 'paid' }), answer: data({ items: [], next: null }) },
   },

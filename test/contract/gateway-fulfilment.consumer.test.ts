@@ -1,4 +1,4 @@
-import type { ApplyResult } from '@oncehook/gateway/handlers/fulfilment/apply-payments'
+import { type ApplyResult, applyPayments } from '@oncehook/gateway/handlers/fulfilment/apply-payments'
 import type { PaymentCommand } from '@oncehook/gateway/handlers/fulfilment/payment-command'
 import { type FulfilmentClient, toFulfilmentError } from '@oncehook/gateway/http/fulfilment-client'
 import { MatchersV3 } from '@pact-foundation/pact'
@@ -191,7 +191,14 @@ describe('the gateway as a sender of payments', () => {
     const call = { does: `hands on ${does}`, states: [{ description: known }], procedure: 'payments.applyEvents' }
     const answer = refusal(status, code)
     await expectCall({ ...call, kind: 'mutation', input: { events }, answer }, async () => {
-      await expect(payments.applyEvents(events)).rejects.toMatchObject({ code, status, retry: 'never' })
+      const sizes: number[] = []
+      const applyEvents = (half: readonly PaymentCommand[]) => {
+        sizes.push(half.length)
+        return payments.applyEvents(events)
+      }
+      const failure = await applyPayments({ ...payments, applyEvents }, [...events, ...events]).catch((error) => error)
+      expect(sizes, `the gateway sends the halves of what is answered with ${status}`).toEqual([2, 1, 1])
+      expect(failure.cause).toMatchObject({ code, status, retry: 'never' })
     })
   })
 

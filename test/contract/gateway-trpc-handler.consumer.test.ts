@@ -199,6 +199,23 @@ describe('the gateway as a caller of handlers by tRPC', () => {
     expect(all, `${WHO}: what its answers mean`).toMatchObject(MEANINGS)
   })
 
+  it('sends no more characters of events in a call than a handler must take', async () => {
+    await using relay = await relayTasks(doneAll)
+    const deliveries = eventsOf('b1', 'b2', 'b3', 'b4', 'b5').map(({ delivery }) => {
+      const body = JSON.stringify({ ...JSON.parse(delivery.body), note: 'x'.repeat(500_000) })
+      return { ...delivery, body }
+    })
+    const tried = await dispatch.send({ [HANDLER]: { trpc: `${relay.url}/trpc` } }, deliveries)
+    expect(tried).toMatchObject(deliveries.map(() => isDone))
+    const sizes = relay.sent.map(({ body }) =>
+      JSON.parse(body)
+        .events.map((one: object) => JSON.stringify(one))
+        .join(''),
+    )
+    const most = Math.max(...sizes.map(({ length }) => length))
+    expect(most, `${WHO}: a call has at most 2,097,152 characters of events`).toBeLessThanOrEqual(2_097_152)
+  })
+
   it.each([400, 413, 500])('sends the halves of a batch that is answered with %i', async (status) => {
     await using relay = await relayTasks((call) => {
       const { events } = JSON.parse(call.body)

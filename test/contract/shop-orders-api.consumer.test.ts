@@ -147,6 +147,14 @@ const PARTICULAR: readonly ShopCall[] = [
   call('puts an order as it has read it', 'PUT put_same', written('put_same'), {
     body: { ...CONTENT, id: 'ord_put_same', version: 1, status: 'pending' },
   }),
+  call(
+    'puts an order with less',
+    'PUT put_less',
+    written('put_less', { version: 3, members: { ...PAID, ...CHANGED } }),
+    {
+      states: [full('put_less')],
+    },
+  ),
   call('puts an order under another id', 'PUT a', refused(409, 'id_mismatch'), { body: { ...CONTENT, id: 'ord_b' } }),
   call('puts a price into a paid order', 'PUT put_paid', FIXED, { states: [full('put_paid')], body: IN_DOLLARS }),
   call('puts something that is no order', 'PUT put_none', INVALID, { body: CHANGED }),
