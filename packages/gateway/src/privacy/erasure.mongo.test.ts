@@ -205,6 +205,21 @@ describe('erase', () => {
     expect(await everything()).not.toContain(`Name ${mark}`)
   })
 
+  it.each([
+    ['before anything is erased', ['find'], [{ refused: 'unavailable' }]],
+    ['before its orders are erased', ['findAndModify'], [{ unanswered: 'unavailable' }, { orders: 1 }]],
+  ])('leaves an entry if the database of fulfilment fails %s', async (_, commands, entries) => {
+    const orderId = await system.order()
+    {
+      const how = { errorCode: 91, namespace: `${system.fulfilment.db.databaseName}.orders` }
+      await using _failing = await armFailPoint(database.uri, { commands, after: 0, how })
+      const erased = operator.erase.mutate({ orderId, reason })
+      await expect(erased).rejects.toMatchObject({ data: { reason: 'unavailable' } })
+    }
+    const { items: found } = await operator.audit.list.query({ limit: 10 })
+    expect(found.map(({ details }) => details).filter((details) => details.orderId === orderId)).toMatchObject(entries)
+  })
+
   it('erases one event by the id of its provider, even a dead one, and no delivery revives it', async () => {
     const eventId = randomUUID()
     const event = paymentEvent(eventId, { orderId: await system.order(), amount: 1, billing: `Name ${eventId}` })
@@ -218,6 +233,9 @@ describe('erase', () => {
       orders: [],
     })
     expect(await everything()).not.toContain(`Name ${eventId}`)
+    // Money that came for nothing is still found at its provider.
+    const [entry] = (await operator.audit.list.query({ limit: 1 })).items
+    expect(entry?.details).toMatchObject({ dead: [{ provider: 'acme', eventId }], deadEvents: 1 })
     await system.deliver(event)
     await system.until(eventId, ({ deliveries }) => deliveries === 2)
     expect(await system.record(eventId)).toMatchObject({ state: 'done', reason: 'erased' })

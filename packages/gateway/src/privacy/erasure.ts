@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { AppError } from '@oncehook/kernel/http/errors'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import { z } from 'zod'
@@ -43,28 +43,46 @@ type Erasure = z.output<typeof eraseSchema>
  */
 export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
   const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
+  const whose = named(input)
+  let details: Readonly<Record<string, unknown>> = whose
+  let isBegun = false
   // The answer says whether a person is a customer.
-  if (input.dryRun) await ctx.audit.record({ ...entry, details: { ...named(input), dryRun: true } })
-  const found = await findAll(ctx, input)
-  const answer = { matched: found.events.length + found.orders.length, orders: found.orders.map(({ id }) => id) }
-  if (input.dryRun) return { ...answer, erased: 0, more: false }
-  const details = { ...named(input), events: found.events.length, orders: found.orders.length }
-  // Nothing else leads from a customer to their deleted orders if the answer is lost.
-  const whose = 'customerId' in input ? { orderIds: answer.orders } : {}
+  if (input.dryRun) await ctx.audit.record({ ...entry, details: { ...whose, dryRun: true } })
   try {
+    const found = await findAll(ctx, input)
+    const answer = { matched: found.events.length + found.orders.length, orders: found.orders.map(({ id }) => id) }
+    if (input.dryRun) return { ...answer, erased: 0, more: false }
+    details = { ...whose, ...detailsOf(found, input) }
     await refuseUnsettled(ctx, found)
     // The entry of the audit log comes first. After a crash in between, nothing is erased without an entry.
-    await ctx.audit.record({ ...entry, details: { ...details, ...whose } })
+    await ctx.audit.record({ ...entry, details })
+    isBegun = true
     const erased = await eraseAll(ctx, { found, input })
-    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')
+    const count = { events: found.events.length, orders: found.orders.length, erased }
+    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...whose, ...count }, 'personal-data.erased')
     return { ...answer, erased, more: found.isFull }
   } catch (error) {
-    if (error instanceof AppError && error.status < 500) {
-      await ctx.audit.record({ ...entry, details: { ...details, refused: error.code } })
-    }
+    const { code, status } = toAppError(error)
+    const end = isBegun && status >= 500 ? 'unanswered' : 'refused'
+    await ctx.audit.record({ ...entry, details: { ...details, [end]: code } })
     throw error
   }
 })
+
+const MOST_NAMED = 20
+
+/**
+ * What the audit log keeps of what was found. Nothing else leads from a customer to their deleted orders if the answer is lost, or to
+ * a payment that had no effect.
+ */
+function detailsOf({ events, orders }: Found, input: Erasure): Readonly<Record<string, unknown>> {
+  const dead = events.filter(({ state }) => state === 'dead').map(({ provider, eventId }) => ({ provider, eventId }))
+  return {
+    ...{ events: events.length, orders: orders.length },
+    ...('customerId' in input ? { orderIds: orders.map(({ id }) => id) } : {}),
+    ...(dead.length === 0 ? {} : { dead: dead.slice(0, MOST_NAMED), deadEvents: dead.length }),
+  }
+}
 
 interface Found {
   readonly meant: EventsToErase

@@ -10,7 +10,7 @@ export type EventsToErase =
   | { readonly provider: string; readonly eventId: string }
 
 /** An event that holds more than its key, or whose key leads to a stored body. */
-export type ErasableEvent = Pick<EventDocument, '_id' | 'state' | 'provider' | 'bodyHash'>
+export type ErasableEvent = Pick<EventDocument, '_id' | 'state' | 'provider' | 'eventId' | 'bodyHash'>
 
 export const MOST_EVENTS = 500
 
@@ -46,7 +46,7 @@ function find(db: Db, filter: Filter<EventDocument>, hint?: string): Promise<Era
   return db
     .collection<EventDocument>(EVENTS)
     .find(filter, { ...(hint === undefined ? {} : { hint }), maxTimeMS: SEARCH_MS, readConcern: 'local' })
-    .project<ErasableEvent>({ state: 1, provider: 1, bodyHash: 1 })
+    .project<ErasableEvent>({ state: 1, provider: 1, eventId: 1, bodyHash: 1 })
     .limit(MOST_EVENTS)
     .toArray()
 }
