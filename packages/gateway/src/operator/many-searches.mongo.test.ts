@@ -39,10 +39,15 @@ async function inProgress(collection: string): Promise<number> {
 
 describe('a flood of slow calls of one operator or stranger', () => {
   it.each([
-    { collection: REFUSALS, finds: 2, call: () => codeOf(operator.refusals.list.query()), answer: 'none' },
-    { collection: 'audit', finds: 2, call: () => codeOf(operator.audit.list.query()), answer: 'none' },
-    { collection: 'operator_sessions', finds: 1, call: askAsStranger, answer: 'unauthenticated' },
-  ])('holds up no payment, and little of it waits: $collection', async ({ collection, finds, call, answer }) => {
+    {
+      collection: REFUSALS,
+      finds: 2,
+      call: () => codeOf(operator.refusals.list.query()),
+      answers: ['none', 'overloaded'],
+    },
+    { collection: 'audit', finds: 2, call: () => codeOf(operator.audit.list.query()), answers: ['none', 'overloaded'] },
+    { collection: 'operator_sessions', finds: 1, call: askAsStranger, answers: ['unauthenticated'] },
+  ])('holds up no payment, and little of it waits: $collection', async ({ collection, finds, call, answers }) => {
     const eventId = randomUUID()
     const event = paymentEvent(eventId, { orderId: await system.order() })
     const how = { blockConnection: true, blockTimeMS: 4_000, namespace: `${database.name}.${collection}` }
@@ -65,7 +70,7 @@ describe('a flood of slow calls of one operator or stranger', () => {
       expect(isOver, 'the calls had ended before').toBe(false)
       expect(await look()).toBe(finds * AT_ONCE)
     }
-    expect(['overloaded', answer]).toEqual(expect.arrayContaining(await calls))
+    expect(new Set(await calls)).toEqual(new Set(answers))
   })
 })
 
