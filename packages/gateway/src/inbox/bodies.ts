@@ -11,7 +11,7 @@ import type { EventDocument } from './event-document.ts'
 import { NO_BODY, openEvidence } from './evidence-encryption.ts'
 import { bodyMsOf, type Retention } from './retention/retention.ts'
 
-/** The body of a delivery with several events, or of an event with several tasks. Their records refer to it by `bodyId`. */
+/** The body of a delivery with several events, or a large one of an event with several tasks. Their records refer to it by `bodyId`. */
 export interface BodyDocument {
   /** Provider and hash, so that a redelivery finds the same document. */
   readonly _id: string

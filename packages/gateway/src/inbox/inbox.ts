@@ -17,7 +17,7 @@ import { type EventDocument, withoutEvidence } from './event-document.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
-import { createRecord, splitArrival } from './tasks.ts'
+import { createRecord, joinOutcomes, splitArrival } from './tasks.ts'
 
 export interface Evidence {
   readonly provider: string
@@ -82,6 +82,9 @@ export interface Inbox {
   readonly waiting: number
 }
 
+// A shared body is stored before its tasks, which costs a command more. Up to this, each task of an event has a copy instead.
+const MOST_COPIED_BYTES = 32_768
+
 /** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownKeys(MOST_KNOWN_KEYS)
@@ -99,6 +102,13 @@ export function createInbox(deps: InboxDeps): Inbox {
     else if (document?.line !== undefined) deps.takerOf(document.handler)?.expect()
     return 'recorded'
   }
+  const recordTask = async (task: Task, body: StoredBody): Promise<Recorded> => {
+    const key = keyOf(task, body)
+    if (isKnown(key)) return countDuplicate(deps, task, body)
+    const document = createRecord(deps, task, body)
+    const verdict = await group.write(document, task.arrival.rawBody.length + OVERHEAD_BYTES)
+    return settle({ task, body, key, document, verdict })
+  }
   const recordBatch = createBatchRecorder(deps, {
     ...{ isKnown, keyOf, group, settle },
     split: (arrival) => splitArrival(deps, arrival),
@@ -109,18 +119,16 @@ export function createInbox(deps: InboxDeps): Inbox {
       return group.waiting
     },
     async record(received) {
-      const [task, ...others] = splitArrival(deps, received)
-      if (task === undefined || others.length > 0) {
+      const tasks = splitArrival(deps, received)
+      const [task, ...others] = tasks
+      if (task === undefined || (others.length > 0 && tasks.length * received.rawBody.length > MOST_COPIED_BYTES)) {
         const endsAt = performance.now() + GROUP_LIMITS.maxWaitMs
         const [outcome] = await recordBatch({ evidence: received, offers: [received], endsAt })
         return outcome ?? 'not_stored'
       }
       const body = { hash: hash('sha256', received.rawBody, 'base64') }
-      const key = keyOf(task, body)
-      if (isKnown(key)) return countDuplicate(deps, task, body)
-      const document = createRecord(deps, task, body)
-      const verdict = await group.write(document, received.rawBody.length + OVERHEAD_BYTES)
-      return settle({ task, body, key, document, verdict })
+      if (others.length === 0) return await recordTask(task, body)
+      return joinOutcomes(await Promise.all(tasks.map((one) => recordTask(one, body))))
     },
     recordBatch,
   }

@@ -40,7 +40,7 @@ function inserts({ commands }: OpenInbox): number {
 }
 
 describe('an event with tasks', () => {
-  it('is stored once for each handler with one command, and its body once', async () => {
+  it('is stored once for each handler with one command, each with a copy of the body', async () => {
     await using database = await testDatabase(process.env)
     await using open = await openTasks(database)
     expect(await open.inbox.record(wanted('e1', 'a', 'b'))).toBe('recorded')
@@ -51,11 +51,26 @@ describe('an event with tasks', () => {
     ])
     expect(inserts(open)).toBe(1)
     const records = await open.events.find({ eventId: 'e1' }).toArray()
+    const { rawBody } = wanted('e1')
+    expect(records.map(({ raw, bodyId }) => [raw.toString(), bodyId])).toEqual(
+      Array(3).fill([String(rawBody), undefined]),
+    )
+    expect(await database.db.collection('bodies').countDocuments()).toBe(0)
+    expect([open.claimedOnInsert.length, open.taken.a?.length, open.taken.b?.length]).toEqual([1, 1, 1])
+    expect(open.taken.a?.[0]?.handler).toBe('a')
+  })
+
+  it('has a large body once', async () => {
+    await using database = await testDatabase(process.env)
+    await using open = await openTasks(database)
+    const rawBody = Buffer.alloc(11_000, 'x')
+    expect(await open.inbox.record({ ...wanted('e1', 'a', 'b'), rawBody })).toBe('recorded')
+    const records = await open.events.find({ eventId: 'e1' }).toArray()
     expect(new Set(records.map(({ bodyId }) => bodyId)).size).toBe(1)
     expect(records.map(({ raw }) => raw.length())).toEqual([0, 0, 0])
     expect(await database.db.collection('bodies').countDocuments()).toBe(1)
-    expect([open.claimedOnInsert.length, open.taken.a?.length, open.taken.b?.length]).toEqual([1, 1, 1])
-    expect(open.taken.a?.[0]?.handler).toBe('a')
+    expect(await open.inbox.record({ ...wanted('e2'), rawBody: Buffer.alloc(33_000, 'x') })).toBe('recorded')
+    expect((await open.record('e2')).raw.length()).toBe(33_000)
   })
 
   it('has one time of receipt in all tasks of a delivery, whichever handlers they are for', async () => {
