@@ -28,19 +28,13 @@ import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 
 const DAY_SECONDS = 86_400
 
-/** The settings of fulfilment. Each property is an environment variable. */
-export const fulfilmentSchema = z.object({
+const OWN_SETTINGS = {
   FULFILMENT_HOST: textSetting('127.0.0.1'),
   FULFILMENT_PORT: portSetting(8090),
-  FULFILMENT_TLS_CERT: textSetting().optional(),
-  FULFILMENT_TLS_KEY: textSetting().optional(),
-  FULFILMENT_TLS_CLIENT_CA: textSetting().optional(),
   METRICS_PORT: optionalPortSetting(),
   PRIVATE_NAMES: namesSetting(),
   MONGODB_URI: mongoUriSetting(),
   FULFILMENT_DB: databaseSetting('oncehook_fulfilment'),
-  ...publicKeysSetting,
-  ...encryptionKeySettings,
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
   RECEIPT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
@@ -48,17 +42,20 @@ export const fulfilmentSchema = z.object({
   RECEIPT_FROM: z.string().optional(),
   RECEIPT_SECRET: receiptKeysSetting(),
   LOG_LEVEL: logLevelSetting,
+}
+const ownSchema = z.object(OWN_SETTINGS)
+
+/** The settings of fulfilment. Each property is an environment variable. */
+export const fulfilmentSchema = z.object({
+  ...OWN_SETTINGS,
+  ...publicKeysSetting,
+  ...encryptionKeySettings,
+  FULFILMENT_TLS_CERT: textSetting().optional(),
+  FULFILMENT_TLS_KEY: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_CA: textSetting().optional(),
 })
 
-const READ_APART = {
-  SERVICE_PUBLIC_KEYS: true,
-  ENCRYPTION_KEYS: true,
-  FULFILMENT_TLS_CERT: true,
-  FULFILMENT_TLS_KEY: true,
-  FULFILMENT_TLS_CLIENT_CA: true,
-} as const
-
-export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
+export type FulfilmentSettings = z.output<typeof ownSchema> & {
   readonly serviceKeys: FileSource<readonly KeyObject[]>
   /** The keys for encryption at rest; null if it is off. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
@@ -72,7 +69,7 @@ export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof t
 export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() =>
-    readSettings(fulfilmentSchema.omit(READ_APART), env, ({ RECEIPT_SINK = 'log:', ...texts }) => {
+    readSettings(ownSchema, env, ({ RECEIPT_SINK = 'log:', ...texts }) => {
       const problem = sinkProblem(RECEIPT_SINK, { from: texts.RECEIPT_FROM, secret: texts.RECEIPT_SECRET })
       return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
     }),

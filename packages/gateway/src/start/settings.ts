@@ -28,7 +28,6 @@ import {
   readSetting,
   readSettings,
   SettingsError,
-  secretSetting,
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings/settings'
@@ -46,8 +45,8 @@ import {
   type TokenSetting,
 } from '../http/authentication.ts'
 import {
-  AUDIENCE_PARAMETERS,
   ISSUED_PREFIX,
+  issuerSettings,
   type OperatorIssuer,
   readOperatorIssuer,
 } from '../operator/access/operator-issuer.ts'
@@ -56,39 +55,16 @@ import { workersSetting } from './worker-count.ts'
 
 const DAY_MS = 86_400_000
 
-/** The gateway's settings: each property is an environment variable. */
-export const gatewaySchema = z.object({
+const OWN_SETTINGS = {
   GATEWAY_HOST: textSetting('127.0.0.1'),
   GATEWAY_PORT: portSetting(8080),
   ADMIN_HOST: textSetting('127.0.0.1'),
   ADMIN_PORT: portSetting(8081),
   PRIVATE_NAMES: namesSetting(),
   METRICS_PORT: optionalPortSetting(),
-  ADMIN_TLS_CERT: textSetting().optional(),
-  ADMIN_TLS_KEY: textSetting().optional(),
   MONGODB_URI: mongoUriSetting(),
   GATEWAY_DB: databaseSetting('oncehook_gateway'),
   FULFILMENT_URL: urlSetting(['http:', 'https:'], 'http://127.0.0.1:8090'),
-  FULFILMENT_TLS_CA: textSetting().optional(),
-  FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
-  FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
-  ...privateKeySetting,
-  ...encryptionKeySettings,
-  PROVIDERS: textSetting(),
-  HANDLERS: textSetting().optional(),
-  OPERATOR_TOKENS: z.string().default('{}'),
-  OPERATOR_ISSUER: textSetting().optional(),
-  OPERATOR_AUDIENCE: textSetting().optional(),
-  OPERATOR_GROUPS: textSetting().optional(),
-  OPERATOR_GROUPS_CLAIM: textSetting('groups'),
-  OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
-  OPERATOR_ACR_VALUES: textSetting().optional(),
-  OPERATOR_AMR_VALUES: textSetting().optional(),
-  OPERATOR_CLIENT_ID: textSetting().optional(),
-  OPERATOR_CLIENT_SECRET: secretSetting(16).optional(),
-  OPERATOR_SCOPES: textSetting('openid'),
-  OPERATOR_AUDIENCE_PARAMETER: z.enum(AUDIENCE_PARAMETERS, { error: 'must be resource or audience' }).optional(),
-  API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
   RATE_LIMIT_FAILED: rateSetting(100),
@@ -109,11 +85,29 @@ export const gatewaySchema = z.object({
   WORKERS: workersSetting(),
   TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
   LOG_LEVEL: logLevelSetting,
-})
+}
 
-type ReadApart = keyof typeof READ_APART
+/** Those of files, of tokens and of the issuer, which are read one by one. */
+const READ_APART = {
+  ADMIN_TLS_CERT: textSetting().optional(),
+  ADMIN_TLS_KEY: textSetting().optional(),
+  FULFILMENT_TLS_CA: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
+  ...privateKeySetting,
+  ...encryptionKeySettings,
+  PROVIDERS: textSetting(),
+  HANDLERS: textSetting().optional(),
+  OPERATOR_TOKENS: z.string().default('{}'),
+  ...issuerSettings,
+  API_TOKENS: z.string().default('{}'),
+}
 
-export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
+/** The gateway's settings: each property is an environment variable. */
+export const gatewaySchema = z.object({ ...OWN_SETTINGS, ...READ_APART })
+const ownSchema = z.object(OWN_SETTINGS)
+
+export type GatewaySettings = z.output<typeof ownSchema> & {
   readonly serviceKey: FileSource<KeyObject>
   /** The keys for encryption at rest; null if nothing is encrypted. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
@@ -134,7 +128,7 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
 /** @throws SettingsError with every problem */
 export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const { problems, attempt } = collectProblems()
-  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  const settings = attempt(() => readSettings(ownSchema, env))
   if (settings) attempt(() => checkTestEvents(settings, env))
   const serviceKey = createPrivateKeySource(env)
   attempt(() => serviceKey.read())
@@ -153,7 +147,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   attempt(() => handlers.read())
   const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
   const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
-  const operatorIssuer = attempt(() => readIssuer(env)) ?? null
+  const operatorIssuer = attempt(() => readOperatorIssuer(env)) ?? null
   if (OPERATOR_TOKENS) attempt(() => refuseNamesOfOthers(OPERATOR_TOKENS))
   const adminTls = createTlsPairSource(env, 'ADMIN_TLS')
   attempt(() => adminTls.read())
@@ -162,24 +156,6 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const warnings = { findSecretWarnings: () => findSecretWarnings(env) }
   const sources = { serviceKey, encryptionKeys, fulfilmentTls, adminTls, providers, handlers }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, ...warnings, ...sources }
-}
-
-const ISSUER_SETTINGS = {
-  OPERATOR_ISSUER: true,
-  OPERATOR_AUDIENCE: true,
-  OPERATOR_GROUPS: true,
-  OPERATOR_GROUPS_CLAIM: true,
-  OPERATOR_TOKEN_MAX_AGE_SECONDS: true,
-  OPERATOR_ACR_VALUES: true,
-  OPERATOR_AMR_VALUES: true,
-  OPERATOR_CLIENT_ID: true,
-  OPERATOR_CLIENT_SECRET: true,
-  OPERATOR_SCOPES: true,
-  OPERATOR_AUDIENCE_PARAMETER: true,
-} as const
-
-function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
-  return readOperatorIssuer(readSettings(gatewaySchema.pick(ISSUER_SETTINGS), env))
 }
 
 // Prefixes of operators from an issuer, of principals of the orders API, and of providers.
@@ -198,21 +174,6 @@ function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
   if (problems.length > 0) throw new SettingsError(problems)
 }
 
-const READ_APART = {
-  PROVIDERS: true,
-  HANDLERS: true,
-  API_TOKENS: true,
-  OPERATOR_TOKENS: true,
-  ...ISSUER_SETTINGS,
-  ADMIN_TLS_CERT: true,
-  ADMIN_TLS_KEY: true,
-  SERVICE_PRIVATE_KEY: true,
-  ENCRYPTION_KEYS: true,
-  FULFILMENT_TLS_CA: true,
-  FULFILMENT_TLS_CLIENT_CERT: true,
-  FULFILMENT_TLS_CLIENT_KEY: true,
-} as const
-
 function refuseClearCalls(): never {
   throw new SettingsError(['FULFILMENT_URL must begin with https:// if a FULFILMENT_TLS_… setting is set'])
 }
@@ -220,7 +181,7 @@ function refuseClearCalls(): never {
 type TextName = 'PROVIDERS' | 'API_TOKENS' | 'OPERATOR_TOKENS'
 
 function readText(name: TextName, env: NodeJS.ProcessEnv): string {
-  return readSetting(name, gatewaySchema.shape[name], env)
+  return readSetting(name, READ_APART[name], env)
 }
 
 function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {

@@ -1,11 +1,35 @@
 import { isLoopback } from '@oncehook/kernel/http/client'
 import type { Secret } from '@oncehook/kernel/secrets/secret'
-import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
+import {
+  integerSetting,
+  parseSettingsJson,
+  readSettings,
+  SettingsError,
+  secretSetting,
+  textSetting,
+} from '@oncehook/kernel/settings/settings'
 import { z } from 'zod'
 import { ROLES, type Role, withRead } from '../../http/authentication.ts'
 
 /** The parameters that can name the audience in a request: that of RFC 8707, and the one of issuers before it. */
-export const AUDIENCE_PARAMETERS = ['resource', 'audience'] as const
+const AUDIENCE_PARAMETERS = ['resource', 'audience'] as const
+
+/** The settings of the issuer and of its client. They are checked together. */
+export const issuerSettings = {
+  OPERATOR_ISSUER: textSetting().optional(),
+  OPERATOR_AUDIENCE: textSetting().optional(),
+  OPERATOR_GROUPS: textSetting().optional(),
+  OPERATOR_GROUPS_CLAIM: textSetting('groups'),
+  OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
+  OPERATOR_ACR_VALUES: textSetting().optional(),
+  OPERATOR_AMR_VALUES: textSetting().optional(),
+  OPERATOR_CLIENT_ID: textSetting().optional(),
+  OPERATOR_CLIENT_SECRET: secretSetting(16).optional(),
+  OPERATOR_SCOPES: textSetting('openid'),
+  OPERATOR_AUDIENCE_PARAMETER: z.enum(AUDIENCE_PARAMETERS, { error: 'must be resource or audience' }).optional(),
+}
+const schema = z.object(issuerSettings)
+type IssuerTexts = z.output<typeof schema>
 
 /** The client that the gateway is at the issuer. With it, operators sign in there from the page. */
 export interface OperatorClient {
@@ -18,15 +42,6 @@ export interface OperatorClient {
   readonly audienceParameter: (typeof AUDIENCE_PARAMETERS)[number] | null
 }
 
-/** The settings of the client before they are checked together. */
-interface OperatorClientTexts {
-  readonly OPERATOR_AUDIENCE?: string | undefined
-  readonly OPERATOR_CLIENT_ID?: string | undefined
-  readonly OPERATOR_CLIENT_SECRET?: Secret | undefined
-  readonly OPERATOR_SCOPES: string
-  readonly OPERATOR_AUDIENCE_PARAMETER?: (typeof AUDIENCE_PARAMETERS)[number] | undefined
-}
-
 /** The settings that mean nothing without a client. They have no default. */
 const OF_CLIENT = ['OPERATOR_CLIENT_SECRET', 'OPERATOR_AUDIENCE_PARAMETER'] as const
 
@@ -35,7 +50,7 @@ const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
 const CLIENT_ID = /^[\x20-\x7e]{1,255}$/
 
 /** Reads the client; null if there is none. Adds each problem to `problems`, with the line to write. */
-function readOperatorClient(texts: OperatorClientTexts, problems: string[]): OperatorClient | null {
+function readOperatorClient(texts: IssuerTexts, problems: string[]): OperatorClient | null {
   const { OPERATOR_CLIENT_ID: id, OPERATOR_CLIENT_SECRET: secret = null, OPERATOR_SCOPES: scope } = texts
   const { OPERATOR_AUDIENCE: audience = '', OPERATOR_AUDIENCE_PARAMETER: audienceParameter = null } = texts
   if (id === undefined) {
@@ -78,16 +93,6 @@ export interface SignInRules {
   readonly amrValues: readonly string[]
 }
 
-/** The settings of the issuer before they are checked together. */
-interface OperatorIssuerTexts extends OperatorClientTexts {
-  readonly OPERATOR_ISSUER?: string | undefined
-  readonly OPERATOR_GROUPS?: string | undefined
-  readonly OPERATOR_GROUPS_CLAIM: string
-  readonly OPERATOR_TOKEN_MAX_AGE_SECONDS: number
-  readonly OPERATOR_ACR_VALUES?: string | undefined
-  readonly OPERATOR_AMR_VALUES?: string | undefined
-}
-
 /** The prefix of the names of operators from an issuer. */
 export const ISSUED_PREFIX = 'oidc:'
 
@@ -102,7 +107,8 @@ const OF_ISSUER = [
 ] as const
 
 /** @throws SettingsError with every problem, each with the line to write */
-export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer | null {
+export function readOperatorIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
+  const texts = readSettings(schema, env)
   const { OPERATOR_ISSUER: issuer, OPERATOR_AUDIENCE: audience, OPERATOR_GROUPS: json } = texts
   if (issuer === undefined) {
     const alone = OF_ISSUER.filter((name) => texts[name] !== undefined)
@@ -134,7 +140,7 @@ const SAMPLES = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' } 
 const VALUE = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 
 /** Values separated by spaces, as in the `acr_values` of a request (OpenID Connect Core 1.0 section 3.1.2.1). */
-function readValues(name: keyof typeof SAMPLES, texts: OperatorIssuerTexts, problems: string[]): readonly string[] {
+function readValues(name: keyof typeof SAMPLES, texts: IssuerTexts, problems: string[]): readonly string[] {
   const text = texts[name]
   if (text === undefined) return []
   const values = text.split(' ').filter((value) => value !== '')
