@@ -39,7 +39,6 @@ export const procedureOutputs = {
   'orders.patch': orderSchema,
   'orders.delete': z.strictObject({ deleted: z.boolean() }),
   'payments.applyEvents': z.strictObject({ results: z.array(verdictSchema) }),
-  'payments.versions': z.record(z.string(), z.int().min(1).nullable()),
   'erasures.find': z.strictObject({
     orders: z.array(z.strictObject({ id: z.string(), isSettled: z.boolean() })),
   }),

@@ -45,7 +45,7 @@ interface Received {
 }
 
 /** A running gateway and its contract with fulfilment. */
-export interface GatewayContract extends AsyncDisposable, Pick<GatewayContext, 'fulfilment' | 'payments'> {
+export interface GatewayContract extends AsyncDisposable, Pick<GatewayContext, 'applyEvents' | 'fulfilment'> {
   /** Serves the answer of a call while `request` makes the gateway call. Checks the token of each call. */
   expectCall(call: Call, request: () => Promise<void>): Promise<void>
   /** Calls the order API of the gateway, below `/api/orders`. */
@@ -86,7 +86,7 @@ export async function openGatewayContract(
   const lifecycle = new Lifecycle(logger)
   resources.defer(async () => void (await lifecycle.stop()))
   // The clients of a gateway, for the calls that no request of ours causes.
-  const { fulfilment, payments } = createContext(
+  const { applyEvents, fulfilment } = createContext(
     {
       ...{ logger, clock: systemClock, random: Math.random, fetch: send },
       settings: readGatewaySettings({
@@ -98,7 +98,7 @@ export async function openGatewayContract(
   )
   const owned = resources.move()
   return {
-    ...{ ...createCallers(gateway), fulfilment, payments },
+    ...{ ...createCallers(gateway), applyEvents, fulfilment },
     expectCall: (call, request) =>
       contract.expectExchange(exchangeOf(call), async (url) => {
         fulfilmentUrl = url

@@ -24,10 +24,7 @@ interface Applied {
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const asked: string[] = []
 const applied: Applied[] = []
-/** The events whose orders change while fulfilment applies them. */
-const overtaken = new Set<unknown>()
 
 /** Everything that the gateway sent, by its path. */
 const requests: (SentMessage & { readonly method?: string | undefined; readonly path: string })[] = []
@@ -44,26 +41,15 @@ const examples = new Map<string, object>([
 
 /** Fulfilment as its contract has it: it knows the orders that end so, at version 7. */
 const server = createServer(async (request, response) => {
-  const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+  const { pathname } = new URL(request.url ?? '', 'http://localhost')
   const body = await text(request)
   const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
   requests.push({ method: request.method, path: request.url ?? '', body, headers: new Headers(headers) })
   const answer = (data: object): void =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result: { data } }))
-  if (pathname === '/trpc/payments.versions') {
-    const input = searchParams.get('input') ?? ''
-    asked.push(input)
-    const { orderIds } = JSON.parse(input) as { orderIds: string[] }
-    const versions = Object.fromEntries(orderIds.map((id) => [id, id.endsWith('known') ? 7 : null]))
-    return answer(versions)
-  }
   const example = examples.get(pathname)
   if (pathname !== '/trpc/payments.applyEvents' && example !== undefined) return answer(example)
   const call: Applied = JSON.parse(body)
-  if (call.events.some(({ eventId }) => overtaken.delete(eventId))) {
-    const result = { refused: 'precondition_failed', retry: 'now' }
-    return answer({ results: call.events.map(() => result) })
-  }
   applied.push(call)
   answer({ results: call.events.map(() => ({ outcome: 'applied', version: 8 })) })
 }).listen(0, '127.0.0.1')
@@ -106,14 +92,6 @@ describe('the gateway sends to fulfilment', () => {
     expect(Object.keys(sent).toSorted(), WHO).toEqual(Object.keys(promised).toSorted())
     expect(occurredAt, WHO).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
     expect(ifMatch, WHO).toBe('*')
-  })
-
-  it('any version as If-Match, and the current one after the order has changed meanwhile', async () => {
-    overtaken.add('evt_asked_known')
-    const sent = await handOn(sender, 'evt_asked_known', 'payment.succeeded')
-    const inputs = asked.map((input) => JSON.parse(input))
-    expect(inputs, WHO).toEqual([{ orderIds: ['ord_evt_asked_known'] }])
-    expect(sent.ifMatch, WHO).toBe('"7"')
   })
 
   it('the members that its contract shows', async () => {

@@ -23,14 +23,14 @@ const { integer, regex, reify } = MatchersV3
 
 const gateway = await openGatewayContract(process.env, (router) => router !== 'orders')
 compareAtTheEnd(gateway)
-const { expectCall, callOperator, fulfilment, payments } = gateway
+const { expectCall, callOperator, fulfilment, applyEvents } = gateway
 
-type Event = PaymentCommand & { readonly ifMatch: string }
+type Event = PaymentCommand & { readonly ifMatch: '*' }
 
 function eventFor(name: string, members: Partial<Event> = {}): Event {
   const event = { provider: 'acme', eventId: `evt_${name}`, type: 'payment.succeeded' as const }
-  const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR', ifMatch: '"1"' }
-  return { ...event, ...payment, ...members }
+  const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR' }
+  return { ...event, ...payment, ifMatch: '*', ...members }
 }
 
 function withoutMoney({ amount: _, currency: __, ...event }: Event): Event {
@@ -47,10 +47,7 @@ interface Payments {
 
 const applied = (version: number): ApplyResult => ({ outcome: 'applied', version })
 const seen = (outcome: 'duplicate' | 'superseded' | 'already_paid'): ApplyResult => ({ outcome, version: 2 })
-const refused = (reason: string, retry: 'now' | 'later' | 'never' = 'never') =>
-  ({ refused: reason, retry }) as ApplyResult
-const ANY = { ifMatch: '*' }
-const LATER = { ifMatch: '"2"' }
+const refused = (reason: string, retry: 'later' | 'never' = 'never') => ({ refused: reason, retry }) as ApplyResult
 const FAILS = { type: 'payment.failed' } as const
 
 const PAYMENTS: readonly Payments[] = [
@@ -63,7 +60,7 @@ const PAYMENTS: readonly Payments[] = [
     events: [eventFor('failed', FAILS)],
   },
   {
-    ...{ does: 'hands on a payment again, with the version of before', states: [paid('duplicate')] },
+    ...{ does: 'hands on a payment again', states: [paid('duplicate')] },
     ...{ events: [eventFor('duplicate')], results: [seen('duplicate')] },
   },
   {
@@ -72,27 +69,23 @@ const PAYMENTS: readonly Payments[] = [
   },
   {
     ...{ does: 'hands on a failure of an order that was paid since', states: [paid('superseded')] },
-    ...{ events: [eventFor('superseded', { eventId: 'evt_late', ...FAILS, ...LATER })], results: [seen('superseded')] },
+    ...{ events: [eventFor('superseded', { eventId: 'evt_late', ...FAILS })], results: [seen('superseded')] },
   },
   {
     ...{ does: 'hands on a second payment of an order', states: [paid('twice')], results: [seen('already_paid')] },
-    events: [eventFor('twice', { eventId: 'evt_second', paymentId: 'pay_second', ...LATER })],
+    events: [eventFor('twice', { eventId: 'evt_second', paymentId: 'pay_second' })],
   },
   {
     ...{ does: 'hands on a payment that has paid another order', states: [paid('first'), pending('second')] },
     ...{ events: [eventFor('second', { paymentId: 'pay_first' })], results: [refused('payment_used_elsewhere')] },
   },
   {
-    ...{ does: 'hands on a payment with a stale If-Match', states: [pending('stale', 2)] },
-    ...{ events: [eventFor('stale')], results: [refused('precondition_failed', 'now')] },
-  },
-  {
     ...{ does: 'hands on a payment of an unknown order', states: [absent('unknown')] },
-    ...{ events: [eventFor('unknown', ANY)], results: [refused('order_unknown', 'later')] },
+    ...{ events: [eventFor('unknown')], results: [refused('order_unknown', 'later')] },
   },
   {
     ...{ does: 'hands on a payment of a deleted order', results: [refused('order_deleted')] },
-    ...{ states: [state('an order was deleted', { orderId: 'ord_deleted' })], events: [eventFor('deleted', ANY)] },
+    ...{ states: [state('an order was deleted', { orderId: 'ord_deleted' })], events: [eventFor('deleted')] },
   },
   {
     ...{ does: 'hands on a payment of another amount', states: [pending('amount')] },
@@ -113,16 +106,16 @@ const PAYMENTS: readonly Payments[] = [
   {
     does: 'hands on several payments, one of which is refused',
     states: [pending('one'), absent('none'), pending('other')],
-    events: [eventFor('one'), eventFor('none', ANY), eventFor('other')],
+    events: [eventFor('one'), eventFor('none'), eventFor('other')],
     results: [applied(2), refused('order_unknown', 'later'), applied(2)],
   },
   {
     ...{ does: 'hands on a payment of an order whose payment failed before', states: [failed('paid_at_last')] },
-    ...{ events: [eventFor('paid_at_last', LATER)], results: [applied(3)] },
+    ...{ events: [eventFor('paid_at_last')], results: [applied(3)] },
   },
   {
     ...{ does: 'hands on a failure of an order whose payment failed later', states: [failed('failed_before')] },
-    events: [eventFor('failed_before', { ...FAILS, ...LATER, occurredAt: '2020-01-01T00:00:00.000Z' })],
+    events: [eventFor('failed_before', { ...FAILS, occurredAt: '2020-01-01T00:00:00.000Z' })],
     results: [seen('superseded')],
   },
   {
@@ -142,44 +135,16 @@ const PAYMENTS: readonly Payments[] = [
   {
     does: 'hands on payments of two orders, one of which is damaged',
     states: [state('an order is damaged', { orderId: 'ord_damaged' }), pending('sound')],
-    events: [eventFor('damaged', ANY), eventFor('sound')],
+    events: [eventFor('damaged'), eventFor('sound')],
     results: [refused('internal', 'later'), applied(2)],
   },
 ]
 
-const MANY = Array.from({ length: 20 }, (_, index) => `ord_absent_${index}_${'x'.repeat(200)}`)
-
 describe('the gateway as a sender of payments', () => {
-  it.each<{
-    does: string
-    kind: Call['kind']
-    states?: readonly NeededState[]
-    versions: Record<string, number | null>
-  }>([
-    {
-      ...{ does: 'asks for the versions of orders', kind: 'query', states: [pending('present', 3), absent('absent')] },
-      versions: { ord_present: 3, ord_absent: null },
-    },
-    {
-      ...{ does: 'asks for the versions of orders that no address holds', kind: 'mutation' },
-      versions: Object.fromEntries(MANY.map((id) => [id, null])),
-    },
-    {
-      ...{ does: 'asks for the versions of as many orders as an address holds', kind: 'query' },
-      versions: Object.fromEntries(MANY.slice(0, 13).map((id) => [id, null])),
-    },
-  ])('$does', async ({ versions, ...more }) => {
-    const orderIds = Object.keys(versions)
-    const call = { ...more, procedure: 'payments.versions', input: { orderIds }, answer: data(versions) }
-    await expectCall(call, async () => {
-      expect(Object.fromEntries(await payments.versions(orderIds))).toEqual(versions)
-    })
-  })
-
   it.each(PAYMENTS)('$does', async ({ does, states, events, results }) => {
     const call = { does, states, procedure: 'payments.applyEvents', kind: 'mutation', input: { events } } as const
     await expectCall({ ...call, answer: data({ results }) }, async () => {
-      expect(await payments.applyEvents(events)).toEqual(results)
+      expect(await applyEvents(events)).toEqual(results)
     })
   })
 
@@ -192,11 +157,11 @@ describe('the gateway as a sender of payments', () => {
     const answer = refusal(status, code)
     await expectCall({ ...call, kind: 'mutation', input: { events }, answer }, async () => {
       const sizes: number[] = []
-      const applyEvents = (half: readonly PaymentCommand[]) => {
+      const send = (half: readonly PaymentCommand[]) => {
         sizes.push(half.length)
-        return payments.applyEvents(events)
+        return applyEvents(events)
       }
-      const failure = await applyPayments({ ...payments, applyEvents }, [...events, ...events]).catch((error) => error)
+      const failure = await applyPayments(send, [...events, ...events]).catch((error) => error)
       expect(sizes, `the gateway sends the halves of what is answered with ${status}`).toEqual([2, 1, 1])
       expect(failure.cause).toMatchObject({ code, status, retry: 'never' })
     })
@@ -207,13 +172,13 @@ describe('the gateway as a sender of payments', () => {
     { does: 'asks without a token', known: 'the caller has no token', anonymous: true },
     { does: 'asks with a token of somebody else', known: 'the caller has another secret' },
   ])('$does', async ({ known, ...more }) => {
-    const call = { ...more, procedure: 'payments.versions', kind: 'query', input: { orderIds: ['ord_1'] } } as const
+    const events = [eventFor('untold')]
+    const call = { ...more, procedure: 'payments.applyEvents', kind: 'mutation', input: { events } } as const
     const answer = refusal(401, 'unauthenticated')
     const challenged = { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer' } }
     await expectCall({ ...call, states: [{ description: known }], answer: challenged }, async () => {
       // Neither an event nor a caller could do anything about this.
-      const refused = payments.versions(['ord_1'])
-      await expect(refused).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
+      await expect(applyEvents(events)).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
     })
   })
 })

@@ -10,7 +10,7 @@ const KEYS = newServiceKeyPair()
 const NOW = Date.parse('2026-11-21T08:00:00.000Z')
 const IAT = NOW / 1_000
 const INPUT = JSON.stringify({ orderIds: ['ord_1'] })
-const CALL = { procedure: 'payments.versions', input: INPUT }
+const CALL = { procedure: 'erasures.find', input: INPUT }
 const PROMISED = promisedParts(CALL, IAT)
 const SOUND = changed({})
 const WHO = 'Fulfilment breaks what it owes to the consumer gateway (contracts/service-tokens.json): its token'
@@ -121,8 +121,7 @@ describe('fulfilment refuses a token', () => {
   ])('that $whose', async ({ whose, parts, key }) => {
     expect(await statusFor(parts, key), `${WHO} ${whose}`).toBe(401)
     // At what time it was sent is nothing that can be demanded of a recorded call.
-    if (!/31 s/.test(whose))
-      expect(() => demandSent(parts, key)).toThrow(/^The gateway: the token of payments.versions/)
+    if (!/31 s/.test(whose)) expect(() => demandSent(parts, key)).toThrow(/^The gateway: the token of erasures.find/)
   })
 
   it.each(Object.keys(fulfilmentRouter._def.procedures))('that is missing: %s', async (procedure) => {

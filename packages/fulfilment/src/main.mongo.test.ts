@@ -5,6 +5,7 @@ import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/s
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
+import { COMPILED_CODE } from '../../../test/support/compiled-code.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 
@@ -39,7 +40,10 @@ async function gate(to: string) {
 
 /** Fulfilment as a separate process. */
 async function run(env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [MAIN], { env: { SERVICE_PUBLIC_KEYS: KEYS.publicKey, ...env }, stdio: 'pipe' })
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...COMPILED_CODE, SERVICE_PUBLIC_KEYS: KEYS.publicKey, ...env },
+    stdio: 'pipe',
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit') as Promise<[number | null]>

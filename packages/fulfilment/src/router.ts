@@ -19,10 +19,10 @@ import { ORDER_ID, type Order } from './orders/order.ts'
 import { listRequestSchema, orderIdSchema, ownerSchema } from './orders/order-schemas.ts'
 import { isForeign, isLive, toOrder } from './orders/stored/order-document.ts'
 import { demandReadable, openOrder } from './orders/stored/order-encryption.ts'
-import { readOrder, readVersions } from './orders/stored/order-store.ts'
+import { readOrder } from './orders/stored/order-store.ts'
 import { type ApplyDeps, applyEvents } from './payments/apply-events.ts'
 import type { ApplyResult } from './payments/decide-order.ts'
-import { eventTextSchema, paymentEventSchema } from './payments/payment-event.ts'
+import { paymentEventSchema } from './payments/payment-event.ts'
 import { listReceipts } from './receipts/list-receipts.ts'
 import { releaseAllReceipts, releaseReceipt } from './receipts/release-receipt.ts'
 import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
@@ -179,10 +179,6 @@ const applyEventsProcedure = procedure
     return { results }
   })
 
-const versionsProcedure = procedure
-  .input(z.strictObject({ orderIds: z.array(eventTextSchema).min(1).max(MAX_EVENTS) }))
-  .query(({ ctx, input }) => readVersions(ctx.useCases.orders.orders, input.orderIds))
-
 const listReceiptsProcedure = procedure
   .input(
     z.strictObject({
@@ -290,7 +286,6 @@ export const fulfilmentRouter = t.router({
   }),
   payments: t.router({
     applyEvents: applyEventsProcedure,
-    versions: versionsProcedure,
   }),
   erasures: t.router({ find: findErasableProcedure, erase: eraseOrdersProcedure }),
   encryption: t.router({

@@ -6,6 +6,7 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { EVENTS } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
+import { COMPILED_CODE } from '../../../test/support/compiled-code.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
@@ -19,6 +20,7 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
   const [publicPort, adminPort] = [await stablePort(), await stablePort()]
   const child = spawn(process.execPath, [MAIN], {
     env: {
+      ...COMPILED_CODE,
       MONGODB_URI: database.uri.reveal(),
       GATEWAY_DB: database.name,
       GATEWAY_PORT: String(publicPort),

@@ -99,7 +99,7 @@ function createEndpoint({
       answer: {},
     }),
     headersOf: answerHeaders,
-    queriesByPost: new Set(['payments.versions', 'erasures.find']),
+    queriesByPost: new Set(['erasures.find']),
   }
 }
 

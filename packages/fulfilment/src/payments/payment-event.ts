@@ -8,7 +8,7 @@ const MAX_BYTES = 255
 const CONTROL = /[\u0000-\u001f\u007f]/
 
 /** A text in an event: well-formed, 1 to 255 bytes, not only whitespace, no control characters. */
-export const eventTextSchema = z
+const eventTextSchema = z
   .string()
   .min(1)
   .max(MAX_BYTES)

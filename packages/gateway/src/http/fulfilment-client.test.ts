@@ -5,7 +5,7 @@ import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulfilment.ts'
 import { serveFake } from '../testing/serve-fake.ts'
-import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
+import { createApplyEvents, createFulfilmentClient } from './fulfilment-client.ts'
 
 const pair = newServiceKeyPair()
 const stack = new AsyncDisposableStack()
@@ -21,12 +21,12 @@ beforeEach(() => {
 function open(url = served.url, timeoutMs = 5_000) {
   const tokens = testServiceTokens(pair)
   const client = createFulfilmentClient(new URL(url), tokens, globalThis.fetch, timeoutMs)
-  return createPaymentProcedures(client)
+  return createApplyEvents(client)
 }
 
 const event: ReceivedCommand = {
   ...{ provider: 'acme', eventId: 'evt_1', paymentId: 'pay_1', orderId: 'ord_1' },
-  ...{ type: 'payment.succeeded', ifMatch: '"3"' },
+  ...{ type: 'payment.succeeded', ifMatch: '*' },
 }
 
 /** An error in the format of the real service. */
@@ -35,20 +35,7 @@ function refusal(status: number, reason: string, more: object = {}): { status: n
   return { status, body: JSON.stringify({ error: { message: 'A sentence of fulfilment', code: -32_000, data } }) }
 }
 
-describe('createPaymentProcedures', () => {
-  it.each([
-    ['of usual length', (index: number) => `ord_${index}_0123456789-0123456789-0123456789`],
-    ['of 255 bytes', (index: number) => `${index}`.padEnd(255, 'x')],
-    ['that grow sixfold in an address', (index: number) => `${index}`.padEnd(255, '"')],
-  ])('reads the versions of 500 orders at once, their ids %s, and fills no head', async (_, idOf) => {
-    const ids = Array.from({ length: 500 }, (__, index) => idOf(index))
-    for (const [index, id] of ids.entries()) fake.orders.set(id, index + 1)
-    const versions = await open().versions(ids)
-    expect([...versions]).toEqual(ids.map((id, index) => [id, index + 1]))
-    expect(served.received.map(({ method }) => method)).toEqual(['POST'])
-    expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
-  })
-
+describe('createApplyEvents', () => {
   it.each([
     ['a refused token', refusal(401, 'unauthenticated')],
     ['a fault over there', refusal(500, 'internal')],
@@ -66,8 +53,7 @@ describe('createPaymentProcedures', () => {
     ],
   ] as const)('says unavailable for %s', async (_, canned) => {
     served.canned = () => canned
-    await expect(open().versions(['a'])).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
-    await expect(open().applyEvents([event])).rejects.toMatchObject({ code: 'unavailable', retry: 'later' })
+    await expect(open()([event])).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
   })
 
   it('knows the 502 of a proxy, which is no answer of fulfilment, for a broken call', async () => {
@@ -77,9 +63,7 @@ describe('createPaymentProcedures', () => {
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const { port } = proxy.address() as AddressInfo
-    const thrown = await open(`http://127.0.0.1:${port}`)
-      .applyEvents([event])
-      .catch((error: unknown) => error)
+    const thrown = await open(`http://127.0.0.1:${port}`)([event]).catch((error: unknown) => error)
     proxy.closeAllConnections()
     proxy.close()
     expect(thrown).toMatchObject({ code: 'unavailable', details: { status: 502 } })
@@ -87,11 +71,11 @@ describe('createPaymentProcedures', () => {
   })
 
   it('says unavailable when nobody listens', async () => {
-    await expect(open('http://127.0.0.1:1').versions(['a'])).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(open('http://127.0.0.1:1')([event])).rejects.toMatchObject({ code: 'unavailable' })
   })
 
   it('waits no longer than its time-out', async () => {
     served.canned = () => 'hang'
-    await expect(open(served.url, 50).applyEvents([event])).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(open(served.url, 50)([event])).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

@@ -7,7 +7,7 @@ import type { ClientTls } from '@oncehook/kernel/http/server/tls'
 import { type CallFetch, type ServiceTokens, withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError, type TRPCLink } from '@trpc/client'
 import * as undici from 'undici'
-import type { PaymentProcedures } from '../handlers/fulfilment/apply-payments.ts'
+import type { ApplyEvents } from '../handlers/fulfilment/apply-payments.ts'
 
 export type FulfilmentClient = TRPCClient<FulfilmentRouter>
 
@@ -50,7 +50,6 @@ async function refusePage(response: Response): Promise<Response> {
 }
 
 const PAYMENTS = 'payments.'
-// The versions of 500 orders with the longest ids take less than half of it.
 const MOST_BYTES = 2 * 1024 * 1024
 
 /** Lets at most as many bytes be read as an answer about payments has: the gateway asks for these without a client. */
@@ -95,28 +94,15 @@ function isErrorData(data: Partial<ErrorData> | undefined | null): data is Error
   return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 }
 
-// With the token and the other headers, the head of a request stays below 4 KiB, which every hop between the services
-// accepts.
-const MAX_INPUT_LENGTH = 3_000
-
-/** The two procedures that carry events, for the dispatcher. */
-export function createPaymentProcedures(client: FulfilmentClient): PaymentProcedures {
-  return {
-    async versions(orderIds) {
-      const input = { orderIds: [...orderIds] }
-      const context = { byPost: encodeURIComponent(JSON.stringify(input)).length > MAX_INPUT_LENGTH }
-      const found = await client.payments.versions.query(input, { context }).catch(rethrow)
-      return new Map(Object.entries(found))
-    },
-    async applyEvents(events) {
-      const { results } = await client.payments.applyEvents.mutate({ events: [...events] }).catch(rethrow)
-      return results
-    },
+/** The procedure that carries events, for the dispatcher. */
+export function createApplyEvents(client: FulfilmentClient): ApplyEvents {
+  return async (events) => {
+    try {
+      return (await client.payments.applyEvents.mutate({ events: [...events] })).results
+    } catch (thrown) {
+      throw toFulfilmentError(thrown)
+    }
   }
-}
-
-function rethrow(thrown: unknown): never {
-  throw toFulfilmentError(thrown)
 }
 
 const RETRY_AFTER_SECONDS = '1'

@@ -13,7 +13,7 @@ import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import { Pauses } from '@oncehook/queue/pauses'
 import { Registry } from 'prom-client'
-import { createFulfilmentClient, createPaymentProcedures, createTlsFetch } from '../http/fulfilment-client.ts'
+import { createApplyEvents, createFulfilmentClient, createTlsFetch } from '../http/fulfilment-client.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
@@ -81,13 +81,13 @@ function createConnections(
 
 function createFulfilment(
   deps: GatewayDeps & Pick<GatewayContext, 'serviceKey' | 'fulfilmentTls' | 'limits'>,
-): Pick<GatewayContext, 'fulfilment' | 'payments'> {
+): Pick<GatewayContext, 'fulfilment' | 'applyEvents'> {
   const { settings, fulfilmentTls, limits } = deps
   const tokens = createTokens(deps, 'fulfilment')
   // Node's own fetch supports neither custom authorities nor client certificates.
   const fetch = fulfilmentTls.current() === null ? deps.fetch : createTlsFetch(fulfilmentTls.current)
   const fulfilment = createFulfilmentClient(settings.FULFILMENT_URL, tokens, fetch, limits.fulfilmentCallMs)
-  return { fulfilment, payments: createPaymentProcedures(fulfilment) }
+  return { fulfilment, applyEvents: createApplyEvents(fulfilment) }
 }
 
 /** Creates the tokens of calls to a service, signed with the key at the time of the call. */

@@ -95,7 +95,7 @@ function followPauses({ settings, pauses, handlerPauses, databaseErrors }: Gatew
 }
 
 function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispatching): Dispatcher {
-  const { settings, logger, summaries, random, metrics, payments, recording, handlerPauses } = context
+  const { settings, logger, summaries, random, metrics, applyEvents, recording, handlerPauses } = context
   const { dispatchBatch, fulfilmentCallMs: callMs } = context.limits
   const limits = {
     baseMs: settings.RETRY_BASE_MS,
@@ -104,7 +104,7 @@ function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispa
     ofCodes: FULFILMENT_CODES,
   }
   const deps = {
-    ...{ fulfilment: payments, limits, random, databaseNow: context.mongo.background.databaseNow },
+    ...{ applyEvents, limits, random, databaseNow: context.mongo.background.databaseNow },
     appliesTests: settings.TEST_EVENTS === 'apply',
   }
   const send: Send = async (claims) => reportMismatch(await sendPayments(deps, claims), { logger, metrics })

@@ -16,7 +16,7 @@ import type { Send } from '@oncehook/queue/dispatch/send'
 import type { Pauses } from '@oncehook/queue/pauses'
 import type { Db } from 'mongodb'
 import type { Registry } from 'prom-client'
-import type { PaymentProcedures } from '../handlers/fulfilment/apply-payments.ts'
+import type { ApplyEvents } from '../handlers/fulfilment/apply-payments.ts'
 import type { FulfilmentClient } from '../http/fulfilment-client.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import type { GatewayMetrics } from '../metrics.ts'
@@ -92,7 +92,7 @@ export interface GatewayContext extends GatewayDeps {
   /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
   readonly handlerPauses: Pauses
   readonly fulfilment: FulfilmentClient
-  readonly payments: PaymentProcedures
+  readonly applyEvents: ApplyEvents
   readonly registry: Registry
   readonly shownMetrics: ShownMetrics
   readonly metrics: GatewayMetrics

@@ -22,8 +22,9 @@ const MOST_CONNECTIONS = 200
  * to the port.
  */
 export async function startAdmin(context: GatewayContext, operators: () => AnswerOperators | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, payments, shownMetrics: metrics, random } = context
-  const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
+  const { settings, logger, lifecycle, mongo, fulfilment, shownMetrics: metrics, random } = context
+  // The answer comes from its database.
+  const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => fulfilment.encryption.status.query({}) }
   const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
   const isOwnName = ownNames(host, settings.PRIVATE_NAMES)
   if (metricsPort !== undefined) {

@@ -8,8 +8,6 @@ interface ReceivedCall {
   readonly procedure: string
   readonly method: string | undefined
   readonly headers: IncomingMessage['headers']
-  /** The length of the request line and the header lines together, in bytes. */
-  readonly headBytes: number
 }
 
 /** An answer that replaces the usual one. `hang` never answers. */
@@ -24,14 +22,14 @@ export interface ServedFake extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Serves the two procedures that carry events, on a listener with the same limits as the real one. */
+/** Serves the procedure that carries events, on a listener with the same limits as the real one. */
 export async function serveFake(fake: FakeFulfilment): Promise<ServedFake> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '', 'http://fake')
     const procedure = url.pathname.replace(/^\/trpc\//, '')
-    const call = { procedure, method: request.method, headers: request.headers, headBytes: headBytesOf(request) }
+    const call = { procedure, method: request.method, headers: request.headers }
     served.received.push(call)
-    const canned = PROCEDURES.has(procedure) ? served.canned(call) : NOT_FOUND
+    const canned = procedure === 'payments.applyEvents' ? served.canned(call) : NOT_FOUND
     if (canned === 'hang') return
     if (canned === 'reset') {
       request.socket.destroy()
@@ -41,8 +39,9 @@ export async function serveFake(fake: FakeFulfilment): Promise<ServedFake> {
       response.writeHead(canned.status, { 'Content-Type': 'application/json' }).end(canned.body)
       return
     }
-    const input = await readInput(request, url)
-    const data = await run(fake, procedure, input)
+    const text = await readRawBody(request, 1_048_576)
+    const { events } = JSON.parse(String(text)) as { readonly events: ReceivedCommand[] }
+    const data = { results: await fake.applyEvents(events) }
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ result: { data } }))
   }
   const listener = await listen({
@@ -61,23 +60,4 @@ export async function serveFake(fake: FakeFulfilment): Promise<ServedFake> {
   return served
 }
 
-function headBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
-  const lines = [`${method} ${url} HTTP/1.1`, ...rawHeaders.filter((_, at) => at % 2 === 1)]
-  const names = rawHeaders.filter((_, at) => at % 2 === 0)
-  return Buffer.byteLength([...lines, ...names].join('\r\n')) + 2
-}
-
-const PROCEDURES = new Set(['payments.versions', 'payments.applyEvents'])
 const NOT_FOUND = { status: 404, body: 'Nothing is here' }
-
-type Input = { readonly orderIds: string[]; readonly events: ReceivedCommand[] }
-
-async function readInput(request: IncomingMessage, url: URL): Promise<Input> {
-  const text = request.method === 'GET' ? url.searchParams.get('input') : await readRawBody(request, 1_048_576)
-  return JSON.parse(String(text)) as Input
-}
-
-async function run({ procedures }: FakeFulfilment, procedure: string, input: Input): Promise<unknown> {
-  if (procedure === 'payments.versions') return Object.fromEntries(await procedures.versions(input.orderIds))
-  return { results: await procedures.applyEvents(input.events) }
-}

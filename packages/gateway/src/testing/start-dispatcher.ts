@@ -83,7 +83,10 @@ export async function startDispatcher(database: TestDatabase, options: Options =
     ...{ batchSize, concurrency, leaseMs, callMs: 0 },
     allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
     send: (claims) =>
-      sendPayments({ fulfilment: fake.procedures, limits, random: Math.random, databaseNow: open.databaseNow }, claims),
+      sendPayments(
+        { applyEvents: fake.applyEvents, limits, random: Math.random, databaseNow: open.databaseNow },
+        claims,
+      ),
     onSettled() {
       settled += 1
     },

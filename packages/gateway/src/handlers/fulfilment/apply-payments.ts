@@ -1,5 +1,4 @@
 import { AppError, type RetryClass } from '@oncehook/kernel/http/errors'
-import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import { contractMismatch } from '../../errors.ts'
 import type { PaymentCommand } from './payment-command.ts'
 
@@ -7,46 +6,33 @@ export type ApplyResult =
   | { readonly outcome: string; readonly version: number }
   | { readonly refused: string; readonly retry: RetryClass }
 
-/** The two procedures of fulfilment that carry events. Both throw an AppError if the call as a whole fails. */
-export interface PaymentProcedures {
-  versions(orderIds: string[]): Promise<ReadonlyMap<string, number | null>>
-  applyEvents(events: readonly (PaymentCommand & { ifMatch: string })[]): Promise<readonly ApplyResult[]>
-}
-
-const ROUNDS = 5
+/** The procedure of fulfilment that carries events. It throws an AppError if the call as a whole fails. */
+export type ApplyEvents = (
+  events: readonly (PaymentCommand & { readonly ifMatch: '*' })[],
+) => Promise<readonly ApplyResult[]>
 
 /**
- * Applies a batch of payments. Fulfilment makes each change on the version of the order that it reads. An event that met a newer
- * one is sent again with the current version, in at most 5 rounds. The results are in the order of the commands.
+ * Applies a batch of payments. Fulfilment makes each change on the version of the order that it reads, so any version will do, and an
+ * order that does not exist or is deleted has its own answer. The results are in the order of the commands.
  * @throws AppError if fulfilment could not be called, or could read none of the events. Then nothing is known about any
  * of them.
  */
 export async function applyPayments(
-  fulfilment: PaymentProcedures,
+  applyEvents: ApplyEvents,
   commands: readonly PaymentCommand[],
 ): Promise<ApplyResult[]> {
   const results = new Map<PaymentCommand, ApplyResult>()
-  let open = commands
-  for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-    const isAgain = round > 0
-    const search: Search = { fulfilment, results, isAgain, probes: 0, unreadable: 0, readable: isAgain }
-    await probe(search, open)
-    if (!search.readable) throw contractMismatch({ events: open.length }, { cause: search.refusal })
-    open = open.filter((command) => wantsAnotherRound(results.get(command)))
-  }
+  const search: Search = { applyEvents, results, probes: 0, unreadable: 0, readable: false }
+  await probe(search, commands)
+  if (!search.readable) throw contractMismatch({ events: commands.length }, { cause: search.refusal })
   return commands.map((command) => results.get(command) ?? UNANSWERED)
 }
 
 const UNANSWERED: ApplyResult = { refused: 'unavailable', retry: 'later' }
 
-function wantsAnotherRound(answer: ApplyResult | undefined): boolean {
-  return answer !== undefined && 'refused' in answer && answer.retry === 'now'
-}
-
 interface Search {
-  readonly fulfilment: PaymentProcedures
+  readonly applyEvents: ApplyEvents
   readonly results: Map<PaymentCommand, ApplyResult>
-  readonly isAgain: boolean
   probes: number
   unreadable: number
   /** Whether any event could be read. Only then are the unreadable events at fault. */
@@ -66,7 +52,7 @@ const MANY_UNREADABLE = 12
 async function probe(search: Search, commands: readonly PaymentCommand[]): Promise<void> {
   search.probes += 1
   try {
-    const answers = await send(search, commands)
+    const answers = await search.applyEvents(commands.map((command) => ({ ...command, ifMatch: '*' })))
     search.readable = true
     for (const [index, command] of commands.entries()) search.results.set(command, answers[index] ?? UNANSWERED)
   } catch (error) {
@@ -90,25 +76,5 @@ async function isolate(search: Search, commands: readonly PaymentCommand[], erro
   await probe(search, commands.slice(middle))
 }
 
-async function send(
-  { fulfilment, isAgain }: Search,
-  commands: readonly PaymentCommand[],
-): Promise<readonly ApplyResult[]> {
-  const orderIds = isAgain ? [...new Set(commands.map(({ orderId }) => orderId))] : []
-  const versions = isAgain ? await fulfilment.versions(orderIds) : NONE_KNOWN
-  const conditional = commands.map((command) => ({
-    ...command,
-    ifMatch: expectedVersion(versions.get(command.orderId)),
-  }))
-  return await fulfilment.applyEvents(conditional)
-}
-
-const NONE_KNOWN: ReadonlyMap<string, number | null> = new Map()
-
 // The input is invalid, or too large.
 const UNREADABLE = new Set([400, 413])
-
-/** Any version will do if none is known: fulfilment reports an order that does not exist or is deleted. */
-function expectedVersion(version: number | null | undefined): string {
-  return version === null || version === undefined ? '*' : formatEntityTag(version)
-}

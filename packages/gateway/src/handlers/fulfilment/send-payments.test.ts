@@ -16,7 +16,7 @@ function claim(id: string, record: Document = {}, members: Partial<Claim> = {}):
 
 function open(orders: string[]): SendPaymentsDeps & { fake: FakeFulfilment } {
   const fake = createFakeFulfilment(orders.map((id) => [`order of ${id}`, 1]))
-  return { fake, fulfilment: fake.procedures, limits, random: () => 0.5, databaseNow: () => 0 }
+  return { fake, applyEvents: fake.applyEvents, limits, random: () => 0.5, databaseNow: () => 0 }
 }
 
 /** What becomes of an event that failed for the first time. */

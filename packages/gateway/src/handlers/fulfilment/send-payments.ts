@@ -14,7 +14,7 @@ import { isPaymentEventType, unhandledReason } from '@oncehook/webhooks/provider
 import { contractMismatch } from '../../errors.ts'
 import { eventOf, isTest, type NoEffectReason } from '../../inbox/event-document.ts'
 import type { DispatchMetrics } from '../../metrics.ts'
-import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
+import { type ApplyEvents, type ApplyResult, applyPayments } from './apply-payments.ts'
 import { type PaymentCommand, toPaymentCommand } from './payment-command.ts'
 
 const ORDER_UNKNOWN = 'order_unknown'
@@ -29,7 +29,7 @@ export const FULFILMENT_CODES: Retries['limits']['ofCodes'] = new Map([
 ])
 
 export interface SendPaymentsDeps extends Retries {
-  readonly fulfilment: PaymentProcedures
+  readonly applyEvents: ApplyEvents
   readonly databaseNow: () => number
   readonly appliesTests?: boolean
 }
@@ -92,13 +92,13 @@ function readClaim(
 type Answer = { readonly results: [Claim, ApplyResult][] } | { readonly error: AppError }
 
 async function callFulfilment(
-  { fulfilment }: SendPaymentsDeps,
+  { applyEvents }: SendPaymentsDeps,
   asked: readonly [Claim, PaymentCommand][],
 ): Promise<Answer> {
   if (asked.length === 0) return { results: [] }
   const commands = asked.map(([, command]) => command)
   try {
-    const answers = await applyPayments(fulfilment, commands)
+    const answers = await applyPayments(applyEvents, commands)
     if (isFaultOfAll(commands, answers)) return { error: toAppError(new Error(FAULT)) }
     return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]) }
   } catch (thrown) {
@@ -134,10 +134,8 @@ interface Answered {
 
 function settle(deps: SendPaymentsDeps, { claim, result, ms }: Answered): SettledClaim {
   if ('outcome' in result) return settleDone(claim, { kind: result.outcome, version: result.version }, ms)
-  const { refused } = result
+  const { refused, retry } = result
   const message = SAYS[refused] ?? `Refused by fulfilment: ${refused}`
-  // An event that met a newer version in every round waits as the others do.
-  const retry = result.retry === 'never' ? 'never' : 'later'
   return settleRefused(deps, claim, { refused, retry, message }, ms)
 }
 
