@@ -15,6 +15,7 @@ import {
   requestTimeout,
 } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
+import { connectionOf, noteRequest } from './connections.ts'
 import type { CallsByOwnName } from './own-names.ts'
 import { deferContinue } from './raw-body.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
@@ -47,7 +48,7 @@ export function guardFraming(options: GuardOptions): Guarded {
   const refuse = createRefuse(options)
   const { isOwnName = () => true } = options
   const handler: RequestListener = (request, response) =>
-    pipeline.serialize(request, response, () => {
+    pipeline.serialize(request, () => {
       const refusal = takeRequest(request) ?? (isOwnName(request) ? null : hostUnknown())
       if (refusal === null) options.handler(request, response)
       else refuse(response, refusal)
@@ -94,53 +95,32 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
   }
 }
 
-interface ConnectionState {
-  /** The requests that are not answered. */
-  open: number
-  /** The response of the newest request, and of the one before it. */
-  latest: ServerResponse | undefined
-  former: ServerResponse | undefined
-}
-
 // Each may hold 16 KiB of headers and 64 KiB of a body. Few clients send a second one before the first is answered.
 const MOST_OPEN = 8
 
-/** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
+/** Creates the order of answers. `onTooMany` is called with each request that closes its connection. */
 function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
-  const connections = new WeakMap<Duplex, ConnectionState>()
-  const broken = new WeakSet<Duplex>()
-  const begin = (socket: Duplex): ConnectionState => {
-    const state: ConnectionState = { open: 0, latest: undefined, former: undefined }
-    connections.set(socket, state)
-    return state
-  }
   return {
     /**
      * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node passes on
      * pipelined requests at once, but only safe ones may run in parallel (RFC 9112 section 9.3.2). A connection with too many open
      * requests is closed, because Node would keep them all in memory. The client may retry unanswered requests.
      */
-    serialize(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    serialize(request: IncomingMessage, handle: () => void): void {
       const { socket } = request
       // Node continues to process input it has already read, even if the connection is closed.
       if (socket.destroyed) return
-      const state = connections.get(socket) ?? begin(socket)
-      if (state.open >= MOST_OPEN) {
+      const connection = connectionOf(socket)
+      if (connection.unanswered.length > MOST_OPEN) {
         socket.destroy()
         onTooMany(request)
         return
       }
-      const earlier = state.open === 0 ? undefined : state.latest
-      state.open += 1
-      state.former = earlier
-      state.latest = response
-      response.on('close', () => {
-        state.open -= 1
-      })
+      const earlier = connection.unanswered.at(-2)
       if (earlier === undefined) handle()
       else {
         void ended(earlier).then(() => {
-          if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()
+          if (!socket.destroyed && (request.complete || !connection.isBroken)) handle()
         })
       }
     },
@@ -150,13 +130,14 @@ function createRequestPipeline(onTooMany: (request: IncomingMessage) => void) {
      * undefined.
      */
     async abort(socket: Duplex): Promise<ServerResponse | null | undefined> {
-      if (broken.has(socket)) return undefined
-      broken.add(socket)
-      const { open, latest, former } = connections.get(socket) ?? begin(socket)
+      const connection = connectionOf(socket)
+      if (connection.isBroken) return undefined
+      connection.isBroken = true
+      const { latest, unanswered } = connection
       const unfinished = latest?.req.complete === false ? latest : null
-      const complete = unfinished === null ? latest : former
       // They are answered in order, so the last one ends after all others.
-      if (open > 0 && complete !== undefined) await ended(complete)
+      const complete = unanswered.findLast((response) => response !== unfinished)
+      if (complete !== undefined) await ended(complete)
       return unfinished
     },
   }
@@ -182,8 +163,10 @@ interface UnparsedOptions extends Pick<GuardOptions, 'makeRequestId' | 'onRefuse
  * answer these itself, in another format or not at all.
  */
 function answerUnparsed({ server, pipeline, refuse, makeRequestId, onRefused }: UnparsedOptions): void {
-  const refuseExpectation: RequestListener = (request, response) =>
-    pipeline.serialize(request, response, () => refuse(response, expectationFailed()))
+  const refuseExpectation: RequestListener = (request, response) => {
+    noteRequest(request, response)
+    pipeline.serialize(request, () => refuse(response, expectationFailed()))
+  }
   server.on('checkExpectation', refuseExpectation)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)

@@ -1,16 +1,10 @@
 // A listener with limits. Too many connections close the one that has waited longest; a new certificate retires the connections that
 // were made with the former one; closing lets the requests in progress finish, for a limited time.
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../../settings/settings.ts'
+import { connectionOf, noteRequest } from './connections.ts'
 import type { ServerTls } from './tls.ts'
 
 /** Address and limits of a listener. Times are milliseconds. */
@@ -90,11 +84,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   Object.assign(server, { httpAllowHalfOpen: true })
   // Otherwise Node waits forever for a client that does not read its response.
   server.setTimeout(stalledMs)
+  // Before the handler, which may send headers at once.
+  server.prependListener('request', noteRequest)
   options.prepare?.(server)
   const event = secure === null ? 'connection' : 'secureConnection'
   const sockets = limitConnections(server, { maxConnections, stalledMs, event })
   const all = secure === null ? sockets : openSockets(secure)
-  const retire = retireConnections(server, sockets)
+  // None is closed at once, because a request may already be in transit.
+  const retire = (): void => {
+    for (const socket of sockets) connectionOf(socket).isRetired = true
+  }
   await bind(server, options)
   return {
     port: (server.address() as AddressInfo).port,
@@ -204,11 +203,10 @@ interface ConnectionLimits extends Required<Pick<ListenOptions, 'maxConnections'
 function limitConnections(server: Server, { maxConnections, stalledMs, event }: ConnectionLimits): ReadonlySet<Socket> {
   // Ordered by last response, or by start.
   const open = new Set<Socket>()
-  /** The requests that are not answered, in the order of their arrival. */
-  const pending = new WeakMap<Socket, ServerResponse[]>()
-  const isIdle = (socket: Socket): boolean => pending.get(socket)?.at(-1)?.req.complete !== true
-  const isUnread = (socket: Socket): boolean => pending.get(socket)?.[0]?.writableEnded === true
-  const isAhead = (socket: Socket): boolean => (pending.get(socket)?.length ?? 0) > 1
+  const unansweredOf = (socket: Socket): readonly ServerResponse[] => connectionOf(socket).unanswered
+  const isIdle = (socket: Socket): boolean => unansweredOf(socket).at(-1)?.req.complete !== true
+  const isUnread = (socket: Socket): boolean => unansweredOf(socket)[0]?.writableEnded === true
+  const isAhead = (socket: Socket): boolean => unansweredOf(socket).length > 1
 
   server.on(event, (socket: Socket) => {
     if (open.size >= maxConnections) {
@@ -218,21 +216,15 @@ function limitConnections(server: Server, { maxConnections, stalledMs, event }: 
       if (yielding === socket) return
     }
     open.add(socket)
+    connectionOf(socket).onIdle = () => {
+      if (open.delete(socket)) open.add(socket)
+    }
     socket.once('close', () => open.delete(socket))
-  })
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const unanswered = pending.get(socket) ?? []
-    pending.set(socket, unanswered)
-    unanswered.push(response)
-    response.on('close', () => {
-      unanswered.splice(unanswered.indexOf(response), 1)
-      if (unanswered.length === 0 && open.delete(socket)) open.add(socket)
-    })
   })
   const late = new WeakSet<ServerResponse>()
   const closeLate = (): void => {
     for (const socket of open) {
-      const answer = pending.get(socket)?.[0]
+      const [answer] = unansweredOf(socket)
       if (answer?.writableEnded !== true) continue
       if (late.has(answer)) socket.destroy()
       late.add(answer)
@@ -246,19 +238,4 @@ function limitConnections(server: Server, { maxConnections, stalledMs, event }: 
 function firstOf<T>(values: Iterable<T>, isWanted: (value: T) => boolean): T | undefined {
   for (const value of values) if (isWanted(value)) return value
   return undefined
-}
-
-/**
- * Returns a function that retires all open connections: each closes after its next response. None is closed at once,
- * because a request may already be in transit.
- */
-function retireConnections(server: Server, open: ReadonlySet<Socket>): () => void {
-  const retired = new WeakSet<Socket>()
-  // Must run before the handler, which may send headers at once.
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    if (retired.has(socket)) response.shouldKeepAlive = false
-  })
-  return () => {
-    for (const socket of open) retired.add(socket)
-  }
 }
