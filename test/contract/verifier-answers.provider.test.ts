@@ -1,7 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createVerifier, type ReceivedDelivery, type VerifierOptions, VerifierSettingsError } from '@oncehook/webhooks'
+import {
+  createVerifier,
+  type ReceivedDelivery,
+  type Verifier,
+  type VerifierOptions,
+  VerifierSettingsError,
+} from '@oncehook/webhooks'
 import { fetchWebhook } from '@oncehook/webhooks/fetch'
 import { describe, expect, it } from 'vitest'
 import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
@@ -77,9 +83,36 @@ describe('@oncehook/webhooks', () => {
   it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {
     const { verifier, delivery } = programOf(received)
     expect(await verifier.verify(delivery), WHO).toMatchObject(result)
-    const handed: unknown[] = []
-    const answer = await fetchWebhook(verifier, (one) => void handed.push(one))(post(delivery))
+    const [handed, rejected] = [[] as unknown[], [] as unknown[]]
+    const onRejected = (one: unknown): void => void rejected.push(one)
+    const answer = await fetchWebhook(verifier, (one) => void handed.push(one), { onRejected })(post(delivery))
     expect([answer.status, handed.length], WHO).toEqual([result.status, 'secretId' in result ? 1 : 0])
+    expect(rejected, `${WHO}: what onRejected gets`).toMatchObject(result.status < 400 ? [] : [result])
+  })
+
+  it('does in its adapters what its page says of each option', async () => {
+    const { verifier, delivery } = programOf({})
+    const [rejected, senders] = [[] as unknown[], [] as unknown[]]
+    const options = {
+      maxBytes: EVENT.length - 1,
+      onRejected: (one: unknown): void => void rejected.push(one),
+      from: ({ method }: Request) => `the sender of a ${method}`,
+    }
+    const told = Array.from(README.matchAll(/^\| `options\.(\w+)` \|/gm), ([, name]) => name)
+    expect(Object.keys(options).toSorted(), `${WHO}: the options of its page`).toEqual(told.toSorted())
+    const noting: Verifier = {
+      ...verifier,
+      verify: (received) => {
+        senders.push(received.from)
+        return verifier.verify(received)
+      },
+    }
+    const answer = (maxBytes: number) => fetchWebhook(noting, () => undefined, { ...options, maxBytes })(post(delivery))
+    const statuses = [(await answer(options.maxBytes)).status, (await answer(EVENT.length)).status]
+    expect(statuses, `${WHO}: what maxBytes lets through`).toEqual([413, 200])
+    const tooLarge = { outcome: 'too_large', status: 413, maxBytes: options.maxBytes }
+    expect(rejected, `${WHO}: what onRejected gets`).toEqual([tooLarge])
+    expect(senders, `${WHO}: the address of from`).toEqual(['the sender of a POST'])
   })
 
   it('has an interaction for each outcome of its table', () => {
