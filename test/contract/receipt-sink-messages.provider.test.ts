@@ -107,31 +107,31 @@ describe('fulfilment as a sender of receipts', () => {
   // Fulfilment tries one that passes again, and asks a person about one that is final.
   it('understands each answer of a receiver', async () => {
     await using fulfilment = await start([SECRET])
-    const meanings = {
-      ...Object.fromEntries([200, 201, 202, 204].map((status) => [status, ['sent', undefined]])),
-      ...Object.fromEntries([400, 410, 413, 422].map((status) => [status, ['parked', 'receipt_refused']])),
-      ...Object.fromEntries(
-        [301, 302, 303, 307, 308, 401, 403, 404, 409, 425, 429, 500, 502, 503].map((status) => [
-          status,
-          ['owed', `http_${status}`],
-        ]),
-      ),
-    }
+    const tried = [301, 302, 303, 307, 308, 401, 403, 404, 409, 425, 429, 500, 502, 503]
+    const meanings = Object.fromEntries([
+      ...[200, 201, 202, 204].map((status) => [status, 'sent']),
+      ...[400, 410, 413, 422].map((status) => [status, 'parked, receipt_refused']),
+      ...tried.map((status) => [status, `owed, http_${status}`]),
+    ])
     for (const status of Object.keys(meanings)) {
       answers.set(`ord_${status}`, Array(99).fill(Number(status)))
       await payOrder(fulfilment, status)
     }
     const { receipts } = fulfilmentClient(fulfilment)
     const understood = async () => {
-      const all = await Promise.all(
-        Object.keys(meanings).map(async (status) => {
-          const { items } = await receipts.list.query({ orderId: `ord_${status}` })
-          return [status, [items[0]?.state, items[0]?.lastError?.code]]
-        }),
-      )
-      return Object.fromEntries(all)
+      const all = Object.keys(meanings).map(async (status) => {
+        const { state, lastError } = (await receipts.list.query({ orderId: `ord_${status}` })).items[0] ?? {}
+        // What is being sent again is still owed.
+        const shown = state === 'sending' ? 'owed' : state
+        return [status, lastError ? `${shown}, ${lastError.code}` : shown] as const
+      })
+      return Object.fromEntries(await Promise.all(all))
     }
-    await expect.poll(understood, { message: `${WHO}: what its answers mean` }).toEqual(meanings)
+    // An attempt may have got no answer before, if the machine is slow.
+    const isMeaning = (text: unknown): boolean => /^sent|^parked|http_/.test(String(text))
+    const open = async () => Object.values(await understood()).filter((text) => !isMeaning(text))
+    await expect.poll(open, { message: `${WHO}: what its answers mean` }).toEqual([])
+    demandPart(`${WHO}: what its answers mean`, await understood(), meanings)
     expect([...paths], `${WHO}: no redirect is followed`).toEqual(['/receipts?of=shop'])
   })
 })
