@@ -43,14 +43,33 @@ export function demandDescription(contracts: string, provider: string): void {
   const now = DESCRIPTIONS[provider]?.()
   for (const name of globSync([`${provider}.json`, `releases/*/${provider}.json`], { cwd: contracts })) {
     const recorded: FulfilmentDescription = JSON.parse(readFileSync(join(contracts, name), 'utf8'))
-    const breaks = now === undefined ? ['it is gone'] : schemaBreaks(recorded, now)
+    const breaks = now === undefined ? ['it is gone'] : breaksOf(provider, recorded, now)
     if (breaks.length === 0) continue
-    const consumers = provider === 'operator' ? operatorsIn(contracts, breaks) : ['gateway']
-    const whose = consumers.length === 0 ? 'callers' : `the consumer ${consumers.join(' and the consumer ')}`
-    const who = `The provider ${provider} breaks what it owes to ${whose} (contracts/${name}):`
+    const whose = provider === 'handler' ? 'handlers by tRPC' : callersIn(contracts, provider, breaks)
+    const owes = provider === 'handler' ? 'consumer gateway' : `provider ${provider}`
+    const who = `The ${owes} breaks what it owes to ${whose} (contracts/${name}):`
     const hint = 'If nobody relies on it, record it: UPDATE_CONTRACTS=1 npm run fix'
     throw new Error([who, ...breaks.map((line) => `- ${line}`), hint].join('\n'))
   }
+}
+
+/** A handler is somebody else's: our side, the gateway, takes its answers and gives it events. */
+function breaksOf(provider: string, was: FulfilmentDescription, now: FulfilmentDescription): string[] {
+  if (provider !== 'handler') return schemaBreaks(was, now)
+  return schemaBreaks(fromOutside(was), fromOutside(now), ['output', 'input'])
+}
+
+function fromOutside({ procedures, errors }: FulfilmentDescription): FulfilmentDescription {
+  const turned = Object.entries(procedures).map(([name, { kind, input, output }]) => [
+    name,
+    { kind, input: output, output: input },
+  ])
+  return { procedures: Object.fromEntries(turned), errors }
+}
+
+function callersIn(contracts: string, provider: string, breaks: readonly string[]): string {
+  const consumers = provider === 'operator' ? operatorsIn(contracts, breaks) : ['gateway']
+  return consumers.length === 0 ? 'callers' : `the consumer ${consumers.join(' and the consumer ')}`
 }
 
 /** The consumers of the operator API that call a procedure of a break. An error can be the answer to each. */

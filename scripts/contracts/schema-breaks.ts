@@ -22,11 +22,15 @@ const RULES = ['format', 'contentEncoding', 'not']
 const ANY_NAME = { type: 'string' }
 
 /** The breaks, as sentences that name the procedure and the member. */
-export function schemaBreaks(was: FulfilmentDescription, now: FulfilmentDescription): string[] {
+export function schemaBreaks(
+  was: FulfilmentDescription,
+  now: FulfilmentDescription,
+  [taken, given] = ['input', 'output'],
+): string[] {
   const procedures = Object.entries(was.procedures).flatMap(([name, { kind, input, output }]) => {
     const other = now.procedures[name]
     if (other === undefined) return [`${name} is gone`]
-    const [asked, answered] = [`${name}: input`, `${name}: output`]
+    const [asked, answered] = [`${name}: ${taken}`, `${name}: ${given}`]
     return [
       ...(other.kind === kind ? [] : [`${name} is no ${kind} any more`]),
       ...misfits({ written: input as Schema, read: other.input as Schema, path: asked, isInput: true }),
