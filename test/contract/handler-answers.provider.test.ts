@@ -48,6 +48,9 @@ const on = {
 /** What is sent. Default: a new event of a type that is done, as it should be. */
 interface Sent {
   readonly type?: unknown
+  /** Default: a short one. */
+  readonly key?: string
+  readonly data?: object
   readonly secret?: string
   readonly agoMs?: number
   readonly bytes?: number
@@ -68,7 +71,7 @@ interface Sent {
 }
 
 async function ask(by: 'https' | 'trpc', sent: Sent): Promise<object> {
-  const { type = 'done', secret = SECRETS[by], agoMs = 0, bytes = 0, events = 1, audience = HANDLER } = sent
+  const { type = 'done', secret = SECRETS[by], agoMs = 0, bytes = 0, events = 1, audience = HANDLER, data = {} } = sent
   const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const hold = (): Promise<void> => {
     begun.resolve()
@@ -79,7 +82,7 @@ async function ask(by: 'https' | 'trpc', sent: Sent): Promise<object> {
     ...{ log: () => undefined, ...sent.options },
     ...(by === 'https' ? { secrets: SECRETS.https } : { trpc: { publicKeys: PUBLIC_KEY, answerMs: 600_000 } }),
   })
-  const tasks = Array.from({ length: events }, () => ({ key: randomUUID(), type, data: {}, fill: '' }))
+  const tasks = Array.from({ length: events }, () => ({ key: sent.key ?? randomUUID(), type, data, fill: '' }))
   const send = async (more: object): Promise<object> => {
     const [first = {}, ...others] = tasks.map((task) => ({ ...task, ...more }))
     const write = (task: object) =>
@@ -128,6 +131,10 @@ const SLOW = { type: 'slow', options: { timeoutMs: 10 } }
 const OTHERS = [{ key: 'slow_1' }, { key: 'slow_2' }]
 const BROKEN = new ReadableStream({ start: (controller) => controller.error(new Error('gone')) })
 const ENDLESS = { request: { body: new ReadableStream() }, options: { bodyTimeoutMs: 100 } }
+// As docs/handlers.md says: the longest that the gateway sends.
+const NAME = 'n'.repeat(63)
+const longest = () => ({ key: `${NAME}:${randomUUID().padEnd(472, '~')}:${NAME}` })
+const DEEPEST: Sent = { data: JSON.parse(`${'{"a":'.repeat(511)}{}${'}'.repeat(511)}`) }
 const LARGEST = { https: 1_572_864, trpc: 8_388_608 }
 const isDone = { status: 200, outcome: 'done', repeated: false }
 const isListDone = { status: 200, results: [{ done: true }] }
@@ -164,6 +171,8 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
     ['what was signed six minutes ago', OLD, refusal(401, 'not_authentic', 'never')],
     ['what was signed four minutes ago', { agoMs: 240_000 }, isDone],
     ['the largest body', { bytes: LARGEST.https }, isDone],
+    ['the longest key', longest(), isDone],
+    ['the deepest body', DEEPEST, isDone],
     ['a larger body', { bytes: LARGEST.https + 1 }, refusal(413, 'too_large', 'never')],
     ['a text', text, refusal(415, 'not_json', 'never')],
     ['a compressed body', zipped, refusal(415, 'not_json', 'never')],
@@ -185,6 +194,8 @@ const ANSWERS: Readonly<Record<'https' | 'trpc', readonly (readonly [string, Sen
     ['a token for another handler', { audience: 'other' }, refusal(401, 'not_authentic', 'never')],
     ['what was signed six minutes ago', OLD, refusal(401, 'not_authentic', 'never')],
     ['the largest body', { bytes: LARGEST.trpc }, isListDone],
+    ['the longest key', longest(), isListDone],
+    ['the deepest body', DEEPEST, isListDone],
     ['a larger body', { bytes: LARGEST.trpc + 1 }, refusal(413, 'too_large', 'never')],
     ['a text', text, refusal(415, 'not_json', 'never')],
     ['a GET', get, refusal(405, 'not_a_post', 'never')],
