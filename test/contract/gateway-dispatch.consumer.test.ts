@@ -109,10 +109,15 @@ describe('the gateway, as it is started, sends', () => {
     const calls = requests.filter(({ path }) => path.startsWith('/trpc/payments.'))
     expect(calls).not.toEqual([])
     for (const call of calls) demandToken(WHO, sentCallOf(call), keys)
-    const ids = calls.map(({ headers }) => readToken(headers.get('authorization')?.slice(7) ?? '').claims.jti)
-    expect(new Set(ids).size, `${WHO}: each token has an id of its own`).toBe(calls.length)
+    demandOwnIds(calls)
   })
 })
+
+/** Fulfilment answers no token twice. */
+function demandOwnIds(calls: typeof requests): void {
+  const ids = calls.map(({ headers }) => readToken(headers.get('authorization')?.slice(7) ?? '').claims.jti)
+  expect(new Set(ids).size, `${WHO}: the token of each call has a jti of its own`).toBe(calls.length)
+}
 
 /** A call as a line: its method, its procedure, the members of its input, and in whose name it is made. The token is checked. */
 function lineOf(call: (typeof requests)[number]): string {
@@ -156,6 +161,7 @@ describe('the gateway, as it is started, asks fulfilment for an operator', () =>
     },
   ])('$asked: $calls', async ({ asked, input, calls }) => {
     const lines: string[] = []
+    const first = requests.length
     for (let next: unknown = ''; next !== undefined && next !== null; ) {
       const before = requests.length
       const headers = { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' }
@@ -170,6 +176,7 @@ describe('the gateway, as it is started, asks fulfilment for an operator', () =>
       }
     }
     expect(lines, WHO).toEqual(calls)
+    demandOwnIds(requests.slice(first))
   })
 })
 
