@@ -5,7 +5,7 @@ import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { orderStates } from './order-states.ts'
-import { contractsOf } from './pact-files.ts'
+import { CONTRACTS, contractsOf, readPact } from './pact-files.ts'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
 import { bytesOf } from './webhook-senders.ts'
 
@@ -104,4 +104,37 @@ it.each(contractsOf('orders-api'))('the gateway answers shops as $name says', as
   })
   const who = `orders-api breaks what it owes to the consumer shop (contracts/${contract.name})`
   expect(kept, `${who}: after a PUT, an order has members that the PUT left out`).toEqual([])
+})
+
+// What the Fetch standard always lets a script read, and what no script needs.
+const NEVER_READ = /^(?:accept|accept-patch|cache-control|content-type|www-authenticate|x-content-type-options)$/
+
+it('the gateway lets a script of a shop in a browser send and read what its contract has', async () => {
+  const { interactions } = await readPact(`${CONTRACTS}/shop-orders-api.json`)
+  const namesOf = (parts: readonly object[]) =>
+    [...new Set(parts.flatMap((part) => Object.keys(Object(Object(part).headers))))].map((name) => name.toLowerCase())
+  const sent = namesOf(interactions.map(({ request }) => request)).filter((name) => name !== 'accept')
+  const read = namesOf(interactions.map(({ response }) => Object(response))).filter((name) => !NEVER_READ.test(name))
+  const methods = ['get', 'post', 'put', 'patch', 'delete']
+  await using database = await testDatabase(process.env)
+  const origin = 'https://shop.example'
+  await using gateway = await startGateway({ database, settings: { ...settings, CORS_ORIGINS: origin } })
+  const who = 'orders-api breaks what it owes to the consumer shop, as a script in a browser (docs/http.md)'
+  const ask = async (path: string, init: RequestInit): Promise<(name: string) => string[]> => {
+    const { headers } = await fetch(`${gateway.url}/api/orders${path}`, init)
+    expect(headers.get('access-control-allow-origin'), `${who}: its origin`).toBe(origin)
+    return (name) => (headers.get(`access-control-${name}`) ?? '').toLowerCase().split(/, */)
+  }
+  for (const [path, supported] of [
+    ['', methods.slice(0, 2)],
+    ['/ord_1', methods.toSpliced(1, 1)],
+  ] as const) {
+    const asks = { origin, 'access-control-request-method': 'GET' }
+    const allowed = await ask(path, { method: 'OPTIONS', headers: asks })
+    const exposed = await ask(path, { headers: { origin } })
+    const lost = (needed: readonly string[], given: readonly string[]) => needed.filter((name) => !given.includes(name))
+    expect(lost(supported, allowed('allow-methods')), `${who}: methods that it may not use`).toEqual([])
+    expect(lost(sent, allowed('allow-headers')), `${who}: headers that it may not send`).toEqual([])
+    expect(lost(read, exposed('expose-headers')), `${who}: headers that it may not read`).toEqual([])
+  }
 })
