@@ -143,6 +143,9 @@ const PARTICULAR: readonly ShopCall[] = [
   call('puts an order that was not there', 'PUT put', written('put', { status: 201 }), {
     ...{ ...unless('*'), states: [absent('put')], body: CONTENT },
   }),
+  call('puts an order, in a type of its own', 'PUT put_typed', written('put_typed', { version: 2, members: CHANGED }), {
+    ...typed('application/vnd.shop+json'),
+  }),
   call('puts an order that must not be there', 'PUT put_there', OTHER_VERSION, unless('*')),
   call('puts an order as it has read it', 'PUT put_same', written('put_same'), {
     body: { ...CONTENT, id: 'ord_put_same', version: 1, status: 'pending' },
