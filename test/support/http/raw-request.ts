@@ -8,8 +8,6 @@ export interface RawRequest {
   readonly path: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: Uint8Array
-  /** Whether the body is sent in chunks, without its length. */
-  readonly chunked?: boolean
 }
 
 /** What came back. */
@@ -41,7 +39,7 @@ export function sendSecure({ url, certificate }: SecureServer, raw: RawRequest):
 
 async function exchange(
   outgoing: ReturnType<typeof request>,
-  { headers = [], body = Buffer.alloc(0), chunked = false }: RawRequest,
+  { headers = [], body = Buffer.alloc(0) }: RawRequest,
 ): Promise<RawAnswer> {
   for (const [name, value] of headers) outgoing.setHeader(name, value)
   const answered = new Promise<RawAnswer>((resolve, reject) => {
@@ -52,18 +50,10 @@ async function exchange(
     })
   })
   if (outgoing.hasHeader('content-length')) outgoing.flushHeaders()
-  else if (chunked) writeInChunks(outgoing, body)
   else outgoing.setHeader('content-length', body.length).end(body)
   try {
     return await answered
   } finally {
     outgoing.destroy()
   }
-}
-
-const CHUNK = 65_536
-
-function writeInChunks(outgoing: ReturnType<typeof request>, body: Uint8Array): void {
-  for (let from = 0; from < body.length; from += CHUNK) outgoing.write(body.subarray(from, from + CHUNK))
-  outgoing.end()
 }

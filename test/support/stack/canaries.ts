@@ -65,6 +65,6 @@ function secretTexts({ acme, serviceKeys, ...plain }: StackSecrets): [name: stri
 }
 
 /** The line of the private key that no other key has. */
-export function privatePartOf({ privateKey }: ServiceKeyPair): string {
+function privatePartOf({ privateKey }: ServiceKeyPair): string {
   return privateKey.split('\n')[1] ?? ''
 }
