@@ -21,7 +21,6 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/fault/scarcity.fault.test.ts', tools: ['prlimit'] },
   { files: 'test/fault/handler-{behind-gateways,kill}.fault.test.ts', tools: ['postgresql'], partly: true },
   { files: 'test/kubernetes.test.ts', tools: ['kubernetes-validate'], partly: true },
-  { files: 'test/system/python-library.system.test.ts', tools: ['fastapi'] },
   { files: 'test/system/examples.system.test.ts', tools: ['fastapi', 'go', 'postgresql'], partly: true },
   { files: 'test/system/examples.system.test.ts', tools: ['proc'] },
   { files: 'test/system/first-handler.system.test.ts', tools: ['curl'] },
