@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
 import { packFolder } from '../../scripts/packages/pack-folder.ts'
 import { withoutNpm } from './without-npm.ts'
 
@@ -60,4 +62,14 @@ export async function installPackage(
     ...{ folder, tarball: file, unpackedBytes },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
   }
+}
+
+/** What publint and Are The Types Wrong object to in a packed package. */
+export async function findPackageProblems(file: string): Promise<readonly unknown[]> {
+  const tarball = await readFile(file)
+  const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } })
+  const analysis = await checkPackage(createPackageFromTarballData(tarball))
+  // TypeScript 7 no longer has this resolution. Before, it was for Node.js 10.
+  const isOld = (problem: object): boolean => 'resolutionKind' in problem && problem.resolutionKind === 'node10'
+  return [...messages, ...(analysis.types === false ? ['no types'] : analysis.problems.filter((one) => !isOld(one)))]
 }

@@ -48,49 +48,6 @@ async function receiptsOf(orders: readonly ApiOrder[]) {
   return (await stack.receipts()).filter(({ orderId }) => ids.has(orderId))
 }
 
-async function replaysOf(orders: readonly ApiOrder[]): Promise<number[]> {
-  const records = await stack.events.find(eventsOf(orders)).toArray()
-  return records.map(({ replays }) => replays?.length ?? 0)
-}
-
-describe('a replay', () => {
-  it('continues after its process was killed between two slices, with one effect per event', async () => {
-    const orders = await makeOrders(30)
-    for (const order of orders) await stack.deliver(paymentOf(order, { amount: 1 }))
-    await until(
-      () => stack.events.countDocuments({ state: 'dead', reason: 'amount_mismatch' }),
-      (count) => count === orders.length,
-    )
-    const body = JSON.stringify({ items: [{ sku: 'one', quantity: 1, unitAmount: 1 }] })
-    for (const { id } of orders) {
-      const headers = { 'content-type': 'application/merge-patch+json', 'if-match': '*' }
-      expect((await stack.orders.send(`/${id}`, { method: 'PATCH', body, headers })).status).toBe(200)
-    }
-
-    const replayId = await replay({ filter: { state: 'dead' }, ratePerSecond: 5 })
-    await until(
-      () => progressOf(replayId),
-      ({ started }) => started >= 5,
-    )
-    await stack.gateway.kill('SIGKILL')
-    expect(new Set(await replaysOf(orders))).toEqual(new Set([0, 1]))
-    // The rest needs no pace: the kill struck.
-    const replays = stack.events.db.collection('replays')
-    expect(await replays.updateMany({}, { $set: { ratePerSecond: null } })).toMatchObject({ modifiedCount: 1 })
-    await stack.gateway.restart()
-
-    expect(await untilReplayed(replayId)).toMatchObject({
-      ...{ state: 'finished', matched: 30, started: 30, done: 30, failed: 0 },
-    })
-    expect(new Set(await replaysOf(orders))).toEqual(new Set([1]))
-    await stack.untilSettled()
-    for (const { id } of orders) {
-      expect(await stack.orders.read(id)).toMatchObject({ status: 'paid', version: 3 })
-    }
-    expect(await receiptsOf(orders)).toHaveLength(30)
-  })
-})
-
 describe('a restore of a backup', () => {
   it('C18 of the gateway loses records but no effect: repeated deliveries are duplicates', async () => {
     const orders = await makeOrders(10)

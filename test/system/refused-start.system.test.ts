@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { ensureFormat } from '@oncehook/kernel/mongo/database-format'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -108,16 +106,6 @@ describe.each(SERVICES)('%s', (service) => {
     const made = await db.collection(collection).indexes()
     expect(made.map(({ name }) => name)).not.toContain(index)
   })
-})
-
-it('the gateway refuses to start when its port is taken', async () => {
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  const { port } = other.address() as { port: number }
-  expect(await refusal('gateway', { GATEWAY_PORT: String(port) })).toEqual([
-    `Address 127.0.0.1:${port} is taken by another process`,
-  ])
-  other.close()
 })
 
 const UNIQUE_INDEX = {

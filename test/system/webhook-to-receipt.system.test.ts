@@ -1,8 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { paymentOf, startStack } from '../support/stack/stack.ts'
-import { untilEqual } from '../support/until.ts'
-
-const COPIES = 50
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
@@ -83,38 +80,5 @@ describe('a signed payment', () => {
     expect(await stack.events.countDocuments({ eventId: message.eventId })).toBe(1)
     expect(await receiptsOf(order)).toEqual(receipts)
     expect(receipts).toHaveLength(1)
-  })
-
-  it('that comes fifty times at once is fifty 200s, one record, one receipt and one version', async () => {
-    const order = await stack.orders.create()
-    const acme = stack.provider('acme')
-    const message = acme.write(paymentOf(order))
-    const answers = await Promise.all(Array.from({ length: COPIES }, () => acme.deliver(message)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(COPIES).fill(200))
-    await stack.untilSettled()
-    const records = await stack.events.find({ eventId: message.eventId }).toArray()
-    expect(records).toMatchObject([{ state: 'done', starts: 1, mismatches: 0 }])
-    expect(await receiptsOf(order)).toHaveLength(1)
-    expect(await stack.orders.read(order.id)).toMatchObject({ status: 'paid', version: order.version + 1 })
-    // Every copy is counted on the record, a moment later.
-    await untilEqual(() => stack.events.countDocuments({ eventId: message.eventId, deliveries: COPIES }), 1)
-  })
-
-  it('that failed shows in the order, and a later success wins over it', async () => {
-    const order = await stack.orders.create()
-    await stack.deliver(paymentOf(order, { type: 'payment.failed', paymentId: 'pay_first' }))
-    const failed = await stack.orders.untilStatus(order.id, 'payment_failed')
-    expect(failed).toMatchObject({ access: 'locked', version: 2, payment: { id: 'pay_first', status: 'failed' } })
-
-    await stack.deliver(paymentOf(order, { paymentId: 'pay_second' }))
-    expect(await stack.orders.untilStatus(order.id, 'paid')).toMatchObject({ access: 'unlocked', version: 3 })
-    await stack.deliver(paymentOf(order, { type: 'payment.failed', paymentId: 'pay_third' }))
-    await stack.untilSettled()
-    expect(await stack.orders.read(order.id)).toMatchObject({
-      status: 'paid',
-      version: 3,
-      payment: { id: 'pay_second' },
-    })
-    expect(await receiptsOf(order)).toHaveLength(1)
   })
 })
