@@ -41,7 +41,7 @@ const PHASES = [
 ] as const
 
 /** All rows. */
-export const ROWS: readonly Row[] = PHASES.flatMap(({ rows }) => rows)
+const ROWS: readonly Row[] = PHASES.flatMap(({ rows }) => rows)
 
 /**
  * Reads the arguments of the command line. Rows that are named run even if the short form leaves them out.

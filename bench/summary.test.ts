@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { replaceFigures, reportFigures, reportLines } from './report.ts'
+import { replaceFigures, reportFigures } from './report.ts'
 import { atLeast, atMost, type Row, ratio } from './row.ts'
 import type { PhaseResult } from './run-phase.ts'
 import { summarize } from './summary.ts'
@@ -77,16 +77,6 @@ describe('summarize', () => {
 
 describe('the report', () => {
   const summary = summarize([resultOf([round(1_000, 3_000, { lost: 3 })])])
-
-  it('shows target, aim, spread and verdict of every goal, what was lost, and what failed', () => {
-    const lines = reportLines({ ...summary, broken: ['Round 1: The other one'] })
-    const cells = lines.map((line) => line.split(/ {2,}/))
-    expect(cells).toContainEqual(['Accepts/s', 'naive', 'at least 3.5', 'at least 6', '3.00 (3.00 to 3.00)', 'MISSED'])
-    const reached = ['150 MiB (150 MiB to 150 MiB)', 'aim reached']
-    expect(cells).toContainEqual(['Memory', 'absolute', 'at most 200 MiB', 'at most 150 MiB', ...reached])
-    expect(cells).toContainEqual(['Acknowledged and not found stored', '0', '0', '3', 'BROKEN'])
-    expect(lines.at(-1)).toBe('not brought to an end: Round 1: The other one')
-  })
 
   it('replaces the figures of docs/performance.md and nothing else, by tables with as many cells in every line', () => {
     const document = readFileSync(join(import.meta.dirname, '../docs/performance.md'), 'utf8')

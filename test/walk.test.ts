@@ -12,20 +12,6 @@ const MAX_LINES = 1_650
 const MAX_MOVES = 30
 const MAX_RETURNS = 12
 
-describe('countWalk', () => {
-  const entry = (file: string, ...callers: string[]): Entry => ({ file, callers })
-
-  it('counts a return for each file on the way back to the one that calls the next', () => {
-    const entries = [entry('a'), entry('b', 'a'), entry('c', 'b', 'a'), entry('d', 'a')]
-    expect(countWalk(entries, new Set('abcd'))).toEqual({ files: ['a', 'b', 'c', 'd'], moves: 5, returns: 2 })
-  })
-
-  it('ignores files that are not on the way', () => {
-    const entries = [entry('a'), entry('x', 'a'), entry('b', 'x', 'a'), entry('y', 'a'), entry('c', 'y', 'b', 'a')]
-    expect(countWalk(entries, new Set('abc'))).toEqual({ files: ['a', 'b', 'c'], moves: 2, returns: 0 })
-  })
-})
-
 describe('the way of a webhook, from the socket to the 200', () => {
   const way = wayOfAWebhook()
 

@@ -15,7 +15,7 @@ const TRAILER = /^[A-Za-z-]+-by: \S/
  * The problems of a commit message. The list is empty if the message has the form that CONTRIBUTING.md requires. The
  * body must have a line that is not a trailer (`Signed-off-by` is one). Reviewers check whether the body says why.
  */
-export function commitProblems(message: string): string[] {
+function commitProblems(message: string): string[] {
   const [subject = '', gap = '', ...body] = message.trimEnd().split('\n')
   const problems: string[] = []
   if (!SUBJECT.test(subject)) problems.push(`the subject is not "type(scope): subject" with one of ${TYPES.join(', ')}`)
