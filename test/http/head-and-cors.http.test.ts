@@ -30,26 +30,6 @@ describe('HEAD', () => {
     }
     expect((await call({ method: 'HEAD', target })).headers.etag).toBe(etag)
   })
-
-  const refusals: { what: string; request: HttpCall; status: number }[] = [
-    { what: 'an order that is not there', request: { target: unusedPath() }, status: 404 },
-    { what: 'a path that is not there', request: { target: '/nowhere' }, status: 404 },
-    { what: 'a broken condition', request: { target: unusedPath(), headers: { 'if-match': 'x' } }, status: 400 },
-    { what: 'nobody’s token', request: { target: ORDERS, headers: { authorization: 'Bearer x' } }, status: 401 },
-  ]
-
-  it.each(refusals)('B02 is refused like GET for $what', async ({ request, status }) => {
-    const same = { ...request, headers: { 'x-request-id': 'the-same-one', ...request.headers } }
-    const [get, head] = [await call(same), await call({ ...same, method: 'HEAD' })]
-    expect([get.status, head.status, head.text]).toEqual([status, status, ''])
-    expect(withoutFresh(head.headers)).toEqual(withoutFresh(get.headers))
-  })
-
-  it('B03 is 304 for a client with the current version', async () => {
-    const { target, etag } = await makeOrder(system)
-    const answer = await call({ method: 'HEAD', target, headers: { 'if-none-match': etag } })
-    expect(answer).toMatchObject({ status: 304, headers: { etag } })
-  })
 })
 
 describe('CORS', () => {

@@ -360,10 +360,3 @@ describe('failed authentication', () => {
     expect(JSON.stringify(system.lines)).not.toContain('canary')
   })
 })
-
-it('an order and a list of orders are never cached', async () => {
-  const { target } = await put('all')
-  for (const read of [target, ORDERS]) {
-    expect((await callAs('all', { target: read })).headers['cache-control']).toBe('no-store, no-transform')
-  }
-})

