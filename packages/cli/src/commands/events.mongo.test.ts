@@ -11,7 +11,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const system = stack.use(await startOperatedSystem(database))
-const { deadEvent, operatorToken, run } = operateEvents(system)
+const { operatorToken, run } = operateEvents(system)
 
 describe('the gateway and its token', () => {
   it('are those of npm start, and the token is sent to no other gateway', async () => {
@@ -55,17 +55,6 @@ describe('the gateway and its token', () => {
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('rejected this token') })
     expect(JSON.parse(refused.stdout)).toMatchObject({ result: 'failed' })
     expect(refused.stdout + refused.stderr).not.toContain(token)
-  })
-})
-
-describe('events close', () => {
-  it('closes a failed event with a reason, which `events show` prints', async () => {
-    const { id } = await deadEvent()
-    const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
-    expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no redelivery revives the event\n' })
-    const { stdout } = await run(['events', 'show', id])
-    expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
-    expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)
   })
 })
 

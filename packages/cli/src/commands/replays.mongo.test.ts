@@ -58,23 +58,6 @@ describe('events replay', () => {
     })
   })
 
-  it('does not wait with --no-wait, and shows its progress later', async () => {
-    const provider = 'unwatched'
-    await insertDead(2, provider)
-    const { document } = await runJson(['events', 'replay', '--provider', provider, '--no-wait', ...why])
-    const replayId = String(document.replayId)
-    expect(document).toEqual({ replayId: expect.stringMatching(/^[0-9a-f]{24}$/), matched: 2 })
-    const shown = async () => (await runJson(['replays', 'show', replayId])).document
-    await expect.poll(shown).toMatchObject({ state: 'finished', done: 2 })
-    const { stdout } = await run(['replays', 'show', replayId])
-    expect(stdout).toMatch(/^State {5}finished\nStarted {3}.+Z by alice: the cause is fixed\nEnded {5}.+Z\n/)
-    expect(stdout).toContain('Events    2 matched at the start, 2 made due again: 2 settled, 0 dead again\n')
-    const [head, ...lines] = (await run(['replays', 'list'])).stdout.split('\n')
-    expect(head).toMatch(/^REPLAY +STARTED +BY +STATE +MATCHED +DUE AGAIN +SETTLED +DEAD AGAIN +REASON$/)
-    const line = lines.find((one) => one.startsWith(replayId))
-    expect(line?.split(/ {2,}/).slice(2)).toEqual(['alice', 'finished', '2', '2', '2', '0', 'the cause is fixed'])
-  })
-
   /** Presses Ctrl-C as soon as somebody listens and one of the events has been made due. */
   function interrupting(provider: string): Partial<CliContext> {
     return {
@@ -94,16 +77,6 @@ describe('events replay', () => {
     expect(exitCode).toBe(1)
     expect(stdout).toContain('the replay continues in the gateway\n')
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBe(6)
-  })
-
-  it('is cancelled by its id', async () => {
-    const provider = 'stopped'
-    await insertDead(20, provider)
-    const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--no-wait', ...why]
-    const { document } = await runJson(args)
-    const { exitCode, stdout } = await run(['replays', 'cancel', String(document.replayId)])
-    expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^State {5}cancelled\n/)
   })
 
   it('stops waiting after the given time', async () => {
