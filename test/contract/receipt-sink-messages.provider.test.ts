@@ -107,7 +107,7 @@ describe('fulfilment as a sender of receipts', () => {
   // Fulfilment tries one that passes again, and asks a person about one that is final.
   it('understands each answer of a receiver', async () => {
     await using fulfilment = await start([SECRET])
-    const tried = [301, 302, 303, 307, 308, 401, 403, 404, 409, 425, 429, 500, 502, 503]
+    const tried = [301, 302, 303, 307, 308, 401, 403, 404, 405, 408, 409, 415, 425, 429, 451, 500, 502, 503]
     const meanings = Object.fromEntries([
       ...[200, 201, 202, 204].map((status) => [status, 'sent']),
       ...[400, 410, 413, 422].map((status) => [status, 'parked, receipt_refused']),

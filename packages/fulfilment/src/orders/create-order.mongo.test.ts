@@ -40,64 +40,9 @@ function runningRow(request: KeyedRequest, orderId: string, beforeMs: number): I
 }
 
 describe('orders.create', () => {
-  it('makes an order under an id of ours', async () => {
-    const { order, replayed } = await orders.create.mutate({ order: sampleOrder({ note: 'x' }) })
-    expect(order.id).toMatch(/^ord_[a-z2-7]{26}$/)
-    expect(order).toMatchObject({
-      version: 1,
-      status: 'pending',
-      amountDue: 300,
-      access: 'locked',
-      payment: null,
-      note: 'x',
-    })
-    expect(replayed).toBe(false)
-    expect(await orders.get.query({ id: order.id })).toEqual(order)
-  })
-
   it('makes two orders when there is no key', async () => {
     const both = await Promise.all([1, 2].map(() => orders.create.mutate({ order: sampleOrder() })))
     expect(both[0]?.order.id).not.toBe(both[1]?.order.id)
-  })
-
-  it('replays the order exactly as it was created, whatever has happened to it', async () => {
-    const request = keyed()
-    const first = await create(request, sampleOrder({ metadata: { b: '1', a: '2' } }))
-    await orders.put.mutate({ id: first.order.id, order: sampleOrder({ note: 'changed' }) })
-    const again = await create(request, sampleOrder({ metadata: { b: '1', a: '2' } }))
-    expect(again.replayed).toBe(true)
-    expect(JSON.stringify(again.order)).toBe(JSON.stringify(first.order))
-    await orders.delete.mutate({ id: first.order.id })
-    expect((await create(request)).order).toEqual(first.order)
-  })
-
-  it('refuses the key for another request, valid or not, and the first one still replays', async () => {
-    const request = keyed()
-    const first = await create(request)
-    const other = { ...request, fingerprint: 'other' }
-    for (const order of [sampleOrder({ note: 'other' }), 'broken']) {
-      expect(await refusalOf(create(other, order))).toMatchObject({ reason: 'idempotency_key_reused', httpStatus: 422 })
-    }
-    expect(await create(request)).toEqual({ order: first.order, replayed: true })
-  })
-
-  it('keeps the keys of two principals apart', async () => {
-    const request = keyed()
-    const [one, other] = [await create(request), await create({ ...request, principal: 'other' })]
-    expect(other.replayed).toBe(false)
-    expect(other.order.id).not.toBe(one.order.id)
-  })
-
-  it('makes one order for fifty requests in parallel', async () => {
-    const request = keyed()
-    const results = await Promise.allSettled(Array.from({ length: 50 }, () => create(request)))
-    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.data] : []))
-    expect(new Set(made.map(({ order }) => order.id)).size).toBe(1)
-    expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1)
-    const inProgress = { reason: 'idempotency_in_progress', httpStatus: 409, retry: 'later' }
-    expect(refused).toEqual(Array(refused.length).fill(expect.objectContaining(inProgress)))
-    expect(await rows.countDocuments({ key: request.key })).toBe(1)
   })
 
   it('stores no refusal: the corrected request succeeds', async () => {
@@ -135,16 +80,6 @@ describe('orders.create', () => {
     expect(order).not.toHaveProperty('note')
     expect(await orders.get.query({ id: 'ord_reserved_c' })).toMatchObject({ note: 'meanwhile', version: 2 })
     expect(await create(request)).toEqual({ order, replayed: true })
-  })
-
-  it('forgets a key when its time is over, whether or not the row is still there', async () => {
-    const request = keyed()
-    const first = await create(request)
-    const { matchedCount } = await rows.updateOne({ key: request.key }, { $set: { expiresAt: new Date(0) } })
-    expect(matchedCount).toBe(1)
-    const again = await create({ ...request, fingerprint: 'another request' })
-    expect(again.replayed).toBe(false)
-    expect(again.order.id).not.toBe(first.order.id)
   })
 
   it('keeps a key without an answer for a year, and counts its time from the answer, however short the setting', async () => {

@@ -1,25 +1,15 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { refusalOf } from '../testing/fulfilment-client.ts'
 import { newOrderId, openOrders } from '../testing/open-orders.ts'
-import { sampleOrder } from '../testing/samples.ts'
 
 const system = await openOrders(process.env)
 afterAll(() => system[Symbol.asyncDispose]())
-const { orders, put, pay } = system
+const { orders, put } = system
 
 describe('orders.patch', () => {
   function patch(id: string, change: unknown, ifMatch: string | undefined = '"1"') {
     return orders.patch.mutate({ id, patch: change, ...(ifMatch === undefined ? {} : { ifMatch }) })
   }
-
-  it('merges, removes and keeps', async () => {
-    const id = newOrderId()
-    await put(id, sampleOrder({ note: 'x', metadata: { a: '1', b: '2' } }))
-    const order = await patch(id, { note: null, metadata: { a: null, c: '3' } })
-    expect(order).toMatchObject({ version: 2, metadata: { b: '2', c: '3' }, customerId: 'cus_1' })
-    expect(order).not.toHaveProperty('note')
-    expect(await orders.get.query({ id })).toEqual(order)
-  })
 
   it('changes nothing when the result is the same', async () => {
     const id = newOrderId()
@@ -64,16 +54,5 @@ describe('orders.patch', () => {
     const order = await put(id)
     expect(await refusalOf(patch(id, change))).toMatchObject({ reason: 'patch_unprocessable', httpStatus: 422 })
     expect(await orders.get.query({ id })).toEqual(order)
-  })
-
-  it('keeps the price of a paid order', async () => {
-    const id = newOrderId()
-    await put(id)
-    await pay(id)
-    expect(await refusalOf(patch(id, { currency: 'USD' }, '"2"'))).toMatchObject({
-      reason: 'order_paid',
-      httpStatus: 409,
-    })
-    expect(await patch(id, { note: 'thanks' }, '"2"')).toMatchObject({ version: 3, note: 'thanks', status: 'paid' })
   })
 })

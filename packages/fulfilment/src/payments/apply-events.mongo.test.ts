@@ -56,20 +56,6 @@ function dbWith(before: (name: string, collection: unknown) => Promise<void>): D
 }
 
 describe('applyEvents', () => {
-  it('pays an order and owes one receipt in the same write', async () => {
-    const [id = ''] = uniqueIds(1)
-    await insertOrders(id)
-    expect(await applyEvents(deps(), [sampleEvent({ orderId: id })])).toEqual([{ outcome: 'applied', version: 2 }])
-    const stored = await orders.findOne({ _id: id })
-    expect(stored).toMatchObject({
-      status: 'paid',
-      access: 'unlocked',
-      version: 2,
-      paidBy: [{ marker: { version: 2 } }],
-    })
-    expect(stored?.receipts).toMatchObject([{ paymentId: `pay_${id}`, amount: 300, currency: 'EUR', state: 'owed' }])
-  })
-
   it('has one effect for fifty copies in parallel', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
