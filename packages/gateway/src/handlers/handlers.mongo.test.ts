@@ -1,12 +1,8 @@
-import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
-import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
-import { systemClock } from '@oncehook/kernel/time/clock'
-import { Pauses } from '@oncehook/queue/pauses'
 import { EVENTS } from '@oncehook/queue/task'
 import { afterAll, describe, it } from 'vitest'
 import type { EventDocument } from '../inbox/event-document.ts'
@@ -164,39 +160,6 @@ describe.concurrent('a handler that is called by https', () => {
   })
 })
 
-describe.concurrent('a handler that is called by trpc', () => {
-  it('gets batches with a service token for itself, and answers for each event', async ({ expect }) => {
-    await using server = await startHandlerServer()
-    const seen: string[] = []
-    server.answer = ({ body }) => {
-      const { handler, events } = JSON.parse(body) as { handler: string; events: { key: string; attempt: number }[] }
-      const results = events.map(({ key, attempt }) => {
-        if (!seen.includes(key)) seen.push(key)
-        const isFirst = seen.indexOf(key) === 0
-        if (isFirst && attempt < 3) return { refused: 'too_early', retry: 'now' }
-        return seen.indexOf(key) === 1 ? { refused: 'unknown_plan', retry: 'never' } : { done: true }
-      })
-      return handler === 'billing' ? { status: 200, json: { result: { data: { results } } } } : { status: 500 }
-    }
-    const keys = newServiceKeyPair()
-    const trpc = { trpc: `${server.url}/trpc`, events: ALL, batch: 10 }
-    await using system = await start({ billing: trpc }, { SERVICE_PRIVATE_KEY: keys.privateKey })
-    const ids = await Promise.all(['a.b', 'a.b', 'a.b'].map((type) => system.deliver(type)))
-    const states = async () => Promise.all(ids.map(async ({ id }) => (await system.states(id)).billing))
-    await expect.poll(async () => (await states()).toSorted()).toEqual(['dead', 'done', 'done'])
-    const verify = createServiceTokenVerifier({
-      ...{ keys: () => [createPublicKey(keys.publicKey)], issuer: 'gateway', audience: 'billing' },
-      ...{ clock: systemClock },
-    })
-    for (const { path, headers, body } of server.received) {
-      expect(path).toBe('/trpc/events.handle')
-      const token = await verify(headers.authorization)
-      token.checkProcedure('events.handle')
-      token.checkInput(body)
-    }
-  })
-})
-
 describe.concurrent('the setting HANDLERS', () => {
   it('follows its file. A wrong file leaves the old handlers in force', async ({ expect }) => {
     const folder = await mkdtemp(join(tmpdir(), 'oncehook-handlers-'))
@@ -221,28 +184,5 @@ describe.concurrent('the setting HANDLERS', () => {
     await expect.poll(logged('handlers.changed')).toBe(2)
     const last = await system.deliver('invoice.paid')
     expect(await system.states(last.id)).toEqual({ '': 'unhandled' })
-  })
-})
-
-describe.concurrent('a paused handler', () => {
-  it('gets nothing until it is resumed, while others continue', async ({ expect }) => {
-    await using server = await startHandlerServer()
-    const at = (path: string) => byHttps(server, { https: `${server.url}${path}` })
-    await using system = await start({ one: at('/one'), two: at('/two') })
-    const pauses = new Pauses(system.database.db, 'handler_pauses')
-    await pauses.pause({ name: 'one', by: 'test', reason: 'a test' })
-    const isHeld = async () => {
-      const { id } = await system.deliver('a.b')
-      await expect.poll(async () => (await system.states(id)).two).toBe('done')
-      return (await system.states(id)).one
-    }
-    await expect.poll(isHeld, { interval: 300 }).toBe('pending')
-    const ones = () => server.received.filter(({ path }) => path === '/one').length
-    const before = ones()
-    const { id } = await system.deliver('a.b')
-    await expect.poll(async () => (await system.states(id)).two).toBe('done')
-    expect(ones()).toBe(before)
-    await pauses.resume('one')
-    await expect.poll(() => system.states(id)).toEqual({ one: 'done', two: 'done' })
   })
 })

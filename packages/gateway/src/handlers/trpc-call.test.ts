@@ -115,13 +115,6 @@ describe('createTrpcCall', () => {
     expect(await call('a')).toEqual([{ refused: 'not_yet', retry: 'later', ...read }])
   })
 
-  it.each([401, 404, 429, 502, 503, 504])('blames no task for %i', async (code) => {
-    const { call, calls } = setUp(status(code))
-    const error = await call('ab').catch((thrown: unknown) => thrown)
-    expect(unavailable.is(error) && error.details).toEqual({ reason: 'refused', status: code })
-    expect(calls).toHaveLength(1)
-  })
-
   it('blames no task for a connection that breaks in the middle of the answer', async () => {
     const body = () => new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
     const { call } = setUp(() => new Response(body()))

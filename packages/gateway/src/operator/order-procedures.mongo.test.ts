@@ -145,16 +145,6 @@ describe('orders.correct', () => {
     expect([await entries(), await clientOf('reader').orders.get.query({ id })]).toMatchObject([[], { version: 1 }])
   })
 
-  it('changes only the version that the operator has seen', async () => {
-    const id = await system.order()
-    const keeper = clientOf('keeper')
-    await keeper.orders.correct.mutate({ id, version: 1, items, reason })
-    const stale = keeper.orders.correct.mutate({ id, version: 1, currency: 'USD', reason })
-    expect(await refusalOf(stale)).toMatchObject({ httpStatus: 412, reason: 'precondition_failed', version: 2 })
-    expect(await keeper.orders.get.query({ id })).toMatchObject({ version: 2, currency: 'EUR' })
-    expect(await entries()).toHaveLength(1)
-  })
-
   it('changes no order that is paid, and the audit log says that it was refused', async () => {
     const eventId = randomUUID()
     const id = await system.order()

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { allPages } from '../testing/all-pages.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
@@ -115,29 +113,6 @@ describe('providers.list', () => {
 const NOBODY = { provider: 'nobody' }
 
 describe('audit.list', () => {
-  it('lists all actions in pages, newest first, and changes nothing', async () => {
-    const dead = sampleRecord({ state: 'dead', reason: 'order_unknown' })
-    await system.events.insertOne(dead)
-    const people = ['alice', 'bob', 'alice', 'bob', 'alice'] as const
-    for (const [index, name] of people.entries()) {
-      await system
-        .operator(name)
-        .events.replay.mutate({ ids: [String(dead._id)], reason: `press ${index}` })
-        .catch(() => undefined)
-    }
-    const all = (await operator.audit.list.query()).items
-    expect(all.map(({ by, reason }) => [by, reason])).toEqual(
-      people.map((name, index) => [name, `press ${index}`]).reverse(),
-    )
-    const paged = await allPages((cursor) => operator.audit.list.query({ limit: 2, ...cursor }))
-    const seen = paged.map(({ id }) => id)
-    expect(seen).toEqual(all.map(({ id }) => id))
-    expect(all.map(({ isInChain }) => isInChain)).toEqual(all.map(() => true))
-    expect(paged).toEqual(all)
-    expect(await refusalOf(operator.audit.list.query({ after: 'x' }))).toMatchObject({ code: 'BAD_REQUEST' })
-    expect(await refusalOf(operator.audit.list.query({ limit: 101 }))).toMatchObject({ code: 'BAD_REQUEST' })
-  })
-
   it('marks what somebody else has written into the database, with a number or without', async () => {
     for (const reason of ['one', 'two', 'three']) await operator.events.replay.mutate({ filter: NOBODY, reason })
     const log = system.db.collection('audit')

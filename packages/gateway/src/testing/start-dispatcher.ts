@@ -4,7 +4,6 @@ import type { AppError } from '@oncehook/kernel/http/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { Dispatcher } from '@oncehook/queue/dispatch/dispatcher'
-import type { UsedPauses } from '@oncehook/queue/dispatch/fresh-pauses'
 import { createAllowance } from '@oncehook/queue/dispatch/pace'
 import { SuspectsLane } from '@oncehook/queue/dispatch/suspects-lane'
 import { NO_PAUSES } from '@oncehook/queue/testing/no-pauses'
@@ -49,20 +48,16 @@ interface Options {
   readonly concurrency?: number
   readonly leaseMs?: number
   readonly maxCrashes?: number
-  /** Providers whose events wait. */
-  readonly pauses?: UsedPauses
-  /** Whether the test starts the dispatcher. */
-  readonly isIdle?: boolean
 }
 
 /** Starts a dispatcher with its own inbox on a test database. Disposing of it stops the dispatcher. */
 export async function startDispatcher(database: TestDatabase, options: Options = {}): Promise<RunningDispatcher> {
   const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
-  const { maxCrashes = 8, pauses = NO_PAUSES } = options
+  const { maxCrashes = 8 } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, {
-      paused: () => pauses.current,
+      paused: () => NO_PAUSES.current,
       takerOf: () => ({
         admits: () => dispatcher.admits(),
         lastsMs: leaseMs,
@@ -78,8 +73,8 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   const now = (): number => performance.now()
   const dispatcher: Dispatcher = new Dispatcher({
     handler: FULFILMENT,
-    claims: open.claims({ lastsMs: leaseMs, maxCrashes, paused: () => pauses.current }),
-    ...{ pauses, random: Math.random, logger, now, databaseNow: open.databaseNow },
+    claims: open.claims({ lastsMs: leaseMs, maxCrashes, paused: () => NO_PAUSES.current }),
+    ...{ pauses: NO_PAUSES, random: Math.random, logger, now, databaseNow: open.databaseNow },
     ...{ batchSize, concurrency, leaseMs, callMs: 0 },
     allowance: createAllowance({ ratePerSecond: null, isPaused: () => false, now }),
     send: (claims) =>
@@ -98,10 +93,8 @@ export async function startDispatcher(database: TestDatabase, options: Options =
     ...{ dispatchers: () => [dispatcher], suspected: async () => [FULFILMENT], random: Math.random, now },
     onError: (error) => logger.warn({ error }, 'dispatch.database-failed'),
   })
-  if (options.isIdle !== true) {
-    dispatcher.start()
-    lane.start()
-  }
+  dispatcher.start()
+  lane.start()
   resources.defer(() => dispatcher.stop())
   resources.defer(() => lane.stop())
   const owned = resources.move()
@@ -124,13 +117,6 @@ export function connectionReset(): AppError {
 export function arrivalOf(id: string) {
   const event = { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` } }
   return sampleArrival(id, { event })
-}
-
-/** Stores events that no dispatcher has claimed. */
-export async function preload(database: TestDatabase, fake: FakeFulfilment, ids: readonly string[]): Promise<void> {
-  await using open = await openInbox(database, { admits: () => false })
-  for (const id of ids) fake.orders.set(`order of ${id}`, 1)
-  await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
 }
 
 /** The ids of a number of events. */

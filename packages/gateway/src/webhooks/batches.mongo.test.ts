@@ -159,16 +159,6 @@ describe('a delivery of many events', () => {
     expect(await events.countDocuments({ eventId: { $in: ids } })).toBe(3)
   })
 
-  it('of twilio is an array of CloudEvents, each of which is an event that can be checked again', async () => {
-    const { ids, list } = batch('twilio', 50)
-    for (const to of [0, 1]) expect(await deliver('twilio', signAll('twilio', list), to)).toBe(200)
-    const stored = await events.find({ provider: 'twilio' }).toArray()
-    expect(stored.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted())
-    const operator = createOperatorClient(gateways[0].adminUrl, OPERATOR)
-    const checked = await operator.events.reverify.query({ id: String(stored[0]?._id) })
-    expect(checked).toEqual({ valid: true, secretId: 'only', failure: null })
-  })
-
   it('shows its whole body with each event, which can be checked and read again', async () => {
     const { ids, list } = batch('gocardless', 3)
     const signed = signAll('gocardless', list)

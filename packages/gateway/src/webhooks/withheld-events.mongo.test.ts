@@ -27,13 +27,10 @@ async function change(providers: Readonly<Record<string, unknown>>): Promise<voi
 }
 
 describe('an event that its provider may not send', () => {
-  it.each([
-    ['false', false],
-    ['missing', undefined],
-  ])('has no effect when the live mode of Stripe is %s', async (_, livemode) => {
+  it('has no effect when it is not of the live mode of Stripe', async () => {
     const orderId = await system.order()
-    const id = `evt_mode_${String(livemode)}_${typeof livemode}`
-    expect(await system.deliver({ ...paymentEvent(id, { orderId }), livemode })).toBe(200)
+    const id = 'evt_of_test_mode'
+    expect(await system.deliver({ ...paymentEvent(id, { orderId }), livemode: false })).toBe(200)
     expect(await system.record(id)).toMatchObject({ state: 'unhandled', reason: 'not_expected', starts: 0 })
     await expect.poll(() => metric('oncehook_events_withheld_total')).toContain('provider="acme",reason="not_expected"')
     const logged = system.gateway.logs.find((line) => line.msg === 'event.withheld' && line.eventId === id)

@@ -1,14 +1,10 @@
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { FreshPauses } from '@oncehook/queue/dispatch/fresh-pauses'
-import { Pauses, pausedDueAt } from '@oncehook/queue/pauses'
 import { EVENTS } from '@oncehook/queue/task'
 import { describe, expect, it } from 'vitest'
 import { createFakeFulfilment } from '../../testing/fake-fulfilment.ts'
 import { openInbox } from '../../testing/open-inbox.ts'
-import { arrivalOf, many, preload, startDispatcher, until, untilState } from '../../testing/start-dispatcher.ts'
-
-const HOUR_MS = 3_600_000
+import { arrivalOf, many, startDispatcher, until, untilState } from '../../testing/start-dispatcher.ts'
 
 describe.concurrent('Dispatcher', () => {
   it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
@@ -23,16 +19,6 @@ describe.concurrent('Dispatcher', () => {
     expect(running.fake.applied).toEqual(['a'])
     const writes = running.open.commands.filter(({ command }) => command.update === EVENTS)
     expect(writes).toHaveLength(1)
-  })
-
-  it('finds events that are due and unclaimed', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    await preload(database, fake, many(25))
-    await using running = await startDispatcher(database, { fake, batchSize: 10 })
-    await untilState(running, 'done', 25)
-    expect(Math.max(...fake.calls.map(({ length }) => length))).toBe(10)
-    expect(new Set(fake.applied).size).toBe(25)
   })
 
   it.each([
@@ -73,39 +59,6 @@ describe.concurrent('Dispatcher', () => {
     expect(attempts.at(-1)).toMatchObject({ code: 'order_unknown' })
     running.fake.orders.set('order of early', 1)
     await untilState(running, 'done', 1)
-  })
-
-  it('gives up on an order for which it has waited an hour', async () => {
-    await using database = await testDatabase(process.env)
-    const fake = createFakeFulfilment()
-    await preload(database, fake, ['old', 'young'])
-    fake.orders.clear()
-    await using looking = await openInbox(database)
-    const failing = { times: 9, waitedMs: HOUR_MS, code: 'order_unknown', codeMs: HOUR_MS }
-    await looking.events.updateOne({ eventId: 'old' }, { $set: { failing } })
-    await using running = await startDispatcher(database, { fake })
-    await untilState(running, 'dead', 1)
-    expect(await looking.record('old')).toMatchObject({ reason: 'order_unknown', failing: { times: 10 } })
-    expect(await looking.record('young')).not.toMatchObject({ state: 'dead' })
-  })
-
-  it('releases waiting events when their provider is paused, and sends them when it is resumed', async () => {
-    await using database = await testDatabase(process.env)
-    const pauses = new Pauses(database.db, 'provider_pauses')
-    const used = new FreshPauses({ pauses, now: () => performance.now(), onError: () => undefined })
-    await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, pauses: used })
-    const { promise, resolve } = Promise.withResolvers<void>()
-    running.fake.onCall = () => promise
-    await running.record(...many(4))
-    await until(() => expect(running.fake.calls).toEqual([['e0']]))
-    await pauses.pause({ name: 'acme', by: 'alice', reason: 'a wrong mapping' })
-    resolve()
-    const dueAt = pausedDueAt('acme')
-    await until(async () => expect(await running.open.events.countDocuments({ state: 'pending', dueAt })).toBe(3))
-    expect(running.fake.applied).toEqual(['e0'])
-    await pauses.resume('acme')
-    await untilState(running, 'done', 4)
-    expect(running.fake.applied).toEqual(many(4))
   })
 
   it('settles again when that failed: no second attempt of the event, no wait for the end of its claim', async () => {

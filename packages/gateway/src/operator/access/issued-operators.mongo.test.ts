@@ -3,12 +3,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
 import { startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
-import {
-  cookieOf,
-  createOperatorClient,
-  createPageClient,
-  startOperatedSystem,
-} from '../../testing/start-operated-system.ts'
+import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -60,26 +55,6 @@ describe('an operator with a token of the issuer', () => {
     expect(await operator.audit.verify.query()).toMatchObject({ ok: true })
     const lines = system.gateway.logs.filter(({ msg, procedure }) => msg === 'operator.called' && procedure === 'erase')
     expect(lines.at(-1)).toMatchObject({ operator: 'oidc:alice', issuer: issuer.issuer, status: 200 })
-  })
-
-  it('opens a session with the roles of its groups, which ends with the token', async () => {
-    const operator = await clientOf('bob')
-    const { code } = await operator.signIn.createCode.mutate({})
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) }
-    const signedIn = await system.call('/sign-in', init)
-    const { expiresAt } = await operator.me.query()
-    expect({ status: signedIn.status, session: JSON.parse(signedIn.body) }).toEqual({
-      status: 200,
-      session: { operator: 'oidc:bob', roles: ['read'], expiresAt },
-    })
-    const client = createPageClient(system.gateway.adminUrl, cookieOf(signedIn))
-    expect(await client.me.query()).toMatchObject({ operator: 'oidc:bob', roles: ['read'], expiresAt })
-    expect(await refusalOf(client.erase.mutate({ customerId: 'cus_1', reason }))).toMatchObject(FORBIDDEN)
-    const [newest] = (await (await clientOf('alice')).audit.list.query({ limit: 1 })).items
-    expect(newest).toMatchObject({
-      ...{ by: 'oidc:bob', action: 'sign_in.opened' },
-      details: { operator: { issuer: issuer.issuer, name: null } },
-    })
   })
 
   it('is refused with another token, limited by address, and nothing of it is logged', async () => {

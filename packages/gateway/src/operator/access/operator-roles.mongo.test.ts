@@ -92,17 +92,10 @@ describe('a role', () => {
     expect(shown).toMatchObject({ eventId, raw: null, headers: { 'content-type': 'application/json' } })
     expect(shown.headers).not.toHaveProperty('stripe-signature')
     expect(shown.bytes).toBeGreaterThan(10)
-    const reason = 'to see whether it is allowed'
     const refused = [
       reader.events.get.query({ id, body: true }),
-      reader.events.replay.mutate({ ids: [id], reason }),
-      reader.events.close.mutate({ id, reason }),
-      reader.events.release.mutate({ id, reason }),
-      reader.replays.cancel.mutate({ replayId: '0'.repeat(24) }),
-      reader.receipts.release.mutate({ key: 'a-key', reason }),
-      clientOf('auditor').events.close.mutate({ id, reason }),
+      clientOf('auditor').events.close.mutate({ id, reason: 'to see whether it is allowed' }),
       clientOf('operator').events.get.query({ id, body: true }),
-      clientOf('nobody').overview.query(),
     ]
     for (const refusal of await Promise.all(refused.map(refusalOf))) expect(refusal).toMatchObject(FORBIDDEN)
     expect(await audit.countDocuments()).toBe(before)

@@ -5,14 +5,7 @@ import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { EVENTS } from '@oncehook/queue/task'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { startGateway } from '../../testing/start-gateway.ts'
-import {
-  createOperatorClient,
-  DEAD_SOON,
-  paymentEvent,
-  startOperatedSystem,
-  TOKENS,
-} from '../../testing/start-operated-system.ts'
+import { DEAD_SOON, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -83,19 +76,5 @@ describe('an operator', () => {
     await change(['second', 'first'])
     expect((await events.get.query({ id, body: true })).bytes).toBeGreaterThan(0)
     expect((await store('done')).key).toBe('second')
-  })
-
-  it('also reads records in plaintext, and without keys stores new events in plaintext', async () => {
-    await using own = await testDatabase(process.env)
-    await using clear = await startOperatedSystem(own)
-    const eventId = randomUUID()
-    await clear.deliver(paymentEvent(eventId, { orderId: await clear.order() }))
-    const { _id, sealed } = await clear.until(eventId, ({ state }) => state === 'done')
-    expect(sealed).toBeUndefined()
-    await using other = await createTestKeysFile('first')
-    const keyed = { ENCRYPTION_KEYS_FILE: other.path, OPERATOR_TOKENS: JSON.stringify(TOKENS.operators) }
-    await using gateway = await startGateway({ database: own, settings: keyed })
-    const reader = createOperatorClient(gateway.adminUrl, TOKENS.operators.alice)
-    expect((await reader.events.get.query({ id: String(_id), body: true })).bytes).toBeGreaterThan(0)
   })
 })

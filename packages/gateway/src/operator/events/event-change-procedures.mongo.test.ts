@@ -50,13 +50,6 @@ describe('events.close', () => {
     expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.closed', by: 'alice', id }))
   })
 
-  it('is stronger than any later delivery', async () => {
-    const { id, eventId, body } = await deadEvent()
-    await operator.events.close.mutate({ id, reason })
-    expect(await system.deliver(body)).toBe(200)
-    expect(await system.until(eventId, ({ deliveries }) => deliveries === 2)).toMatchObject({ state: 'closed' })
-  })
-
   it('refuses an event that is not dead, and has that in the audit log', async () => {
     const done = sampleRecord()
     await system.events.insertOne(done)

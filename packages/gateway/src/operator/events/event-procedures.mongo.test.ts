@@ -87,14 +87,6 @@ describe('events.list', () => {
     expect(next).toBeNull()
   })
 
-  it("finds by the provider's own id of an event", async () => {
-    const eventId = records[2]?.eventId ?? ''
-    for (const filter of [{ eventId }, { eventId, provider }]) {
-      expect((await operator.events.list.query(filter)).items).toMatchObject([{ id: String(records[2]?._id) }])
-    }
-    expect((await operator.events.list.query({ eventId, provider: 'other-listed' })).items).toEqual([])
-  })
-
   it('compares a value that looks like a query operator literally', async () => {
     expect((await operator.events.list.query({ orderId: '$ne' })).items).toEqual([])
     const answer = await system.call(`/operator/events.list?input=${encodeURIComponent('{"orderId":{"$ne":""}}')}`, {

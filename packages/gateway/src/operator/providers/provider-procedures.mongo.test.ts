@@ -3,7 +3,6 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { pausedDueAt } from '@oncehook/queue/pauses'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { type RunningGateway, startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
@@ -119,22 +118,5 @@ describe('providers.pause', () => {
     await untilGauge(other, '0')
     await untilGauge(system.gateway, '0')
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ starts: 1 })
-  })
-
-  it('takes over the claims of a process that died, and sends them only when the provider is resumed', async () => {
-    await pause()
-    const members: Partial<EventDocument> = {
-      ...{ state: 'processing', claim: 'of a dead process', dueAt: new Date(0) },
-      ...{ type: 'payment.succeeded', orderId: await system.order(), objectId: randomUUID() },
-    }
-    const left = sampleRecord(members)
-    await system.events.insertOne(left)
-    const waiting = await system.until(left.eventId, ({ state }) => state === 'pending')
-    expect(waiting).toMatchObject({ attempts: [], lost: 1 })
-    await system.until(left.eventId, (record) => record.dueAt?.getTime() === dueAt.getTime())
-    await untilPolled()
-    expect(await system.record(left.eventId)).toMatchObject({ state: 'pending', attempts: [] })
-    await resume()
-    await system.until(left.eventId, ({ state }) => state === 'done')
   })
 })

@@ -265,12 +265,6 @@ describe('replays.cancel', () => {
       { by: 'alice', action: 'events.replay' },
     ])
   })
-
-  it.each([['0'.repeat(24)], ['no-id']])('knows no replay %s', async (replayId) => {
-    expect(await refusalOf(alice.replays.get.query({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
-    expect(await refusalOf(alice.replays.cancel.mutate({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
-    expect(await audit.countDocuments()).toBe(0)
-  })
 })
 
 describe('replays.list', () => {

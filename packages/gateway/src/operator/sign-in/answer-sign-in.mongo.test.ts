@@ -130,17 +130,6 @@ describe('a sign-in at the issuer', () => {
     })
   })
 
-  it('with a secret of the client, sends it', async () => {
-    const secret = 'Wm3-of-the-client-9f31'
-    await using strict = await startSignInIssuer({ people: PEOPLE, secret })
-    await using other = await startOperatedSystem(database, { settings: strict.settings })
-    strict.register(other.gateway.adminUrl)
-    const { url, kept } = await begin(other.gateway.adminUrl)
-    const answer = await strict.answerOf(url, 'alice')
-    expect(await finish({ answer, kept }, other.gateway.adminUrl)).toMatchObject({ status: 200 })
-    expect(JSON.stringify(other.gateway.logs)).not.toContain(secret)
-  })
-
   it('requests the kind of sign-in that the settings require', async () => {
     const more = { OPERATOR_ACR_VALUES: 'phr phrh' }
     await using strict = await startOperatedSystem(database, { settings: { ...issuer.settings, ...more } })
@@ -168,13 +157,6 @@ describe('an answer of the issuer', () => {
     const lateAnswer = await issuer.answerOf(late.url, 'alice')
     await issuer.expireCode(new URLSearchParams(lateAnswer).get('code') ?? '')
     expect(await finish({ answer: lateAnswer, kept: late.kept })).toMatchObject(INVALID)
-  })
-
-  it('that names another issuer is refused (RFC 9207)', async () => {
-    const { url, kept } = await begin()
-    const answer = new URLSearchParams(await issuer.answerOf(url, 'alice'))
-    answer.set('iss', 'https://evil.example')
-    expect(await finish({ answer: String(answer), kept })).toMatchObject(INVALID)
   })
 
   it('says that the person refused', async () => {

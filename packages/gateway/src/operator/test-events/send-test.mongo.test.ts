@@ -7,7 +7,6 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { simulateProvider } from '../../../../../test/support/providers/simulated-provider.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { startHandlerServer } from '../../testing/handlers/handler-server.ts'
-import { sampleRecord } from '../../testing/sample-record.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -126,23 +125,6 @@ describe('a delivery that calls itself a test', () => {
     const record = await system.until(eventId, ({ state }) => state === 'done')
     expect(record).not.toHaveProperty('test')
     expect(await statusOf(orderId)).toBe('paid')
-  })
-})
-
-describe('a pending test event of a development system', () => {
-  it('is settled without an effect by a gateway that does not apply tests', async () => {
-    const orderId = await system.order()
-    const record = sampleRecord({
-      ...{ state: 'pending', type: 'payment.succeeded', orderId, facts: { amount: 300, currency: 'EUR' }, test: true },
-    })
-    await system.events.insertOne(record)
-    expect(
-      await system.until(record.eventId, ({ state }) => state !== 'pending' && state !== 'processing'),
-    ).toMatchObject({
-      ...IS_TEST,
-      test: true,
-    })
-    expect(await statusOf(orderId)).toBe('pending')
   })
 })
 
