@@ -145,16 +145,6 @@ describe('the order', () => {
     metadata: { orderId: 'from metadata.orderId', order_id: 'from metadata.order_id' },
   }
 
-  it('is the first of orderId, order_id, metadata.orderId and metadata.order_id', () => {
-    const { orderId: _, ...second } = everywhere
-    const { order_id: __, ...third } = second
-    const { orderId: ___, ...lastOfMetadata } = third.metadata
-    expect(factsOf(everywhere).orderId).toBe('from orderId')
-    expect(factsOf(second).orderId).toBe('from order_id')
-    expect(factsOf(third).orderId).toBe('from metadata.orderId')
-    expect(factsOf({ metadata: lastOfMetadata }).orderId).toBe('from metadata.order_id')
-  })
-
   it('is the object itself if neither sets it', () => {
     expect(factsOf({}).orderId).toBe('pay_1')
     expect(factsOf({ metadata: 'ord_1' }).orderId).toBe('pay_1')

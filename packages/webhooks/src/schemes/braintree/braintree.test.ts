@@ -87,14 +87,6 @@ describe('the check of the URL', () => {
   const ANSWER = 'integration_public_key|d9b899556c966b3f06945ec21311865d35df3ce4'
   const now = Date.parse('2026-01-01T00:00:00Z')
 
-  it('is answered as the library of Braintree answers it', () => {
-    expect(providerOf({ value: SECRET }).answerCheck?.(`bt_challenge=${CHALLENGE}`, now)).toBe(ANSWER)
-    const verifier = createVerifier({ scheme: 'braintree', secrets: SECRET })
-    expect(verifier.answerCheck(`/hooks?bt_challenge=${CHALLENGE}`)).toEqual({
-      ...{ outcome: 'handshake', status: 200, body: ANSWER, contentType: 'text/plain' },
-    })
-  })
-
   it('is answered with the newer secret', () => {
     const old = { value: 'old_key:old_private_key_0123', notAfter: '2027-01-01T00:00:00Z' }
     expect(providerOf(old, { value: SECRET }).answerCheck?.(`bt_challenge=${CHALLENGE}`, now)).toBe(ANSWER)

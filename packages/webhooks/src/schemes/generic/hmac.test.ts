@@ -36,11 +36,9 @@ const withQuery: Options = { signedText: 'POST{url}{query}{body}', publicUrl: UR
 
 describe('a sender’s signature is accepted', () => {
   it.each<[situation: string, options: Options, headers: Headers]>([
-    ['in upper-case hexadecimal', {}, { 'x-sig': mac(BODY).toUpperCase() }],
     ['by SHA-384 in base64', { ...base64, algorithm: 'sha384' }, { 'x-sig': mac(BODY, 'base64', 'sha384') }],
     ['in base64 without padding', base64, { 'x-sig': mac(BODY, 'base64').replaceAll('=', '') }],
     ['in base64url', base64, { 'x-sig': mac(BODY, 'base64url') }],
-    ['with a time in milliseconds', { timestampHeader: 'x-ts' }, timed(mac(`${MS}.${BODY}`), MS)],
     [
       'with a time in ISO 8601 right before the body',
       { ...base64, timestampHeader: 'x-ts', signedText: '{timestamp}{body}' },
@@ -51,7 +49,6 @@ describe('a sender’s signature is accepted', () => {
       { timestampHeader: 'x-ts', signedText: '{body}{timestamp}' },
       timed(mac(`${BODY}2025-10-09T01:53:20-07:00`), '2025-10-09T01:53:20-07:00'),
     ],
-    ['in a list with its time', list, { 'x-sig': `t=${SECONDS},v1=${mac(`${SECONDS}.${BODY}`)}` }],
     ['in a list with blanks behind the commas', list, { 'x-sig': `t=${MS}, v1=${mac(`${MS}.${BODY}`)}, v0=00` }],
     [
       'in a list whose first item is the time',
@@ -157,13 +154,6 @@ describe('a signature is refused', () => {
       { 'x-sig': mac(BODY).replace(/[a-f]/, (one) => one.toUpperCase()) },
       'header_malformed',
     ],
-    [
-      'in a list with two times',
-      list,
-      { 'x-sig': `t=${SECONDS},t=${MS},v1=${mac(`${SECONDS}.${BODY}`)}` },
-      'header_malformed',
-    ],
-    ['in a list without a time', list, { 'x-sig': `v1=${mac(BODY)}` }, 'header_malformed'],
     [
       'behind more signatures than are checked',
       list,

@@ -13,8 +13,6 @@ function read(body: object, settings: object = {}): WebhookEvent {
   )
 }
 
-const intent = { id: 'pi_1', object: 'payment_intent', currency: 'eur', metadata: { order_id: 'ord_1' } }
-
 describe('stripe', () => {
   it.each([
     ['invoice.upcoming', { object: 'invoice', customer: 'cus_1', currency: 'usd', amount_due: 2_000 }],
@@ -142,16 +140,5 @@ describe('an object of Stripe that is not paid', () => {
     const body = { id: 'evt_1', livemode: false, type: 'checkout.session.completed', data: { object: session } }
     expect(read(body, settings)).toMatchObject({ type: 'checkout.session.completed' })
     expect(read(body, settings).facts).not.toHaveProperty('withheld')
-  })
-
-  it('of test mode has no effect, which `testMode` allows', () => {
-    const body = {
-      id: 'evt_1',
-      livemode: false,
-      type: 'payment_intent.succeeded',
-      data: { object: { ...intent, amount: 1 } },
-    }
-    expect(read(body).facts.withheld).toBe('not_expected')
-    expect(read(body, { testMode: true }).facts).not.toHaveProperty('withheld')
   })
 })

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeProvider } from '../../testing/make-provider.ts'
 import { PAYPAL_CHAIN, PAYPAL_PURPOSES } from '../../testing/paypal-chain.ts'
-import { deliveryOf, readVectorFiles } from '../../testing/vectors.ts'
 import { createPaypalFinder } from './paypal-certificates.ts'
 
 const { root, intermediate, leaf } = PAYPAL_CHAIN
@@ -190,24 +188,5 @@ describe('the certificates that a finder keeps and asks for', () => {
       sandbox: false,
     })
     expect(found !== null).toBe(isTrusted)
-  })
-})
-
-describe('paypal', () => {
-  const acceptedVector = () => {
-    const vector = readVectorFiles()
-      .find(({ scheme }) => scheme === 'paypal')
-      ?.cases.find(({ verdict }) => verdict === 'accepted')
-    if (vector === undefined) throw new Error('No vector')
-    return vector
-  }
-
-  it('needs no network if certificates are pinned', () => {
-    const vector = acceptedVector()
-    const provider = makeProvider({
-      settings: { scheme: 'paypal', ...vector.settings },
-      secrets: [{ value: vector.secret }],
-    })
-    expect(provider.verify(deliveryOf(vector), now, fetch)).toHaveProperty('secretId', 's1')
   })
 })
