@@ -222,11 +222,4 @@ describe('a handler on MongoDB', () => {
     expect(await send(handler, problem)).toEqual([200, undefined])
     expect(await onMongo.effects()).toHaveProperty([problem], 1)
   })
-
-  it('answers 503 while the database is unavailable', async () => {
-    await using client = new MongoClient('mongodb://127.0.0.1:9/none', { serverSelectionTimeoutMS: 200 })
-    const handler = start(mongo(client), () => undefined)
-    expect(await send(handler, 'down_1')).toEqual([503, 'unavailable'])
-    expect(await handler.isReady()).toBe(false)
-  })
 })

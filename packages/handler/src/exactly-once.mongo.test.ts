@@ -127,14 +127,6 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     expect(await store.keys('conflicts')).toMatchObject({ [key]: 2 })
   })
 
-  it('refuses an event without a function if the options say so', async (context) => {
-    const store = under(context)
-    const { send } = start(store, { unhandled: 'refuse' })
-    const [status, body] = await send({ key: 'unhandled_2', type: 'invoice.voided' })
-    expect([status, body.error]).toEqual([422, 'unhandled'])
-    expect((await store.keys('outcome')).unhandled_2).toBeUndefined()
-  })
-
   it('gives the messages of each name different keys, and shortens long ones', async (context) => {
     const store = under(context)
     const long = { name: 'n'.repeat(100), key: `names_${'2'.repeat(150)}` }
@@ -206,17 +198,6 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     resolve()
     expect(await first).toMatchObject([200, { repeated: false }, null])
     expect((await store.effects()).busy_1).toBe(1)
-  })
-
-  it('answers 503 when too many events wait', async (context) => {
-    const store = under(context)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const { send } = start(store, { concurrency: 1, mostWaiting: 1, waitMs: 20_000, on: () => promise })
-    const taken = [send({ key: 'full_1' }), send({ key: 'full_2' })]
-    const [status, body] = await send({ key: 'full_3' })
-    expect([status, body.error]).toEqual([503, 'overloaded'])
-    resolve()
-    expect((await Promise.all(taken)).map(([answer]) => answer)).toEqual([200, 200])
   })
 
   it('refuses a message without a function, and payloads that are not JSON', async (context) => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
 import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { systemClock } from '@oncehook/kernel/time/clock'
@@ -126,30 +125,6 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     expect(await call([taskOf('deep_2', { raw })])).toEqual([DONE])
     expect(await effectsOf(store, 'deep_')).toEqual({ deep_1: 1, deep_2: 1 })
   })
-
-  it('ends in order: it answers the calls that have begun, and refuses later ones', async (context) => {
-    const store = under(context)
-    const begun = Promise.withResolvers<void>()
-    const { call, handler } = await start(store, {
-      async on({ key }, tx) {
-        begun.resolve()
-        // How long the function takes: the end of the handler falls into this time.
-        await sleep(200)
-        await store.apply(tx, key)
-      },
-    })
-    const answers = call([taskOf('end_1'), taskOf('end_2')])
-    await begun.promise
-    const closed = handler.close()
-    const late = await handler.fetch(new Request('http://billing.test/trpc/events.handle', { method: 'POST' }))
-    expect([late.status, await late.json()]).toMatchObject([
-      503,
-      { error: { data: { error: 'closing', retry: 'later' } } },
-    ])
-    expect(await answers).toEqual([DONE, DONE])
-    await closed
-    expect(await effectsOf(store, 'end_')).toEqual({ end_1: 1, end_2: 1 })
-  })
 })
 
 describe('a call', () => {
@@ -176,18 +151,6 @@ describe('a call', () => {
     expect(statuses).toEqual([401])
     expect(await effectsOf(store, 'refused_')).toEqual({})
     expect(await metrics()).toContain('rejected_total{handler="billing",status="401"} 1')
-  })
-
-  it.each<[string, number, Partial<RequestInit>]>([
-    ['without a token', 401, {}],
-    ['by GET', 405, { method: 'GET', body: null }],
-    ['with a form', 415, { headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
-    ['with a body that announces to be too large', 413, { body: `{"x":"${'x'.repeat(3_000)}"}` }],
-  ])('%s is answered with %i', async (_, status, init) => {
-    const { url } = await start(store, { trpc: { maxBytes: 2_000 } })
-    const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(`${url}/trpc/events.handle`, { method: 'POST', headers, body: '{}', ...init })
-    expect([answer.status, await answer.json()]).toMatchObject([status, { error: { data: { httpStatus: status } } }])
   })
 
   it.each([
