@@ -238,16 +238,3 @@ describe('encryption at rest', () => {
     expect(await rotate()).toMatchObject({ exitCode: 0, unknown: 0 })
   })
 })
-
-describe('encryption that is off', () => {
-  it('is not rotated, and a rotation requires a reason', async () => {
-    await using own = await testDatabase(process.env)
-    await using off = await startOperatedSystem(own)
-    const run = (...args: string[]) =>
-      runCommand(['encryption', 'rotate', '--admin-url', off.gateway.adminUrl, ...args], {
-        operatorToken: off.tokens.operators.alice,
-      })
-    expect(await run()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--reason') })
-    expect(await run(...why)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(encryption_off)') })
-  })
-})

@@ -40,11 +40,6 @@ function runningRow(request: KeyedRequest, orderId: string, beforeMs: number): I
 }
 
 describe('orders.create', () => {
-  it('makes two orders when there is no key', async () => {
-    const both = await Promise.all([1, 2].map(() => orders.create.mutate({ order: sampleOrder() })))
-    expect(both[0]?.order.id).not.toBe(both[1]?.order.id)
-  })
-
   it('stores no refusal: the corrected request succeeds', async () => {
     const request = keyed()
     expect(await refusalOf(create(request, { ...sampleOrder(), items: [] }))).toMatchObject({ httpStatus: 400 })

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { refusalOf } from '../testing/fulfilment-client.ts'
 import { newOrderId, openOrders } from '../testing/open-orders.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 
@@ -8,17 +7,6 @@ afterAll(() => system[Symbol.asyncDispose]())
 const { orders, payments, stored, put, pay } = system
 
 describe('orders.delete', () => {
-  it('deletes once, and answers the same afterwards, whatever the condition', async () => {
-    const id = newOrderId()
-    await put(id)
-    expect(await refusalOf(orders.delete.mutate({ id, ifMatch: '"7"' }))).toMatchObject({ httpStatus: 412, version: 1 })
-    expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: true })
-    expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: false })
-    expect(await orders.delete.mutate({ id: newOrderId() })).toEqual({ deleted: false })
-    expect(await refusalOf(orders.get.query({ id }))).toMatchObject({ reason: 'order_not_found', httpStatus: 404 })
-    expect(await refusalOf(orders.patch.mutate({ id, patch: {}, ifMatch: '*' }))).toMatchObject({ httpStatus: 404 })
-  })
-
   it('continues the version when the order is created again', async () => {
     const id = newOrderId()
     await put(id, sampleOrder({ note: 'old' }))

@@ -131,18 +131,6 @@ describe('a delivery', () => {
     expect(fake.calls.flat()).not.toContain(id)
   })
 
-  it('BP-29 is answered alike when it comes again, and makes one record', async () => {
-    const id = uniqueId()
-    fake.orders.set(`order of ${id}`, 1)
-    const body = eventOf(id)
-    const first = await deliver({ body })
-    const again = await deliver({ body })
-    expect([again.status, again.text]).toEqual([first.status, first.text])
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries).toBe(2)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
-    expect(fake.applied.filter((applied) => applied === id)).toHaveLength(1)
-  })
-
   it('BP-50 with another body under a known id is answered with 200; the first one counts', async () => {
     const id = uniqueId()
     await deliver({ body: eventOf(id, { type: 'customer.created' }) })
