@@ -50,9 +50,13 @@ async function statusFor(parts: TokenParts, key = KEYS.privateKey): Promise<numb
 }
 
 /** What the tests of the gateway demand of each call that it sends. */
-function demandSent(parts: TokenParts, key = KEYS.privateKey): void {
+function demandSent(
+  parts: TokenParts,
+  key = KEYS.privateKey,
+  named: { subject?: string; audience?: string } = {},
+): void {
   const sent = { ...CALL, authorization: `Bearer ${makeToken(parts, key)}` }
-  demandToken('The gateway', sent, { publicKey: KEYS.publicKey })
+  demandToken('The gateway', sent, { publicKey: KEYS.publicKey, ...named })
 }
 
 describe('fulfilment takes a token', () => {
@@ -68,6 +72,25 @@ describe('fulfilment takes a token', () => {
     { whose: 'ended 29 s ago', parts: changed({ iat: IAT - 89, exp: IAT - 29 }) },
   ])('that $whose', async ({ whose, parts }) => {
     expect(await statusFor(parts), `${WHO} ${whose}`).toBe(200)
+  })
+})
+
+describe('a gateway sends a token', () => {
+  const SOLD = changed({ sub: 'shop' })
+  it("in nobody's name, or in that of a principal, for its call and audience, with claims that are new", () => {
+    for (const parts of [SOUND, changed({ new: 'claim' }), changed({ iat: IAT - 89, exp: IAT - 29 })]) demandSent(parts)
+    demandSent(SOLD, KEYS.privateKey, { subject: 'shop' })
+    demandSent(changed({ aud: 'search' }), KEYS.privateKey, { audience: 'search' })
+  })
+
+  it.each<{ whose: string; parts: TokenParts; subject?: string; audience?: string; says: string }>([
+    { whose: 'names somebody', parts: SOLD, says: 'names a principal: shop' },
+    { whose: 'names nobody', parts: SOUND, subject: 'shop', says: "sub: 'shop'" },
+    { whose: 'names somebody else', parts: SOLD, subject: 'seller', says: "sub: 'seller'" },
+    { whose: 'is for fulfilment', parts: SOUND, audience: 'search', says: "aud: 'search'" },
+    { whose: 'counts milliseconds', parts: changed({ iat: NOW, exp: NOW + 60 }), says: 'is not in seconds' },
+  ])('and none that $whose', ({ parts, says, whose: _, ...named }) => {
+    expect(() => demandSent(parts, KEYS.privateKey, named)).toThrow(says)
   })
 })
 

@@ -14,6 +14,9 @@ export interface RowEvidence {
   readonly receiptsOnce?: true
 }
 
+/** For a run in which nothing is meant to go wrong. */
+export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
+
 type CheckedStack = Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueClaims' | 'problems'>
 
 /**
