@@ -27,8 +27,7 @@ import { endFields, readRetention } from '../inbox/retention/retention.ts'
 import { readHandlerDepths } from '../inbox/statistics/handler-depth.ts'
 import { addHandlerGauge, addHandlerStateGauges, createHandlerMetrics } from '../metrics.ts'
 import { type FindWanting, prepareWanting } from '../webhooks/find-wanting.ts'
-import { createTokens, noteFailure } from './create-context.ts'
-import type { GatewayContext } from './gateway-context.ts'
+import { createTokens, type GatewayContext, noteFailure } from './gateway-context.ts'
 
 // Of their records, the lines about settled events have these.
 const LOGGED_FIELDS = ['requestId', 'type', 'orderId']

@@ -1,28 +1,33 @@
 import type { KeyObject } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
-import type { ClientTls } from '@oncehook/kernel/http/server/tls'
-import type { LogOutput } from '@oncehook/kernel/log/log-output'
+import { type ClientTls, watchTls } from '@oncehook/kernel/http/server/tls'
+import { addLogMetrics, type LogOutput } from '@oncehook/kernel/log/log-output'
 import type { Logger } from '@oncehook/kernel/log/logger'
-import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
-import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
-import type { Encryption } from '@oncehook/kernel/secrets/encryption'
-import type { EncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import { createSummaryLines } from '@oncehook/kernel/log/summary-lines'
+import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { createUnknownKeys } from '@oncehook/kernel/mongo/key-register'
+import { createPools } from '@oncehook/kernel/mongo/mongo-connection'
+import { createEncryption } from '@oncehook/kernel/secrets/encryption'
+import { watchEncryptionKeys } from '@oncehook/kernel/secrets/encryption-keys'
+import { watchServiceKeys } from '@oncehook/kernel/secrets/service-keys'
+import { createServiceTokens, type ServiceTokens } from '@oncehook/kernel/secrets/service-token'
 import type { WatchedSource } from '@oncehook/kernel/settings/file-source'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Lifecycle } from '@oncehook/kernel/time/lifecycle'
+import { withTimeout } from '@oncehook/kernel/time/waits'
 import type { Claims } from '@oncehook/queue/claim/claims'
 import type { Send } from '@oncehook/queue/dispatch/send'
-import type { Pauses } from '@oncehook/queue/pauses'
+import { Pauses } from '@oncehook/queue/pauses'
 import type { Db } from 'mongodb'
-import type { Registry } from 'prom-client'
-import type { ApplyEvents } from '../handlers/fulfilment/apply-payments.ts'
-import type { FulfilmentClient } from '../http/fulfilment-client.ts'
+import { Registry } from 'prom-client'
+import { createApplyEvents, createFulfilmentClient, createTlsFetch } from '../http/fulfilment-client.ts'
 import type { Inbox } from '../inbox/inbox.ts'
-import type { GatewayMetrics } from '../metrics.ts'
-import type { Audit } from '../operator/audit/audit.ts'
-import type { Providers } from '../webhooks/providers/providers.ts'
-import type { Refusals } from '../webhooks/refusals/refusals.ts'
+import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
+import { createGatewayMetrics } from '../metrics.ts'
+import { createAudit } from '../operator/audit/audit.ts'
+import { watchProviders } from '../webhooks/providers/providers.ts'
+import { createRefusals } from '../webhooks/refusals/refusals.ts'
 import type { GatewaySettings } from './settings.ts'
 
 /** What is fixed in production. Tests use shorter times and smaller numbers. */
@@ -68,37 +73,110 @@ export interface GatewayDeps {
   readonly recording?: Recording | undefined
 }
 
+const STATS_FLUSH_MS = 1_000
+
 /** The context that all stages of the start share: the dependencies, and everything that is created from them. */
-export interface GatewayContext extends GatewayDeps {
-  readonly limits: Limits
-  readonly lifecycle: Lifecycle
-  /** The log lines that cover several events each. They end after everything else. */
-  readonly summaries: SummaryLines
-  readonly providers: WatchedSource<Providers>
+export type GatewayContext = ReturnType<typeof createContext>
+
+/** Creates the context. It opens no connection. */
+export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
+  // The stages stop in the reverse order: what they count until then is in a line too.
+  const summaries = createSummaryLines()
+  lifecycle.onStop({ name: 'log summaries', withinMs: 100, stop: summaries.end })
+  const registry = new Registry()
+  addLogMetrics(registry, deps.logOutput)
+  const databaseErrors = createDatabaseErrors(registry)
+  const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })
+  const stats = createProviderStats(mongo.background.db, deps.logger, STATS_FLUSH_MS)
+  const metrics = createGatewayMetrics(registry, stats.add)
+  const providers = watchProviders(deps.settings.providers, deps.logger)
+  const refusals = createRefusals({
+    ...{ db: mongo.background.db, clock: deps.clock, logger: deps.logger, flushMs: STATS_FLUSH_MS },
+    providers: providers.current,
+    onNotKept: metrics.refusalNotKept,
+  })
+  const serviceKey = watchServiceKeys(deps.settings.serviceKey, deps.logger)
+  const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
+  const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
+  // Together, so that an unavailable database delays the stop once.
+  const stopWriting = async () => void (await Promise.all([stopInTime(stats), stopInTime(refusals)]))
+  lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
+  const limits = { ...LIMITS, ...deps.limits }
+  return {
+    ...deps,
+    ...{ limits, lifecycle, summaries },
+    providers,
+    /** The name of all claims that this process makes on insert. Others each have a name of their own. */
+    owner: randomUUID(),
+    mongo,
+    pauses: new Pauses(mongo.accepting.durableDb, 'provider_pauses'),
+    /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
+    handlerPauses: new Pauses(mongo.background.durableDb, 'handler_pauses'),
+    serviceKey,
+    encryptionKeys,
+    encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
+    fulfilmentTls,
+    ...createFulfilment(deps, limits.fulfilmentCallMs, { serviceKey, fulfilmentTls }),
+    registry,
+    shownMetrics: deps.showMetrics?.(registry) ?? registry,
+    ...{ metrics, refusals },
+    audit: createAudit(mongo.background.durableDb, { ...deps, reading: mongo.operators.durableDb }),
+    databaseErrors,
+  }
+}
+
+/**
+ * Three pools, so that a backlog never delays a delivery, and an operator delays neither. That of operators connects when the first one
+ * asks.
+ */
+function createConnections(
+  { settings, logger }: GatewayDeps,
+  { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
+) {
+  const { MONGODB_URI: uri, GATEWAY_DB: database } = settings
+  const createPool = createPools({ uri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
+  const accepting = createPool({ appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
+  const background = createPool({ appName: 'oncehook-gateway-background', maxPoolSize: 8 })
+  return { accepting, background, operators: createPool({ appName: 'oncehook-gateway-operators', maxPoolSize: 8 }) }
+}
+
+interface Watched {
   readonly serviceKey: WatchedSource<KeyObject>
-  /** The current keys for encryption at rest, and the encryption that uses them. */
-  readonly encryptionKeys: WatchedSource<EncryptionKeys | null>
-  readonly encryption: Encryption
-  /** The current authorities and client certificate for calls to fulfilment. */
   readonly fulfilmentTls: WatchedSource<ClientTls | null>
-  /** The name of all claims that this process makes on insert. Others each have a name of their own. */
-  readonly owner: string
-  /**
-   * Three pools, so that a backlog never delays a delivery, and an operator delays neither. That of operators connects when the
-   * first one asks.
-   */
-  readonly mongo: Readonly<Record<'accepting' | 'background' | 'operators', MongoConnection>>
-  readonly pauses: Pauses
-  /** The pauses of handlers, as this process knows them. Nobody reads them unless handlers are configured. */
-  readonly handlerPauses: Pauses
-  readonly fulfilment: FulfilmentClient
-  readonly applyEvents: ApplyEvents
-  readonly registry: Registry
-  readonly shownMetrics: ShownMetrics
-  readonly metrics: GatewayMetrics
-  readonly refusals: Refusals
-  readonly audit: Audit
-  readonly databaseErrors: DatabaseErrors
+}
+
+function createFulfilment(deps: GatewayDeps, callMs: number, { serviceKey, fulfilmentTls }: Watched) {
+  const tokens = createTokens({ serviceKey, clock: deps.clock }, 'fulfilment')
+  // Node's own fetch supports neither custom authorities nor client certificates.
+  const fetch = fulfilmentTls.current() === null ? deps.fetch : createTlsFetch(fulfilmentTls.current)
+  const fulfilment = createFulfilmentClient(deps.settings.FULFILMENT_URL, tokens, fetch, callMs)
+  return { fulfilment, applyEvents: createApplyEvents(fulfilment) }
+}
+
+/** Creates the tokens of calls to a service, signed with the key at the time of the call. */
+export function createTokens(
+  { serviceKey, clock }: Pick<Watched, 'serviceKey'> & Pick<GatewayDeps, 'clock'>,
+  audience: string,
+): ServiceTokens {
+  return createServiceTokens({ issuer: 'gateway', audience, clock, newId: randomUUID, key: serviceKey.current })
+}
+
+/** Counts and logs a failure of work that is done periodically. It is done again. */
+export function noteFailure({ databaseErrors, logger }: Pick<GatewayContext, 'databaseErrors' | 'logger'>) {
+  return (error: unknown): void => {
+    databaseErrors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+}
+
+const LAST_WORK_MS = 800
+
+/**
+ * Stops a worker that may be interrupted, such as statistics, or work that the next process continues. If an unavailable
+ * database delays it, the stop continues without it and still counts as orderly.
+ */
+export async function stopInTime(worker: { stop(): Promise<void> }): Promise<void> {
+  await withTimeout(worker.stop(), LAST_WORK_MS)
 }
 
 /**

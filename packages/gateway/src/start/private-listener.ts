@@ -22,7 +22,7 @@ const MOST_CONNECTIONS = 200
  * to the port.
  */
 export async function startAdmin(context: GatewayContext, operators: () => AnswerOperators | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, fulfilment, shownMetrics: metrics, random } = context
+  const { settings, logger, lifecycle, limits, mongo, fulfilment, shownMetrics: metrics, random } = context
   // The answer comes from its database.
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => fulfilment.encryption.status.query({}) }
   const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
@@ -46,6 +46,7 @@ export async function startAdmin(context: GatewayContext, operators: () => Answe
     host,
     port: settings.ADMIN_PORT,
     maxConnections: MOST_CONNECTIONS,
+    requestTimeoutMs: limits.requestTimeoutMs,
     ...guardFraming({
       handler: app,
       isOwnName,
