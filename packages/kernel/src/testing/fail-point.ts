@@ -17,8 +17,9 @@ export interface FailPointSpec {
   readonly how: Readonly<Document>
 }
 
-// Longer than any test on a busy machine has the fail point. Only a test that was killed keeps it.
+// Who has the fail point says so again and again: only a test that was killed ceases to.
 const LOCK_MS = 120_000
+const RENEW_MS = 5_000
 const RETRY_MS = 20
 const DUPLICATE_KEY = 11_000
 
@@ -35,15 +36,37 @@ export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<As
     return Number(reply.count)
   }
   await lock(client)
+  const renewing = setInterval(() => void renew(client).catch(() => undefined), RENEW_MS)
   const before = await configure(spec.after === undefined ? { times: spec.times ?? 1 } : { skip: spec.after })
   return {
     async [Symbol.asyncDispose]() {
+      clearInterval(renewing)
       const after = await configure('off')
       await locks(client).deleteOne({ _id: 'failCommand' })
       await client.close()
       if (after <= before) throw new Error('The fail point never fired, so the test shows nothing')
     },
   }
+}
+
+/**
+ * Holds the finds, or the inserts, of one collection until the end of the scope, however long that is. No other test does so on this
+ * server.
+ */
+export async function holdCommands(uri: Secret, kind: 'find' | 'insert', nss: string): Promise<AsyncDisposable> {
+  const client = await new MongoClient(uri.reveal()).connect()
+  const configureFailPoint = kind === 'find' ? 'waitInFindBeforeMakingBatch' : 'hangDuringBatchInsert'
+  await client.db('admin').command({ configureFailPoint, mode: 'alwaysOn', data: { nss } })
+  return {
+    async [Symbol.asyncDispose]() {
+      await client.db('admin').command({ configureFailPoint, mode: 'off' })
+      await client.close()
+    },
+  }
+}
+
+function renew(client: MongoClient): Promise<unknown> {
+  return locks(client).updateOne({ _id: 'failCommand' }, { $set: { until: new Date(Date.now() + LOCK_MS) } })
 }
 
 function locks(client: MongoClient) {
