@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
-import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { armFailPoint, holdCommands } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
 import { Binary, BSON, type Db, type Document, ObjectId } from 'mongodb'
@@ -288,16 +288,17 @@ describe('erase', () => {
     await deliverTwo(open, mark)
     await open.events.updateMany({ eventId: { $in: [`${mark}-a`, `${mark}-b`] } }, { $set: { orderId } })
     const copied = await open.record(`${mark}-a`)
-    const how = { blockConnection: true, blockTimeMS: 2_000, namespace: `${database.name}.${EVENTS}` }
-    const appName = 'oncehook-gateway-operators'
-    await using _ = await armFailPoint(database.uri, { commands: ['update'], appName, how })
     const erase = () => operator.erase.mutate({ orderId, reason })
-    const erasing = erase().catch((error: unknown) => error)
-    // The body is emptied immediately before the records.
-    await expect.poll(() => dump(database.db)).not.toContain(`Name ${mark}`)
-    const task = { ...copied, _id: new ObjectId(), eventId: `${mark}-c`, handler: 'billing' }
-    const { bodyId: _of, ...own } = task
-    await open.events.insertOne({ ...own, state: 'pending', raw: new Binary(Buffer.from(`Name ${mark}`)) })
+    let erasing: Promise<unknown>
+    {
+      await using _ = await holdCommands(database.uri, 'update', `${database.name}.${EVENTS}`)
+      erasing = erase().catch((error: unknown) => error)
+      // The body is emptied immediately before the records.
+      await expect.poll(() => dump(database.db)).not.toContain(`Name ${mark}`)
+      const task = { ...copied, _id: new ObjectId(), eventId: `${mark}-c`, handler: 'billing' }
+      const { bodyId: _of, ...own } = task
+      await open.events.insertOne({ ...own, state: 'pending', raw: new Binary(Buffer.from(`Name ${mark}`)) })
+    }
     expect(await erasing).toMatchObject({
       message: expect.stringMatching(/^A part is erased, but/),
       data: { reason: 'erase_unsettled', httpStatus: 409 },

@@ -49,13 +49,19 @@ export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<As
   }
 }
 
+const HOLDING = {
+  find: 'waitInFindBeforeMakingBatch',
+  insert: 'hangDuringBatchInsert',
+  update: 'hangDuringBatchUpdate',
+} as const
+
 /**
- * Holds the finds, or the inserts, of one collection until the end of the scope, however long that is. No other test does so on this
- * server.
+ * Holds the finds, inserts or updates of one collection until the end of the scope, however long that is. A server has one fail point
+ * for each kind: only one file of tests may hold commands of a kind.
  */
-export async function holdCommands(uri: Secret, kind: 'find' | 'insert', nss: string): Promise<AsyncDisposable> {
+export async function holdCommands(uri: Secret, kind: keyof typeof HOLDING, nss: string): Promise<AsyncDisposable> {
   const client = await new MongoClient(uri.reveal()).connect()
-  const configureFailPoint = kind === 'find' ? 'waitInFindBeforeMakingBatch' : 'hangDuringBatchInsert'
+  const configureFailPoint = HOLDING[kind]
   await client.db('admin').command({ configureFailPoint, mode: 'alwaysOn', data: { nss } })
   return {
     async [Symbol.asyncDispose]() {
