@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request as send } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
@@ -13,8 +13,8 @@ export interface PassedAnswer {
   readonly path: string
   readonly isOk: boolean
   readonly text: string
-  /** Undefined: as it should be, because nobody asked for another one. */
-  readonly encoding: string | undefined
+  /** What no pattern of a contract can forbid. */
+  readonly flaw: string | undefined
   /** Why it is no success, in the words of the provider. */
   readonly reason: string | undefined
 }
@@ -29,7 +29,7 @@ export async function forwardRequests(target: () => string, hear: (answer: Passe
     const [{ statusCode: status = 0 }, body] = [answer, await buffer(answer)]
     const [isOk, text] = [status < 400, body.toString()]
     const reason = isOk ? undefined : reasonIn(text)
-    hear({ path, isOk, text, encoding: answer.headers['content-encoding'], reason })
+    hear({ path, isOk, text, flaw: flawOf(answer.headers), reason })
     response.writeHead(status, answer.rawHeaders).end(body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -41,6 +41,19 @@ export async function forwardRequests(target: () => string, hear: (answer: Passe
       await once(server, 'close')
     },
   }
+}
+
+// Where nothing else says how long it takes.
+const LONGEST_SECONDS = 60
+
+/** A coding that nobody asked for, or a time to wait that is not in seconds: a pattern takes any number. */
+function flawOf({ ratelimit, 'retry-after': wait, ...headers }: IncomingHttpHeaders): string | undefined {
+  if (headers['content-encoding'] !== undefined) return `in ${headers['content-encoding']}, unasked`
+  const [, left] = /;r=0;t=(\d+)/.exec(String(ratelimit)) ?? []
+  const [, most = LONGEST_SECONDS] = /;w=(\d+)/.exec(String(headers['ratelimit-policy'])) ?? []
+  const isRight = left === undefined || wait === undefined ? Number(wait ?? 0) <= LONGEST_SECONDS : wait === left
+  if (isRight && Number(left ?? 0) <= Number(most)) return undefined
+  return `Retry-After is ${wait}, and RateLimit ${ratelimit}, in seconds of a window of ${most}`
 }
 
 /** What an error says: that of the operator API and of fulfilment, or a problem of HTTP. */

@@ -71,11 +71,12 @@ export async function verifyContract(verified: VerifiedProvider): Promise<void> 
   // One request for each interaction, in their order.
   const reasonOf = (description: string): string | undefined =>
     answers.length === descriptions.length ? answers[descriptions.indexOf(description)]?.reason : undefined
-  const compressed = () =>
-    answers
-      .filter(({ encoding }) => encoding !== undefined)
-      .map(({ path, encoding }) => `- ${path}: in ${encoding}, unasked`)
-  const broken = await tried.then(compressed, (error: unknown) => describeVerification(error, reasonOf))
+  const differing = await tried.then(
+    () => [],
+    (error: unknown) => describeVerification(error, reasonOf),
+  )
+  const flaws = answers.flatMap(({ path, flaw }) => (flaw === undefined ? [] : [`- ${path}: ${flaw}`]))
+  const broken = [...differing, ...flaws]
   const asked = { who, provider: provider.name, needed: needed.length, entered: entered.length }
   const problem = problemOf({ ...asked, failed, broken })
   if (problem !== null) throw new Error(problem)

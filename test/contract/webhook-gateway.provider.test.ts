@@ -91,6 +91,8 @@ describe('the gateway', () => {
       const oneTooMany = await deliver(gateway.url, sender, { body })
       const retryAfter = expect.stringMatching(/^\d+$/)
       expect([oneTooMany.status, oneTooMany.headers.get('retry-after')], who).toEqual([429, retryAfter])
+      const left = `;t=${oneTooMany.headers.get('retry-after')}`
+      expect(oneTooMany.headers.get('ratelimit'), `${who}: seconds to wait`).toContain(left)
       expect(await oneTooMany.json(), who).toMatchObject({ code: 'rate_limited' })
     }
   })
