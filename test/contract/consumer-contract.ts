@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -120,6 +121,9 @@ async function openContract({ consumer, provider, isOfPart, spec }: Contract): P
   }
 }
 
+/** The message of vitest does not contain the differences. */
 function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error)) return String(error)
+  if (!('expected' in error)) return error.message
+  return new AssertionError({ ...error, message: error.message, operator: 'deepStrictEqual' }).message
 }

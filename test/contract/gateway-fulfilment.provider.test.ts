@@ -163,7 +163,7 @@ describe('fulfilment', () => {
       const { results } = await client.payments.applyEvents.mutate({ events }).catch((error: Error) => {
         throw new Error(`${WHO}: ${error.message}`)
       })
-      expect(results.at(-1), WHO).toEqual(refused)
+      expect(results.at(-1), WHO).toMatchObject(refused)
     }
     const empty = Buffer.byteLength(JSON.stringify({ id: 'ord_large', order: { ...CONTENT, note: '' } }))
     const order = { ...CONTENT, note: 'x'.repeat(MOST_BYTES - empty) }
