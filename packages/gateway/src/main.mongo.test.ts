@@ -66,7 +66,7 @@ async function deliver(url: string, id = randomUUID()): Promise<number | null> {
     method: 'POST',
     body,
     headers,
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(60_000),
   })
   return request.then(({ status }) => status).catch(() => null)
 }

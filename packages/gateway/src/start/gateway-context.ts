@@ -42,7 +42,7 @@ export interface Limits {
   readonly fulfilmentCallMs: number
 }
 
-export const LIMITS: Limits = {
+const LIMITS: Limits = {
   rateWindowSeconds: 10,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
