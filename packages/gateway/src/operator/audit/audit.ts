@@ -5,6 +5,7 @@ import type { Logger } from '@oncehook/kernel/log/logger'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { AS_WRITTEN, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
+import { shareCalls } from '@oncehook/kernel/rpc/share-calls'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Operator } from '../access/identify-operator.ts'
@@ -115,26 +116,20 @@ export function createAudit(db: Db, deps: AuditDeps) {
 const STRAY = { seq: { $not: { $gte: 1 } } }
 const MOST_STRAYS = 20
 
-interface Waiting {
-  readonly entries: readonly NewAuditEntry[]
-  readonly settle: (error?: unknown) => void
-}
-
 const MAX_WAITING = 10_000
-const MOST_AT_ONCE = 200
+// One command at a time, however long it takes: two would link to the same entry.
+const SHARING = { most: 200, patienceMs: 2 ** 31 - 1 }
 const ROUNDS_END_MS = 4_000
 const WAIT_MS = 20
 
-/**
- * Writes the entries of this process, one command at a time. Entries that arrive during a command are written together.
- */
+/** Writes the entries of this process. Those that arrive during a command are written together. */
 class ChainWriter {
   /** The newest link that this process knows to be stored. */
   last: ChainLink | null = null
   readonly #db: Db
   readonly #deps: AuditDeps
-  #waiting: Waiting[] = []
-  #isWriting = false
+  readonly #write = shareCalls((added: readonly NewAuditEntry[]) => this.#append(added), SHARING)
+  #waiting = 0
 
   constructor(db: Db, deps: AuditDeps) {
     this.#db = db
@@ -145,39 +140,19 @@ class ChainWriter {
     if (link !== null && link.seq > (this.last?.seq ?? 0)) this.last = link
   }
 
-  add(entries: readonly NewAuditEntry[]): Promise<void> {
-    if (entries.length === 0) return Promise.resolve()
-    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(unavailable({ reason: 'audit_crowded' }))
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, settle: (error) => (error === undefined ? resolve() : reject(error)) })
-      if (!this.#isWriting) void this.#write()
-    })
-  }
-
-  async #write(): Promise<void> {
-    this.#isWriting = true
-    while (this.#waiting.length > 0) {
-      const batch = this.#takeBatch()
-      const error = await this.#append(batch.flatMap(({ entries }) => entries)).then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      )
-      for (const { settle } of batch) settle(error)
+  async add(entries: readonly NewAuditEntry[]): Promise<void> {
+    if (entries.length === 0) return
+    if (this.#waiting >= MAX_WAITING) throw unavailable({ reason: 'audit_crowded' })
+    this.#waiting += 1
+    try {
+      await this.#write(entries)
+    } finally {
+      this.#waiting -= 1
     }
-    this.#isWriting = false
-  }
-
-  #takeBatch(): Waiting[] {
-    let count = 0
-    const end = this.#waiting.findIndex(({ entries }, index) => {
-      count += entries.length
-      return index > 0 && count > MOST_AT_ONCE
-    })
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 
   /** Stores entries after the newest one. If another gateway was faster, the remaining entries are linked again. */
-  async #append(added: readonly NewAuditEntry[]): Promise<void> {
+  async #append(added: readonly NewAuditEntry[]): Promise<readonly undefined[]> {
     let left: readonly Unlinked[] = added.map(({ id = new ObjectId(), ...entry }) => ({ ...asStored(entry), _id: id }))
     const startedAt = performance.now()
     while (left.length > 0) {
@@ -187,10 +162,11 @@ class ChainWriter {
       for (const entry of linked.slice(0, stored)) this.#log(entry)
       const rest = left.slice(stored)
       left = isKnown ? await this.#withoutKnown(rest) : rest
-      if (left.length === 0) return
+      if (left.length === 0) break
       if (performance.now() - startedAt > ROUNDS_END_MS) throw unavailable({ reason: 'audit_crowded' })
       await sleep(this.#deps.random() * WAIT_MS)
     }
+    return []
   }
 
   /**
