@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import {
   createVerifier,
   type ReceivedDelivery,
@@ -8,7 +9,10 @@ import {
   type VerifierOptions,
   VerifierSettingsError,
 } from '@oncehook/webhooks'
+import { expressWebhook } from '@oncehook/webhooks/express'
+import { fastifyWebhook } from '@oncehook/webhooks/fastify'
 import { fetchWebhook } from '@oncehook/webhooks/fetch'
+import { koaWebhook } from '@oncehook/webhooks/koa'
 import { describe, expect, it } from 'vitest'
 import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 import { eventOf, SENDERS } from './webhook-senders.ts'
@@ -79,7 +83,60 @@ function post({ rawBody, headers }: ReturnType<typeof programOf>['delivery'], me
   return new Request('http://program.test/webhooks', { method, headers, ...body })
 }
 
+interface Parsed {
+  readonly body?: unknown
+  readonly rawBody?: unknown
+  readonly rawHeaders?: readonly string[]
+}
+
+type Ask = (verifier: Verifier, request: Parameters<ReturnType<typeof expressWebhook>>[0]) => Promise<number>
+
+const onExpress: Ask = async (verifier, request) => {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  void expressWebhook(verifier, () => undefined)(request, { writeHead: resolve, end: () => undefined }, reject)
+  return promise
+}
+
+const onKoa: Ask = async (verifier, req) => {
+  const ctx = { req, ip: '', status: 404, body: null, set: () => undefined }
+  await koaWebhook(verifier, () => undefined)(ctx)
+  return ctx.status
+}
+
+const onFastify: Ask = async (verifier, raw) => {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const reply = { code: resolve, headers: () => undefined, send: () => undefined }
+  await fastifyWebhook(
+    verifier,
+    () => undefined,
+  )({
+    ...{ removeAllContentTypeParsers: () => undefined, addContentTypeParser: () => undefined },
+    route: ({ handler }) => void handler({ raw, ip: '' }, reply).catch(reject),
+  })
+  return promise
+}
+
+/** What an adapter finds. Bytes that a parser has read are not in the request any more. */
+const FOUND: readonly (readonly [what: string, ask: Ask, parsed: Parsed])[] = [
+  ['Express', onExpress, {}],
+  ['Express behind express.raw', onExpress, { body: Buffer.from(EVENT) }],
+  ['Express where rawBody has the bytes', onExpress, { body: JSON.parse(EVENT), rawBody: Buffer.from(EVENT) }],
+  ['Express behind serverless-http', onExpress, { rawHeaders: [] }],
+  ['Koa', onKoa, {}],
+  ['Koa behind serverless-http', onKoa, { rawHeaders: [] }],
+  ['Fastify', onFastify, {}],
+]
+
 describe('@oncehook/webhooks', () => {
+  it.each(FOUND)('takes a delivery on %s', async (what, ask, parsed) => {
+    const { verifier, delivery } = programOf({})
+    const { rawBody, headers } = delivery
+    const stream = Readable.from([Buffer.from(rawBody)])
+    if ('body' in parsed) for await (const _ of stream);
+    const known = { method: 'POST', url: '/', headers, rawHeaders: Object.entries(headers).flat(), ...parsed }
+    expect(await ask(verifier, Object.assign(stream, known)).catch(String), `${WHO}: on ${what}`).toBe(200)
+  })
+
   it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {
     const { verifier, delivery } = programOf(received)
     expect(await verifier.verify(delivery), WHO).toMatchObject(result)
