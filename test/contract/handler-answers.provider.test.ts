@@ -5,9 +5,11 @@ import {
   createHandler,
   type HandlerEvent,
   type HandlerOptions,
+  type LaterTransaction,
   Refusal,
   type RefusalOptions,
   type RetryAdvice,
+  type TrpcOptions,
 } from '@oncehook/handler'
 import { mongo } from '@oncehook/handler/mongo'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
@@ -74,8 +76,7 @@ interface Sent {
   readonly path?: string
   readonly request?: RequestInit
   readonly stream?: () => ReadableStream
-  /** By trpc. */
-  readonly answerMs?: number
+  readonly trpc?: Partial<TrpcOptions>
   readonly options?: Partial<Omit<HandlerOptions<unknown>, 'store' | 'on' | 'later'>>
   readonly isClosing?: boolean
   /** Nobody answers where its database was. */
@@ -94,7 +95,7 @@ async function ask(by: By, sent: Sent): Promise<object> {
     ...{ log: () => undefined, ...sent.options },
     ...(by === 'https'
       ? { secrets: SECRETS.https }
-      : { trpc: { publicKeys: PUBLIC_KEY, answerMs: sent.answerMs ?? 600_000 } }),
+      : { trpc: { publicKeys: PUBLIC_KEY, answerMs: 600_000, ...sent.trpc } }),
   })
   const tasks = Array.from({ length: events }, () => ({ key: sent.key ?? randomUUID(), type, data, fill: '' }))
   const send = async (more: object): Promise<object> => {
@@ -219,13 +220,15 @@ const ANSWERS: Readonly<Record<By, readonly (readonly [string, Sent, object])[]>
     ...BY_BOTH.map(([what, sent, answer]) => [what, sent, inCall(answer)] as const),
     [
       'an event that it is still busy with',
-      { ...{ type: 'slow', answerMs: 10 }, options: { timeoutMs: 200 } },
+      { ...{ type: 'slow', trpc: { answerMs: 10 } }, options: { timeoutMs: 200 } },
       { status: 200, results: [{ refused: 'unfinished', retry: 'later' }] },
     ],
     ['the largest list', { events: 500, type: 7 }, { status: 200 }],
     ['a larger list', { events: 501 }, refusal(400, 'not_a_call', 'never')],
     ['an empty list', { events: 0 }, refusal(400, 'not_a_call', 'never')],
     ['a token for another handler', { audience: 'other' }, refusal(401, 'not_authentic', 'never')],
+    ['a token for its other name', { audience: 'other', trpc: { audience: 'other' } }, inCall(isDone)],
+    ['a call larger than it wants', { trpc: { maxBytes: 10 } }, refusal(413, 'too_large', 'never')],
     ['another path', { path: 'webhooks' }, refusal(404, 'not_found', 'never')],
   ],
 }
@@ -245,9 +248,19 @@ const HANDED: readonly (readonly [members: string, parts: Partial<HandlerEvent>]
   [MANY, { objectId: 'i', data: { id: 'i' } }],
 ]
 
+function signed(key: string, body: string, secret: string = SECRETS.https): Request {
+  const now = new Date()
+  const headers = {
+    ...{ 'content-type': 'application/json', 'webhook-id': key },
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign(key, now, body),
+  }
+  return new Request('http://handler.test/webhooks', { method: 'POST', headers, body })
+}
+
 describe.each(['https', 'trpc'] as const)('@oncehook/handler, by %s,', (by) => {
-  it.each(ANSWERS[by])('answers %s', async (_, sent, answer) => {
-    expect(await ask(by, sent), WHO).toMatchObject(answer)
+  it.each(ANSWERS[by])('answers %s', async (what, sent, answer) => {
+    expect(await ask(by, sent), `${WHO}: ${what}`).toMatchObject(answer)
   })
 })
 
@@ -282,19 +295,52 @@ describe('@oncehook/handler', () => {
       later: { thank: (message) => void messages.push(message) },
     })
     handler.work()
-    const [key, now] = [randomUUID(), new Date()]
+    const key = randomUUID()
     const rawBody = `{"key":"${key}","type":"told",${members}}`
-    const headers = {
-      ...{ 'content-type': 'application/json', 'webhook-id': key },
-      'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
-      'webhook-signature': new Webhook(SECRETS.https).sign(key, now, rawBody),
-    }
-    const request = new Request('http://handler.test/webhooks', { method: 'POST', headers, body: rawBody })
-    expect((await handler.fetch(request)).status, who).toBe(200)
+    const { status } = await handler.fetch(signed(key, rawBody))
+    // One that goes on would take the messages of the next.
+    await expect
+      .poll(() => messages.length, { message: who })
+      .toBe(1)
+      .finally(() => handler.close())
+    expect(status, who).toBe(200)
     const event = { key, type: 'told', body: JSON.parse(rawBody), rawBody, ...parts }
     expect(events, who).toMatchObject([event])
     const message = { key: `${HANDLER}:${key}:1`, payload: { to: parts.objectId }, attempt: 1 }
-    await expect.poll(() => messages, { message: who }).toMatchObject([message])
+    expect(messages, `${who}: the message of tx.later`).toMatchObject([message])
+  })
+
+  it('counts under the names, labels and values of its page', async () => {
+    const who = '@oncehook/handler breaks what it owes to dashboards (packages/handler/README.md)'
+    const on: HandlerOptions<LaterTransaction>['on'] = { told: (_, tx) => tx.later('thank') }
+    const sent = Promise.withResolvers<void>()
+    const handler = createHandler({
+      ...{ name: HANDLER, store, secrets: SECRETS.https, log: () => undefined, on },
+      later: { thank: () => sent.resolve() },
+    })
+    handler.work()
+    await handler.fetch(signed(randomUUID(), '{"type":"told"}'))
+    await handler.fetch(signed(randomUUID(), '{"type":"told"}', other.secret.https))
+    await sent.promise
     await handler.close()
+    const counted = Array.from(
+      (await handler.metrics()).matchAll(/^(\w+_total)\{(.*)\} 1$/gm),
+      ([, name, labels = '']) => {
+        return [
+          name,
+          Object.fromEntries(Array.from(labels.matchAll(/(\w+)="(.*?)"/g), ([, label, value]) => [label, value])),
+        ]
+      },
+    )
+    const told = Array.from(README.matchAll(/^\| `(\w+_total)` \| counter \| (.*) by (.*?)(:.*)? \|$/gm))
+    expect(counted.map(([name]) => name).toSorted(), who).toEqual(told.map(([, name]) => name).toSorted())
+    for (const [, name, , labels = '', values] of told) {
+      const { handler: whose, ...had } = Object(Object.fromEntries(counted)[String(name)])
+      const names = Array.from(labels.matchAll(/\w+(?=`)/g), ([label]) => label)
+      expect([whose, ...Object.keys(had)].toSorted(), `${who}: the labels of ${name}`).toEqual(
+        [HANDLER, ...names].toSorted(),
+      )
+      if (values !== undefined) expect(values, `${who}: the result of ${name}`).toContain(`\`${had.result}\``)
+    }
   })
 })
