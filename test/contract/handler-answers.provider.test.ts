@@ -192,7 +192,7 @@ const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
   ['an event on which it fails', { type: 'fail' }, refusal(500, 'failed', 'later')],
   ['an event that takes too long', SLOW, refusal(500, 'timed_out', 'later')],
   ['the third event that takes too long', { ...SLOW, before: OTHERS }, refusal(503, 'timed_out', 'later', '5')],
-  ['an event that is under way', { meanwhile: 'this', options: { waitMs: 100 } }, refusal(409, 'busy', 'later', '1')],
+  ['an event that is under way', { meanwhile: 'this', options: { waitMs: 1_000 } }, refusal(409, 'busy', 'later', '1')],
   [
     'an event while it has enough to do',
     { meanwhile: 'another', options: { concurrency: 1, mostWaiting: 0 } },
