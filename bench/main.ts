@@ -49,7 +49,7 @@ async function run({ effort, phases, publishes }: Plan): Promise<number> {
   const file = join(folder, `${at.toISOString().slice(0, 19).replaceAll(':', '')}.json`)
   writeFileSync(file, `${JSON.stringify(stored, null, 2)}\n`)
   if (publishes) {
-    const document = join(repository, 'docs/performance.md')
+    const document = join(repository, 'docs/explanation/performance.md')
     writeFileSync(document, replaceFigures(readFileSync(document, 'utf8'), reportFigures(summary, at, machine)))
   }
   for (const line of [...reportLines(summary), '', `Every figure: ${file}`]) say(line)

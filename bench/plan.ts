@@ -19,7 +19,7 @@ export interface Phase {
 export interface Plan {
   readonly effort: Effort
   readonly phases: readonly Phase[]
-  /** Whether the figures go into docs/performance.md. */
+  /** Whether the figures go into docs/explanation/performance.md. */
   readonly publishes: boolean
 }
 

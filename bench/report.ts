@@ -1,4 +1,4 @@
-// How the figures of a run are shown: two tables, for a terminal or as Markdown in docs/performance.md.
+// How the figures of a run are shown: two tables, for a terminal or as Markdown in docs/explanation/performance.md.
 import { type Machine, machineSentence } from './measure/machine.ts'
 import type { Goal, Unit } from './row.ts'
 import type { Summary } from './summary.ts'

@@ -78,8 +78,8 @@ describe('summarize', () => {
 describe('the report', () => {
   const summary = summarize([resultOf([round(1_000, 3_000, { lost: 3 })])])
 
-  it('replaces the figures of docs/performance.md and nothing else, by tables with as many cells in every line', () => {
-    const document = readFileSync(join(import.meta.dirname, '../docs/performance.md'), 'utf8')
+  it('replaces the figures of docs/explanation/performance.md and nothing else, by tables with as many cells in every line', () => {
+    const document = readFileSync(join(import.meta.dirname, '../docs/explanation/performance.md'), 'utf8')
     const machine = { processor: 'A', cores: 2, memoryGib: 24, system: 'Linux 6', versions: {}, commit: 'abc' }
     const figures = reportFigures(summary, new Date('2026-11-21T09:00:00Z'), machine)
     const published = replaceFigures(document, figures)

@@ -4,7 +4,7 @@ import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
 import { gatewaySchema } from '@oncehook/gateway/start/settings'
 import { describe, expect, it } from 'vitest'
 
-const text = readFileSync(resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
+const text = readFileSync(resolve(import.meta.dirname, '../docs/reference/settings.md'), 'utf8')
 
 /** Name -> default in the document, as text; undefined if the document has none. */
 function documented(heading: string): Record<string, string | undefined> {
@@ -16,7 +16,7 @@ function documented(heading: string): Record<string, string | undefined> {
   return Object.fromEntries(rows.flatMap(({ names, values }) => names.map((name, index) => [name, values[index]])))
 }
 
-describe('docs/configuration.md', () => {
+describe('docs/reference/settings.md', () => {
   it.each([
     ['Gateway', gatewaySchema.shape],
     ['Fulfilment', fulfilmentSchema.shape],

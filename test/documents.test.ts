@@ -21,9 +21,9 @@ async function readCatalogues(): Promise<Map<string, { status: number; message: 
   return entries
 }
 
-describe('docs/errors.md', () => {
+describe('docs/reference/errors.md', () => {
   it('lists every code with its status and message, and no others', async () => {
-    const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
+    const text = readFileSync(join(repository, 'docs/reference/errors.md'), 'utf8')
     const rows = text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+?) \| .+ \|$/gm)
     const listed = Array.from(rows, ([, code, status, message]) => [code, { status: Number(status), message }])
     const declared = [...(await readCatalogues())]
@@ -31,7 +31,7 @@ describe('docs/errors.md', () => {
   })
 
   it('explains every code that the gateway gives to an attempt of a handler', () => {
-    const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
+    const text = readFileSync(join(repository, 'docs/reference/errors.md'), 'utf8')
     const sources = globSync('packages/gateway/src/handlers/*.ts', {
       ...{ cwd: repository, exclude: ['**/*.test.ts'] },
     })
@@ -46,10 +46,10 @@ describe('docs/errors.md', () => {
   })
 })
 
-describe('docs/handlers.md', () => {
+describe('docs/reference/handlers.md', () => {
   it('has in "Any language" the SQL and the limits of the examples, which other tests kill', () => {
     const read = (path: string) => readFileSync(join(repository, path), 'utf8')
-    const [, section = ''] = read('docs/handlers.md').split('\n## Any language\n')
+    const [, section = ''] = read('docs/reference/handlers.md').split('\n## Any language\n')
     const blocks = Array.from(
       section.split('\n## ')[0]?.matchAll(/^```sql\n(.*?)^```$/gms) ?? [],
       ([, sql = '']) => sql,
@@ -65,8 +65,8 @@ describe('docs/handlers.md', () => {
   })
 })
 
-describe('docs/failure-modes.md', () => {
-  const page = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
+describe('docs/explanation/failure-modes.md', () => {
+  const page = readFileSync(join(repository, 'docs/explanation/failure-modes.md'), 'utf8')
   const tables = Array.from(page.matchAll(/(?:^\|.+\n)+/gm), ([table]) => table.trimEnd().split('\n'))
   const cellsOf = (row: string) => row.slice(2, -2).split(' | ')
   const proofsOf = (row: string) => cellsOf(row).at(-1)?.split(', ') ?? []
@@ -94,7 +94,7 @@ describe('docs/failure-modes.md', () => {
   })
 })
 
-describe('SECURITY.md and docs/security.md', () => {
+describe('SECURITY.md and docs/explanation/security.md', () => {
   const rowsOf = (path: string) => readFileSync(join(repository, path), 'utf8').match(/^\| .+ \|$/gm) ?? []
 
   it('name for every threat a test that is there, or say that it is not met yet', () => {
@@ -104,7 +104,7 @@ describe('SECURITY.md and docs/security.md', () => {
   })
 
   it('give for every requirement its state, with evidence or a reason', () => {
-    const rows = rowsOf('docs/security.md').filter((row) => /^\| (\d+\.\d+\.\d+|\d+)/.test(row))
+    const rows = rowsOf('docs/explanation/security.md').filter((row) => /^\| (\d+\.\d+\.\d+|\d+)/.test(row))
     expect(rows.length).toBeGreaterThan(60)
     const without = rows.filter((row) => !/^\| [^|]+ \| (met|not met|partly|n\.a\.) \| .{10,} \|$/.test(row))
     expect(without).toEqual([])
@@ -122,7 +122,7 @@ describe('SECURITY.md and docs/security.md', () => {
       const [section = '', count] = one.split(':')
       return Array.from({ length: Number(count) }, (_, index) => `${section}.${index + 1}`)
     })
-    const listed = rowsOf('docs/security.md').flatMap((row) => {
+    const listed = rowsOf('docs/explanation/security.md').flatMap((row) => {
       const [, ids = ''] = /^\| ((?:[\d.]+(?: to |, )?)+) /.exec(row) ?? []
       return ids.split(', ').flatMap(expandRange)
     })
@@ -131,7 +131,7 @@ describe('SECURITY.md and docs/security.md', () => {
     expect(required.filter((id) => !isListed(id))).toEqual([])
   })
 
-  it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that are there', (path) => {
+  it.each(['SECURITY.md', 'docs/explanation/security.md'])('%s names only files that are there', (path) => {
     const text = readFileSync(join(repository, path), 'utf8')
     const named = Array.from(
       text.matchAll(/`([\w.-]+\/[\w./-]+\.(?:ts|mjs|yaml|yml|conf|sh|json|md))`/g),
@@ -145,7 +145,7 @@ describe('SECURITY.md and docs/security.md', () => {
 describe('a document', () => {
   it('links only to files and headings that are there', () => {
     const documents = globSync(
-      ['*.md', 'docs/*.md', '{bench,contracts,docker}/**/*.md', '{packages,examples}/*/*.md'],
+      ['*.md', 'docs/**/*.md', '{bench,contracts,docker}/**/*.md', '{packages,examples}/*/*.md'],
       {
         cwd: repository,
       },
@@ -162,7 +162,7 @@ describe('docs/images/console', () => {
   it('has only pictures that a document shows, and each is small', () => {
     const pictures = readdirSync(join(repository, FOLDER))
     expect(pictures.length).toBeGreaterThan(8)
-    const shown = ['README.md', 'docs/console.md']
+    const shown = ['README.md', 'docs/reference/console.md']
       .map((path) => readFileSync(join(repository, path), 'utf8'))
       .join('\n')
     expect(pictures.filter((name) => !shown.includes(`images/console/${name}`))).toEqual([])

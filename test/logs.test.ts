@@ -70,9 +70,9 @@ function nameServices(services: ReadonlySet<string>): string {
 
 const { kinds, unnamed } = writtenKinds()
 
-describe('docs/logs.md', () => {
+describe('docs/reference/logs.md', () => {
   it('lists every kind of log line that the services write, with its service and its levels', () => {
-    const rows = read('docs/logs.md').matchAll(/^\| `([a-z-]+\.[a-z-]+)` \| ([a-z, ]+) \| (\w+) \| .+ \|$/gm)
+    const rows = read('docs/reference/logs.md').matchAll(/^\| `([a-z-]+\.[a-z-]+)` \| ([a-z, ]+) \| (\w+) \| .+ \|$/gm)
     const listed = Array.from(rows, ([, name = '', levels = '', service = '']) => [name, levels, service])
     const written = Array.from(kinds, ([name, { levels, services }]) => {
       return [name, [...levels].toSorted().join(', '), nameServices(services)]
@@ -83,7 +83,13 @@ describe('docs/logs.md', () => {
   })
 
   it('lists each that the other documents name', () => {
-    const documents = ['docs/operations.md', 'docs/errors.md', 'docs/privacy.md', 'docs/upgrading.md', 'SECURITY.md']
+    const documents = [
+      'docs/operations.md',
+      'docs/reference/errors.md',
+      'docs/explanation/privacy.md',
+      'docs/how-to/upgrade.md',
+      'SECURITY.md',
+    ]
     const prefixes = new Set(Array.from(kinds.keys(), (name) => name.split('.')[0]))
     // Names of other things: procedures, actions of the audit log, types of events, files.
     const others =

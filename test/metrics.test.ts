@@ -16,7 +16,7 @@ const handler = {
 }
 const settings = { HANDLERS: JSON.stringify({ billing: handler }) }
 const system = stack.use(await startOperatedSystem(database, { settings }))
-const text = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
+const text = readFileSync(join(import.meta.dirname, '../docs/reference/metrics.md'), 'utf8')
 
 type Described = Record<string, { type: string; help: string }>
 
@@ -93,7 +93,7 @@ async function makeTraffic(): Promise<void> {
 
 await makeTraffic()
 
-describe('docs/metrics.md', () => {
+describe('docs/reference/metrics.md', () => {
   it.each([
     [['Gateway', 'Handlers'], () => system.gateway.adminUrl],
     [['Fulfilment'], () => system.fulfilment.url],

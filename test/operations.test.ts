@@ -191,9 +191,9 @@ describe('docs/operations.md', () => {
   })
 })
 
-describe('docs/failure-modes.md', () => {
+describe('docs/explanation/failure-modes.md', () => {
   it('contains a restore command that works', async () => {
-    const document = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
+    const document = readFileSync(join(repository, 'docs/explanation/failure-modes.md'), 'utf8')
     const [, line = ''] = /`(npm run oncehook -- events replay [^`]+)`/.exec(document) ?? []
     const command = line.replace('<time of the backup>', new Date(Date.now() - 3_600_000).toISOString())
     expect(await run(command, { dataFolder: makeDataFolder() })).toMatchObject({ code: 0 })

@@ -7,7 +7,7 @@ import { EVENTS } from '@oncehook/queue/task'
 import type { Db, Document } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 
-const document = readFileSync(resolve(import.meta.dirname, '../docs/privacy.md'), 'utf8')
+const document = readFileSync(resolve(import.meta.dirname, '../docs/explanation/privacy.md'), 'utf8')
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -85,7 +85,7 @@ async function use(): Promise<void> {
   await events.close.mutate({ id: String(_id), reason: 'to have one' })
 }
 
-describe('docs/privacy.md', () => {
+describe('docs/explanation/privacy.md', () => {
   it('lists every collection and every field that may contain personal data', async () => {
     await use()
     for (const [heading, db] of [

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { mappedTypes } from './support/providers/mapped-types.ts'
 
 const repository = resolve(import.meta.dirname, '..')
-const text = readFileSync(join(repository, 'docs/providers.md'), 'utf8')
+const text = readFileSync(join(repository, 'docs/reference/providers.md'), 'utf8')
 
 interface Section {
   readonly scheme: string
@@ -36,7 +36,7 @@ function namesOf({ body }: Section, part: string): string[] {
   return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
 }
 
-describe('docs/providers.md', () => {
+describe('docs/reference/providers.md', () => {
   it('has a section for every scheme, in order, and for nothing else', () => {
     expect(sections.map(({ scheme }) => scheme)).toEqual([...SCHEMES.keys()].toSorted())
   })

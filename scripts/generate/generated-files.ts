@@ -17,7 +17,7 @@ const END = '<!-- End of the table. -->'
 
 /** Every generated file, in the order of generation: each file may depend on earlier ones. */
 export function generatedFiles(repository: string): readonly GeneratedFile[] {
-  const http = 'docs/http.md'
+  const http = 'docs/reference/http.md'
   return [
     {
       path: 'packages/gateway/src/orders/openapi/order-schemas.json',

@@ -18,7 +18,7 @@ export interface TokenCall {
   readonly subject?: string
 }
 
-// Written from docs/architecture.md, without the code that signs and verifies: a change of both sides must be noticed.
+// Written from docs/explanation/architecture.md, without the code that signs and verifies: a change of both sides must be noticed.
 
 const NAME = 'service-tokens.json'
 /** A time in milliseconds is far above it. */

@@ -167,7 +167,7 @@ const SLOW = { type: 'slow', options: { timeoutMs: 10 } }
 const OTHERS = [{ key: 'slow_1' }, { key: 'slow_2' }]
 const BROKEN = { stream: () => new ReadableStream({ start: (controller) => controller.error(new Error('gone')) }) }
 const ENDLESS = { stream: () => new ReadableStream(), options: { bodyTimeoutMs: 100 } }
-// As docs/handlers.md says: the longest that the gateway sends.
+// As docs/reference/handlers.md says: the longest that the gateway sends.
 const NAME = 'n'.repeat(63)
 const longest = () => ({ key: `${NAME}:${randomUUID().padEnd(472, '~')}:${NAME}` })
 const DEEPEST: Sent = { data: JSON.parse(`${'{"a":'.repeat(511)}{}${'}'.repeat(511)}`) }

@@ -119,7 +119,7 @@ it('the gateway lets a script of a shop in a browser send and read what its cont
   await using database = await testDatabase(process.env)
   const origin = 'https://shop.example'
   await using gateway = await startGateway({ database, settings: { ...settings, CORS_ORIGINS: origin } })
-  const who = 'orders-api breaks what it owes to the consumer shop, as a script in a browser (docs/http.md)'
+  const who = 'orders-api breaks what it owes to the consumer shop, as a script in a browser (docs/reference/http.md)'
   const ask = async (path: string, init: RequestInit): Promise<(name: string) => string[]> => {
     const { headers } = await fetch(`${gateway.url}/api/orders${path}`, init)
     expect(headers.get('access-control-allow-origin'), `${who}: its origin`).toBe(origin)

@@ -91,7 +91,8 @@ describe('fulfilment as a sender of receipts', () => {
       await payOrder(fulfilment, 'file', order)
       await expect.poll(() => readFile(file, 'utf8').catch(() => '')).toContain('\n')
     }
-    const who = 'fulfilment breaks what it owes to the readers of its receipts (docs/configuration.md, Receipt sinks)'
+    const who =
+      'fulfilment breaks what it owes to the readers of its receipts (docs/reference/settings.md, Receipt sinks)'
     const { key, paidAt, ...receipt } = JSON.parse(await readFile(file, 'utf8'))
     const ids = { orderId: 'ord_file', paymentId: 'pay_file', customerId: 'cus_1' }
     demandPart(`${who}: a line`, receipt, { ...ids, ...EMAIL, amount: 1999, currency: 'EUR' })

@@ -94,7 +94,7 @@ function likenessOf({ status, headers, body }: Answer): unknown {
   return { status, lasting, length: Number(length) - String(id).length, body: body.replace(String(id), 'id') }
 }
 
-/** Of these, what is authentic and no event is refused (docs/providers.md, What cannot be read). */
+/** Of these, what is authentic and no event is refused (docs/reference/providers.md, What cannot be read). */
 const TOLD_WHAT_TO_SEND = ['hmac', 'paypal', 'standard-webhooks']
 
 const alike: unknown[] = []

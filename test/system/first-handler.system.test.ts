@@ -27,7 +27,7 @@ const WITHOUT_NETWORK = {
 
 /** The commands and the program of "Your first handler", in their order. */
 async function readBlocks(): Promise<string[]> {
-  const document = await readFile(join(repository, 'docs/handlers.md'), 'utf8')
+  const document = await readFile(join(repository, 'docs/reference/handlers.md'), 'utf8')
   const [, rest = ''] = document.split('\n## Your first handler\n')
   const [section = ''] = rest.split('\n## ')
   const blocks = Array.from(section.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language, text = '']) => ({
@@ -90,7 +90,7 @@ async function startHandler(port: number, { cwd, env }: { cwd: string; env: Node
   return { said: () => said.join(''), [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-it('the first handler of docs/handlers.md acts once on an event that is delivered twice', async () => {
+it('the first handler of docs/reference/handlers.md acts once on an event that is delivered twice', async () => {
   const root = await mkdtemp(join(tmpdir(), 'oncehook-first-handler-'))
   await using resources = new AsyncDisposableStack()
   resources.defer(() => rm(root, { recursive: true, force: true }))

@@ -39,7 +39,7 @@ function commandsIn(text: string, before: RegExp): string[] {
 it('every command that a message or a document says to run exists, with its options', () => {
   const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
   const sources = globSync('packages/{cli,gateway,fulfilment,kernel,webhooks}/src/**/*.ts', { cwd: repository })
-  const documents = globSync('{README,docs/*,packages/*/README,examples/*/README}.md', { cwd: repository })
+  const documents = globSync('{README,docs/**/*,packages/*/README,examples/*/README}.md', { cwd: repository })
   const named = [
     ...sources.filter((path) => !path.endsWith('.test.ts')).flatMap((path) => commandsIn(read(path), /[Rr]un /)),
     ...documents.flatMap((path) => commandsIn(read(path), /(?:npm run (?:--silent |-s )?|`)/)),

@@ -167,7 +167,7 @@ function signStandard({ body, secrets, signedAt }: PlannedCall, text: string): R
 const PROCEDURE = 'events.handle'
 const LIFETIME_SECONDS = 60
 
-/** A service token (docs/handlers.md, "Calls by trpc"). */
+/** A service token (docs/reference/handlers.md, "Calls by trpc"). */
 function tokenOf({ secrets, signedAt, audience }: PlannedCall, text: string, jti: string): string {
   const iat = Math.floor(signedAt / 1_000)
   const claims = {

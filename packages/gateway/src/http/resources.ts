@@ -20,7 +20,7 @@ export interface Resource {
   readonly acceptPatch?: string
 }
 
-/** Every public resource. 405, OPTIONS, preflights, the OpenAPI document and docs/http.md all follow this table. */
+/** Every public resource. 405, OPTIONS, preflights, the OpenAPI document and docs/reference/http.md all follow this table. */
 export const RESOURCES: readonly Resource[] = [
   {
     name: 'webhook',

@@ -1,4 +1,4 @@
-// Each message says what the error means; docs/errors.md says what to do.
+// Each message says what the error means; docs/reference/errors.md says what to do.
 import { defineError } from './errors.ts'
 
 export const badRequest = defineError('bad_request', 400, 'The request is not valid HTTP')

@@ -48,7 +48,7 @@ const POLL_MS = 500
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
 // A larger batch of a backlog keeps the gateway and the database from deliveries for longer, a smaller one costs more for each
-// event: docs/performance.md.
+// event: docs/explanation/performance.md.
 const GENTLE_BATCH = 125
 // Enough that calls do not wait for the database, few enough that not much is repeated after a crash.
 const UNSETTLED_OF_A_LANE = 4

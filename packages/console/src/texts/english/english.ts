@@ -157,7 +157,7 @@ export const english = {
     pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
     pausedMeans: 'Their events wait.',
     emptyTitle: 'No provider is configured',
-    emptyHint: 'Add one to PROVIDERS or PROVIDERS_FILE. docs/providers.md describes every scheme.',
+    emptyHint: 'Add one to PROVIDERS or PROVIDERS_FILE. docs/reference/providers.md describes every scheme.',
   },
   rotation: {
     open: 'Rotate a secret…',

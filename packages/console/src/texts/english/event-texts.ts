@@ -219,5 +219,5 @@ export const handlerTexts = {
   discarded: (handler: string, count: number, held: number): string =>
     `Discarded ${plural(count, 'task', 'tasks')} of ${handler}.${held === 0 ? '' : ` A process holds ${held} more: discard again when their claims have ended.`}`,
   emptyTitle: 'No handler can be configured',
-  emptyHint: 'Set HANDLERS or HANDLERS_FILE, if only to {}. docs/handlers.md describes what a handler is.',
+  emptyHint: 'Set HANDLERS or HANDLERS_FILE, if only to {}. docs/reference/handlers.md describes what a handler is.',
 }

@@ -116,7 +116,7 @@ function headersOfAll({ operation, resource }: PlacedOperation): string[] {
   ]
 }
 
-/** Their meaning is in docs/http.md. */
+/** Their meaning is in docs/reference/http.md. */
 function describeHeaders(names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { schema: { type: 'string' } }]))
 }
