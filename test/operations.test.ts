@@ -190,12 +190,3 @@ describe('docs/operations.md', () => {
     for (const name of named) expect(source).toContain(`'${name}'`)
   })
 })
-
-describe('docs/explanation/failure-modes.md', () => {
-  it('contains a restore command that works', async () => {
-    const document = readFileSync(join(repository, 'docs/explanation/failure-modes.md'), 'utf8')
-    const [, line = ''] = /`(npm run oncehook -- events replay [^`]+)`/.exec(document) ?? []
-    const command = line.replace('<time of the backup>', new Date(Date.now() - 3_600_000).toISOString())
-    expect(await run(command, { dataFolder: makeDataFolder() })).toMatchObject({ code: 0 })
-  })
-})
