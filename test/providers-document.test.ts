@@ -4,6 +4,7 @@ import { readProviders } from '@oncehook/gateway/webhooks/providers/providers'
 import { SCHEMES } from '@oncehook/webhooks/providers'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
+import { UNDOCUMENTED } from '../packages/webhooks/src/schemes/redelivery.ts'
 import { mappedTypes } from './support/providers/mapped-types.ts'
 
 const repository = resolve(import.meta.dirname, '..')
@@ -30,7 +31,14 @@ function blocksOf({ body }: Section): string[] {
   return Array.from(body.matchAll(/^```json\n(.*?)^```$/gms), ([, json = '']) => json)
 }
 
-/** The names in a part of a section, sorted. */
+/** The settings that the top of the page shows, with the name of this scheme. */
+function commonBlock(scheme: string): string {
+  const [top = ''] = text.split('\n## ')
+  const [json = ''] = blocksOf({ scheme, body: top })
+  return json.replaceAll('stripe', scheme)
+}
+
+/** The names in a part of a section, sorted; none if it does not have the part. */
 function namesOf({ body }: Section, part: string): string[] {
   const [, list = ''] = new RegExp(`^- \\*\\*${part}\\*\\*: ([^]*?)\\n(?! )`, 'm').exec(body) ?? []
   return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
@@ -41,17 +49,21 @@ describe('docs/reference/providers.md', () => {
     expect(sections.map(({ scheme }) => scheme)).toEqual([...SCHEMES.keys()].toSorted())
   })
 
-  it('has settings in its sections only', () => {
-    expect(Array.from(text.matchAll(/^```json$/gm))).toHaveLength(sections.flatMap(blocksOf).length)
+  it('has settings in its sections, and once at its top', () => {
+    expect(Array.from(text.matchAll(/^```json$/gm))).toHaveLength(sections.flatMap(blocksOf).length + 1)
   })
 })
 
 describe('the table of redelivery', () => {
-  it('holds the hours and the source of every scheme, as the code has them', () => {
-    const rows = text.matchAll(/^\| `([a-z0-9-]+)` \| (\d+) \| (.+) \|$/gm)
-    const documented = Array.from(rows, ([, scheme, hours, source]) => [scheme, Number(hours), source])
-    const coded = Array.from(SCHEMES.values(), ({ name, redelivery }) => [name, redelivery.hours, redelivery.source])
-    expect(documented).toEqual(coded.toSorted())
+  it('holds the hours of every scheme that does not have those of most, as the code has them', () => {
+    const rows = text.matchAll(/^\| (\d+) \| (`.+`) \|$/gm)
+    const documented = Array.from(rows, ([, hours, names = '']) =>
+      Array.from(names.matchAll(/`([^`]+)`/g), ([, name = '']) => ({ name, hours: Number(hours) })),
+    ).flat()
+    const coded = Array.from(SCHEMES.values(), ({ name, redelivery: { hours } }) => ({ name, hours }))
+    const others = coded.filter(({ hours }) => hours !== UNDOCUMENTED.hours)
+    expect(documented).toEqual(others.toSorted((one, other) => one.hours - other.hours))
+    expect(text).toContain(`\n| ${UNDOCUMENTED.hours} | all others`)
   })
 })
 
@@ -59,9 +71,8 @@ describe.each(sections)('the section of $scheme', (section) => {
   const { scheme, body } = section
 
   it('shows settings that a gateway starts with once the secrets are there', () => {
-    const blocks = blocksOf(section)
-    expect(blocks).not.toEqual([])
-    for (const json of blocks) {
+    const own = blocksOf(section)
+    for (const json of own.length > 0 ? own : [commonBlock(scheme)]) {
       const shown = JSON.parse(json) as Record<string, { readonly scheme: string }>
       expect(Object.values(shown).map((settings) => settings.scheme)).toEqual([scheme])
       // The secrets of published vectors are short.
@@ -73,16 +84,12 @@ describe.each(sections)('the section of $scheme', (section) => {
     }
   })
 
-  it('says where the secret is, what the provider does and what is signed', () => {
-    for (const part of [
-      '**Secret**: ',
-      '- **Delivery behaviour**: ',
-      '- **Signed**: ',
-      '- **Paid**: ',
-      '- **Failed**: ',
-    ]) {
-      expect(body.split(`\n${part}`), part).toHaveLength(2)
-    }
+  it('says where the secret is and what is signed', () => {
+    for (const part of ['- **Secret**: ', '- **Signed**: ']) expect(body.split(`\n${part}`), part).toHaveLength(2)
+  })
+
+  it('lists under Account the properties that a start expects in the settings', () => {
+    expect(namesOf(section, 'Account')).toEqual([...(SCHEMES.get(scheme)?.permits.origin ?? [])].toSorted())
   })
 
   it.each([

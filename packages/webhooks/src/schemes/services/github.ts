@@ -27,7 +27,7 @@ export const github = defineScheme(
       readHeaders: ['x-github-event', 'x-github-delivery'],
     }),
     takesForms: true,
-    redelivery: { hours: 72, source: 'reported: redelivery by hand' },
+    redelivery: { hours: 168, source: 'docs.github.com: redelivery by hand within 3 days, at an Enterprise Server 7' },
     permits: NO_PAYMENTS,
     prepareReader: eventReader({}, (delivery) => {
       const body = readPayload(delivery)
