@@ -25,12 +25,10 @@ const WITHOUT_NETWORK = {
   ...{ npm_config_audit: 'false', npm_config_fund: 'false' },
 }
 
-/** The commands and the program of "Your first handler", in their order. */
+/** The commands and the program of the tutorial, in their order. */
 async function readBlocks(): Promise<string[]> {
-  const document = await readFile(join(repository, 'docs/reference/handlers.md'), 'utf8')
-  const [, rest = ''] = document.split('\n## Your first handler\n')
-  const [section = ''] = rest.split('\n## ')
-  const blocks = Array.from(section.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language, text = '']) => ({
+  const document = await readFile(join(repository, 'docs/tutorials/your-first-handler.md'), 'utf8')
+  const blocks = Array.from(document.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language, text = '']) => ({
     language,
     text,
   }))
@@ -90,7 +88,7 @@ async function startHandler(port: number, { cwd, env }: { cwd: string; env: Node
   return { said: () => said.join(''), [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-it('the first handler of docs/reference/handlers.md acts once on an event that is delivered twice', async () => {
+it('the first handler of docs/tutorials/your-first-handler.md acts once on an event that is delivered twice', async () => {
   const root = await mkdtemp(join(tmpdir(), 'oncehook-first-handler-'))
   await using resources = new AsyncDisposableStack()
   resources.defer(() => rm(root, { recursive: true, force: true }))
