@@ -1,6 +1,5 @@
-// Whoever reads the traffic can send a call again while its token lives. A process answers none twice: so it costs no work of the
-// database, fills no log, and shows nothing of what came since. Another process may get the call, too, and a change that depends on
-// nothing would then overwrite what came since. So the id of such a call is stored before it does anything.
+// Whoever reads the traffic can send a call again while its token lives. A change that depends on nothing would then overwrite what came
+// since. So the id of such a call is stored before it does anything.
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -32,27 +31,5 @@ export function createUsedCalls(db: Db, clock: Clock): UseCall {
       if (isDuplicateKey(error)) throw unauthenticated({ reason: 'call_repeated' })
       throw toUnavailable(error) ?? error
     }
-  }
-}
-
-// Longer than any token lives.
-const REMEMBERED_MS = 120_000
-
-/**
- * Creates the memory of a process for the calls that it has accepted. `now`: monotonic milliseconds.
- * @throws unauthenticated if it has accepted the call with this id before
- */
-export function createAcceptedCalls(now: () => number): (callId: string) => void {
-  let since = now()
-  let recent = new Set<string>()
-  let former = new Set<string>()
-  return (callId) => {
-    if (now() - since >= REMEMBERED_MS) {
-      since = now()
-      former = recent
-      recent = new Set()
-    }
-    if (recent.has(callId) || former.has(callId)) throw unauthenticated({ reason: 'call_repeated' })
-    recent.add(callId)
   }
 }

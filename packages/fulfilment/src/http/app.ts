@@ -11,7 +11,6 @@ import { type Caller, handleRpc, type RpcResult, type TrpcEndpoint } from '@once
 import type { ServiceTokenVerifier } from '@oncehook/kernel/secrets/service-token'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { answerHeaders, type Context, type FulfilmentRouter, fulfilmentRouter, type UseCases } from '../router.ts'
-import { createAcceptedCalls } from '../used-calls.ts'
 
 export interface AppDeps {
   readonly useCases: UseCases
@@ -73,7 +72,6 @@ function createEndpoint({
   demandsCertificate,
   isReady,
 }: AppDeps): TrpcEndpoint<FulfilmentRouter, CallingService> {
-  const accept = createAcceptedCalls(() => performance.now())
   return {
     prefix: CALLS,
     router: fulfilmentRouter,
@@ -85,11 +83,7 @@ function createEndpoint({
       token.checkCondition(request.headers['if-match'])
       if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
       const { id: callId, issuer: name, subject: principal } = token
-      const checkInput = (input: Uint8Array): void => {
-        token.checkInput(input)
-        accept(callId)
-      }
-      return { name, principal, callId, checkInput }
+      return { name, principal, callId, checkInput: token.checkInput }
     },
     createContext: (request, caller) => ({
       useCases,

@@ -1,5 +1,6 @@
 import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
+import { parseJson } from '@oncehook/kernel/http/json'
 import { type CallFetch, type ServiceTokens, withServiceToken } from '@oncehook/kernel/secrets/service-token'
 import { isBrokenCall } from '@oncehook/queue/dispatch/retry-policy'
 import { z } from 'zod'
@@ -190,7 +191,7 @@ const envelopeSchema = z.object({ result: z.object({ data: z.object({ results: z
  * checked, and the first that is wrong ends the check: a list of wrong results may take seconds, in which nothing else runs.
  */
 function readTaskResults(text: string, count: number): readonly TaskResult[] | null {
-  const listed = listIn(text)
+  const listed = envelopeSchema.safeParse(parseJson(text)).data?.result.data.results
   if (!Array.isArray(listed) || listed.length !== count) return null
   const results: TaskResult[] = []
   for (const item of listed) {
@@ -199,12 +200,4 @@ function readTaskResults(text: string, count: number): readonly TaskResult[] | n
     results.push(data)
   }
   return results
-}
-
-function listIn(text: string): unknown {
-  try {
-    return envelopeSchema.safeParse(JSON.parse(text)).data?.result.data.results
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -10,8 +11,7 @@ import { systemClock } from '@oncehook/kernel/time/clock'
 import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/time/lifecycle'
 import { startGateway } from './gateway.ts'
 import type { GatewayDeps, Limits, Recording } from './gateway-context.ts'
-import { type GatewaySettings, readGatewaySettings } from './settings.ts'
-import { countWorkers } from './worker-count.ts'
+import { type GatewaySettings, MOST_WORKERS, readGatewaySettings } from './settings.ts'
 import { STARTED, shareMetrics, Workers, type WorkersDeps } from './workers.ts'
 
 // Every worker has stopped by then, because its own stop has a time limit.
@@ -34,7 +34,9 @@ export async function runGateway({ env, fetch, recording, limits }: GatewayProce
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   const ways = { clock: systemClock, random: Math.random, fetch, recording, limits }
   const deps = { settings, logger, logOutput, findConsole, ...ways }
-  const count = cluster.isWorker ? 1 : countWorkers(settings.WORKERS)
+  // One for each core that Node.js may use.
+  const wanted = settings.WORKERS === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : settings.WORKERS
+  const count = cluster.isWorker ? 1 : wanted
   await runService({
     env,
     logger,

@@ -51,9 +51,10 @@ import {
   readOperatorIssuer,
 } from '../operator/access/operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from '../webhooks/providers/providers.ts'
-import { workersSetting } from './worker-count.ts'
 
 const DAY_MS = 86_400_000
+
+export const MOST_WORKERS = 64
 
 const OWN_SETTINGS = {
   GATEWAY_HOST: textSetting('127.0.0.1'),
@@ -82,7 +83,9 @@ const OWN_SETTINGS = {
   RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
   RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
   MAX_CRASHES: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
-  WORKERS: workersSetting(),
+  WORKERS: z.union([z.literal('auto'), integerSetting({ min: 1, max: MOST_WORKERS, fallback: 1 })], {
+    error: `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
+  }),
   TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
   LOG_LEVEL: logLevelSetting,
 }

@@ -2,9 +2,9 @@ import type { VerifiedDelivery } from '../delivery.ts'
 import { eventInvalid } from '../errors.ts'
 import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
+import { ISO_INSTANT } from '../signatures/time-forms.ts'
 import { meets } from './conditions.ts'
 import { isEventText, toId } from './event-text.ts'
-import { occurredAtOf } from './event-time.ts'
 import { type Amount, type FoundEvent, mapped, type TypeNames } from './found-event.ts'
 import { idOfBytes } from './id-of-bytes.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
@@ -127,4 +127,18 @@ function currencyOf(currency: unknown): Pick<PaymentFacts, 'currency' | 'unreada
   if (currency === undefined || currency === null) return {}
   if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return { unreadable: 'currency_mismatch' }
   return { currency: currency.toUpperCase() }
+}
+
+// In seconds, the year 5138; in milliseconds, 1973.
+const LEAST_MILLISECONDS = 100_000_000_000
+
+/** The time of an event, from ISO 8601, seconds or milliseconds. Anything else is ignored. */
+function occurredAtOf(at: unknown): Pick<PaymentFacts, 'occurredAt'> {
+  const instant =
+    typeof at === 'number'
+      ? new Date(at < LEAST_MILLISECONDS ? at * 1000 : at)
+      : new Date(typeof at === 'string' && ISO_INSTANT.test(at) ? at : Number.NaN)
+  const years = instant.getUTCFullYear()
+  // A year of more than four digits means another unit, and no later reader accepts it.
+  return years >= 0 && years <= 9_999 ? { occurredAt: instant.toISOString() } : {}
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KnownKeys } from './known-keys.ts'
+import { KnownKeys } from './insert.ts'
 
 describe('KnownKeys', () => {
   it('contains only the added ids', () => {
