@@ -6,12 +6,15 @@ import { describe, expect, it } from 'vitest'
 
 const text = readFileSync(resolve(import.meta.dirname, '../docs/reference/settings.md'), 'utf8')
 
+/** In the column of defaults, of a setting that has none and must be set. */
+const REQUIRED = 'required'
+
 /** Name -> default in the document, as text; undefined if the document has none. */
 function documented(heading: string): Record<string, string | undefined> {
   const [section = ''] = text.slice(text.indexOf(`## ${heading}\n`)).split('\n## ')
   const rows = Array.from(section.matchAll(/^\| (`.+?`) \| (.*?) ?\| .+ \|$/gm), ([, names = '', values = '']) => ({
     names: Array.from(names.matchAll(/`(\w+)`/g), ([, name]) => name),
-    values: Array.from(values.matchAll(/`(.*?)`/g), ([, value]) => value),
+    values: values === REQUIRED ? [REQUIRED] : Array.from(values.matchAll(/`(.*?)`/g), ([, value]) => value),
   }))
   return Object.fromEntries(rows.flatMap(({ names, values }) => names.map((name, index) => [name, values[index]])))
 }
@@ -20,12 +23,14 @@ describe('docs/reference/settings.md', () => {
   it.each([
     ['Gateway', gatewaySchema.shape],
     ['Fulfilment', fulfilmentSchema.shape],
-  ])('lists every setting of %s with its default, and no others', (heading, shape) => {
+  ])('lists every setting of %s with its default or that it is required, and no others', (heading, shape) => {
     const listed = documented(heading)
     expect(Object.keys(listed).toSorted()).toEqual(Object.keys(shape).toSorted())
     for (const [name, setting] of Object.entries(shape)) {
-      const given = setting.safeParse(listed[name])
       const absent = setting.safeParse(undefined)
+      expect({ name, required: listed[name] === REQUIRED }).toEqual({ name, required: !absent.success })
+      if (!absent.success) continue
+      const given = setting.safeParse(listed[name])
       expect({ name, value: given.data, ok: given.success }).toEqual({ name, value: absent.data, ok: absent.success })
       const { data } = absent
       const hasDefault = data !== undefined && !(data instanceof Set && data.size === 0) && data !== ''
