@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
 import { gatewaySchema } from '@oncehook/gateway/start/settings'
 import { describe, expect, it } from 'vitest'
@@ -36,5 +36,40 @@ describe('docs/reference/settings.md', () => {
       const hasDefault = data !== undefined && !(data instanceof Set && data.size === 0) && data !== ''
       expect({ name, documented: listed[name] !== undefined }).toEqual({ name, documented: hasDefault })
     }
+  })
+})
+
+describe('docs/how-to/three-machines', () => {
+  const folder = resolve(import.meta.dirname, '../docs/how-to/three-machines')
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8')
+
+  it.each([
+    ['gateway', gatewaySchema.shape],
+    ['fulfilment', fulfilmentSchema.shape],
+  ])('sets for %s only settings that there are, and all that are required', (service, shape) => {
+    const lines = read(`${service}.env`)
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    const values = lines.map((line) => line.split('=', 2) as [string, string])
+    const set = new Map(
+      values.map(([name, value]) => [name.replace(/_FILE$/, ''), name.endsWith('_FILE') ? null : value]),
+    )
+    expect([...set.keys()].filter((name) => !(name in shape))).toEqual([])
+    const required = Object.entries(shape).filter(([, setting]) => !setting.safeParse(undefined).success)
+    expect(required.map(([name]) => name).filter((name) => !set.has(name))).toEqual([])
+    for (const [name, setting] of Object.entries(shape)) {
+      const value = set.get(name)
+      if (typeof value === 'string') expect({ name, ok: setting.safeParse(value).success }).toEqual({ name, ok: true })
+    }
+    expect(read(`oncehook-${service}.service`)).toContain(`EnvironmentFile=/etc/oncehook/${service}.env`)
+  })
+
+  it('has the files that the page copies, and no others', () => {
+    const page = readFileSync(join(folder, '../deploy-three-machines.md'), 'utf8')
+    const copied = Array.from(page.matchAll(/^cp docs\/how-to\/three-machines\/(\S+) /gm), ([, name = '']) => name)
+    const isCopied = (file: string): boolean =>
+      copied.some((name) => name === file || name === `*${file.slice(file.lastIndexOf('.'))}`)
+    expect(copied.length).toBeGreaterThan(2)
+    expect(readdirSync(folder).filter((file) => !isCopied(file))).toEqual([])
   })
 })

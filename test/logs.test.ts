@@ -88,7 +88,9 @@ describe('docs/reference/logs.md', () => {
 
   it('lists each that the other documents name', () => {
     const documents = [
-      'docs/operations.md',
+      ...['alert', 'handler-problem', 'refused-delivery', 'replay', 'rotate-a-secret'].map(
+        (name) => `docs/how-to/${name}.md`,
+      ),
       'docs/reference/errors.md',
       'docs/explanation/privacy.md',
       'docs/how-to/upgrade.md',

@@ -93,6 +93,9 @@ async function makeTraffic(): Promise<void> {
 
 await makeTraffic()
 
+const readDocument = (path: string): string => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
+const ALERTS = readDocument('docker/alerts.yaml')
+
 describe('docs/reference/metrics.md', () => {
   it.each([
     [['Gateway', 'Handlers'], () => system.gateway.adminUrl],
@@ -116,10 +119,20 @@ describe('docs/reference/metrics.md', () => {
 
   it('names no metric elsewhere that does not exist', () => {
     const known = new Set(['Gateway', 'Fulfilment', 'Handlers'].flatMap((heading) => Object.keys(rowsOf(heading))))
-    const operations = readFileSync(join(import.meta.dirname, '../docs/operations.md'), 'utf8')
-    const named = new Set(operations.match(/oncehook_[a-z_]+/g))
+    const [, grow = ''] = readDocument('docs/how-to/deploy-three-machines.md').split('\n## Grow\n')
+    const named = new Set(`${ALERTS}${grow}`.match(/oncehook_[a-z_]+/g))
     expect(named.size).toBeGreaterThan(5)
     for (const name of named) expect(known).toContain(name.replace(/_(?:bucket|sum|count)$/, ''))
+  })
+})
+
+describe('docs/how-to/alert.md', () => {
+  it('says for each alarm of the rules file what to do, and names no others', () => {
+    const rows = readDocument('docs/how-to/alert.md').match(/^\| `Oncehook.+$/gm) ?? []
+    const named = rows.flatMap((row) => row.match(/Oncehook\w+(?=.+ \| )/g) ?? [])
+    const declared = Array.from(ALERTS.matchAll(/ alert: (\w+)/g), ([, name = '']) => name)
+    expect(declared.length).toBeGreaterThan(20)
+    expect([...new Set(named)].toSorted()).toEqual(declared.toSorted())
   })
 })
 

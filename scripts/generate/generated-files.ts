@@ -31,6 +31,13 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
         return withTable(readFileSync(join(repository, http), 'utf8'), describeHttp())
       },
     },
+    {
+      path: 'docs/reference/command-line.md',
+      async content() {
+        const { describeCommandLine } = await import('./command-line.ts')
+        return describeCommandLine()
+      },
+    },
     ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
       path: `contracts/${provider}.json`,
       content: async () => {

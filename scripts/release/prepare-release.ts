@@ -14,7 +14,7 @@ export const FILES_WITH_VERSION: readonly string[] = [
   'docker/kubernetes/fulfilment.yaml',
   'docker/kubernetes/gateway.yaml',
   'docker/kubernetes/kustomization.yaml',
-  'docs/deployment.md',
+  'docs/how-to/deploy-kubernetes.md',
   'examples/shop-orders-mongo/package.json',
   'examples/subscriptions-postgres/package.json',
 ]

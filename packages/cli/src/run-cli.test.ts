@@ -1,16 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { commandTable } from './run-cli.ts'
+import { createProgram } from './run-cli.ts'
 import { runCommand, testContext } from './testing/run-command.ts'
 
 const repository = join(import.meta.dirname, '../../..')
 
 function wholeProgram(): Command {
-  const program = new Command('oncehook')
-  for (const add of commandTable) add(program, { context: testContext(), finish: () => undefined })
-  return program
+  return createProgram({ context: testContext(), finish: () => undefined })
 }
 
 /** What is wrong with a command line that somebody is told to run: a word or an option that no command has. */
@@ -46,25 +44,6 @@ it('every command that a message or a document says to run exists, with its opti
   ]
   expect(named.length).toBeGreaterThan(30)
   expect(named.map(unknownIn).filter((problem) => problem !== null)).toEqual([])
-})
-
-/** The commands that take an option, as they are typed. */
-function commandsWith(option: string): string[] {
-  const program = wholeProgram()
-  const takes = ({ options }: Command): boolean => options.some(({ long }) => long === option)
-  const nested = program.commands.flatMap((group) => group.commands.map((one) => [group, one] as const))
-  return [
-    ...program.commands.filter(takes).map((command) => command.name()),
-    ...nested.filter(([, one]) => takes(one)).map(([group, one]) => `${group.name()} ${one.name()}`),
-  ].toSorted()
-}
-
-it('README.md names the commands that require a reason, and no other', () => {
-  const text = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replaceAll(/\s+/g, ' ')
-  const [, named = ''] = /These commands require a `--reason`: (.+?)[.;]/.exec(text) ?? []
-  // There it selects refusals.
-  const commands = commandsWith('--reason').filter((name) => name !== 'refused')
-  expect(Array.from(named.matchAll(/`(.+?)`/g), ([, command]) => command)).toEqual(commands)
 })
 
 describe('runCli', () => {

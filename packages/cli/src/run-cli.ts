@@ -3,7 +3,14 @@
 
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { Command, CommanderError } from 'commander'
-import { type AddCommand, type CliContext, CommandFailure, type ExitCode, UsageError } from './command.ts'
+import {
+  type AddCommand,
+  type CliContext,
+  type CommandDeps,
+  CommandFailure,
+  type ExitCode,
+  UsageError,
+} from './command.ts'
 import { addAuditListCommand, addAuditVerifyCommand } from './commands/audit.ts'
 import { addContractShowCommand, addContractVerifyCommand } from './commands/contract.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
@@ -43,7 +50,7 @@ import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 /** Every command of `oncehook`. A new one is in the file of its group in `commands/`, and is a line here. */
-export const commandTable: readonly AddCommand[] = [
+const commandTable: readonly AddCommand[] = [
   addSendCommand,
   addSignCommand,
   addVerifyCommand,
@@ -86,17 +93,23 @@ export const commandTable: readonly AddCommand[] = [
   addContractShowCommand,
 ]
 
-/** Runs one command and returns the exit code of the process. Never throws. */
-export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
-  let exitCode: ExitCode = 0
+/** The program with every command. */
+export function createProgram({ context, finish }: CommandDeps): Command {
   const program = new Command('oncehook')
     .description('Send signed payment events to Oncehook, inspect events and orders, and fix failures.')
     .configureOutput({ writeOut: context.write, writeErr: context.warn })
     .exitOverride()
+  for (const addCommand of commandTable) addCommand(program, { context, finish })
+  return program
+}
+
+/** Runs one command and returns the exit code of the process. Never throws. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
+  let exitCode: ExitCode = 0
   const finish = (code: ExitCode): void => {
     exitCode = code
   }
-  for (const addCommand of commandTable) addCommand(program, { context, finish })
+  const program = createProgram({ context, finish })
   try {
     await program.parseAsync(args, { from: 'user' })
     return exitCode

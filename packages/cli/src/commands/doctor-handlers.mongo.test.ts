@@ -93,7 +93,7 @@ describe('doctor, about handlers', () => {
       expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }))).toBe(200)
     }
     const refused = 'pending tasks of billing have failed three times or more. Last error: The handler answered 401'
-    const todo = expect.stringContaining('docs/operations.md')
+    const todo = expect.stringContaining('docs/how-to/handler-problem.md')
     await expect.poll(examine).toMatchObject({
       ...{ exitCode: 0, handlers: [{ level: 'warning', message: `2 of 2 ${refused} (handler_failed)`, todo }] },
     })

@@ -25,7 +25,7 @@ function checkDead({ states: { dead }, deadByReason, deadOfOtherReasons }: Overv
   return warning(
     'dead events',
     message,
-    'Run oncehook events list --state dead; docs/operations.md describes what to do for each reason',
+    'Run oncehook events list --state dead; docs/how-to/replay.md describes what to do for each reason',
   )
 }
 

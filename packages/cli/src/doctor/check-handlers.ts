@@ -64,7 +64,7 @@ function checkFailing({ name, pending, failing, paused, pausedBySetting }: Handl
   return warning(
     'handlers',
     `${count} pending tasks of ${name} have failed three times or more. Last error: ${describeError(failing)}`,
-    'Check its log, its secret and its URL; docs/operations.md describes what to do for each answer',
+    'Check its log, its secret and its URL; docs/how-to/handler-problem.md describes what to do for each answer',
   )
 }
 

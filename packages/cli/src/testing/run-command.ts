@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { CliContext } from '../command.ts'
 import { addOperatorOptions } from '../operator/operator-client.ts'
-import { commandTable, runCli } from '../run-cli.ts'
+import { createProgram, runCli } from '../run-cli.ts'
 import { fakeSecret, fakeToken } from './fake-gateway.ts'
 
 /** The context of commands in tests: no local system and no terminal. */
@@ -52,8 +52,7 @@ interface DescribedCommand {
 
 /** Each command by its words. */
 export function describeCommands(): DescribedCommand[] {
-  const program = new Command()
-  for (const addCommand of commandTable) addCommand(program, { context: testContext(), finish: () => undefined })
+  const program = createProgram({ context: testContext(), finish: () => undefined })
   const namesOf = ({ options }: Command): string[] => options.map(({ long }) => long ?? '')
   const usual = new Set(namesOf(addOperatorOptions(new Command())))
   const describe = (command: Command, words: readonly string[]) => ({
