@@ -44,6 +44,16 @@ function namesOf({ body }: Section, part: string): string[] {
   return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
 }
 
+const [, signedTable = ''] = text.split('\n## What is signed\n')
+/** The rows of the table of signatures. */
+const signedRows = Array.from(
+  signedTable.split('\n## ')[0]?.matchAll(/^\| ([^|]+) \| [^|]+ \| (`.+`) \|$/gm) ?? [],
+  (row) => ({
+    signsTime: row[1] === 'time and body',
+    schemes: Array.from(row[2]?.matchAll(/`([^`]+)`/g) ?? [], ([, name = '']) => name),
+  }),
+)
+
 describe('docs/reference/providers.md', () => {
   it('has a section for every scheme, in order, and for nothing else', () => {
     expect(sections.map(({ scheme }) => scheme)).toEqual([...SCHEMES.keys()].toSorted())
@@ -84,8 +94,12 @@ describe.each(sections)('the section of $scheme', (section) => {
     }
   })
 
-  it('says where the secret is and what is signed', () => {
-    for (const part of ['- **Secret**: ', '- **Signed**: ']) expect(body.split(`\n${part}`), part).toHaveLength(2)
+  it('says where the secret is, and, unless the table of signatures does, what is signed', () => {
+    const tableRows = signedRows.filter(({ schemes }) => schemes.includes(scheme))
+    expect(body.split('\n- **Secret**: ')).toHaveLength(2)
+    expect(body.split('\n- **Signed**: ').length - 1 + tableRows.length).toBe(1)
+    const settings = { scheme, secrets: [], toleranceSeconds: 300 }
+    for (const { signsTime } of tableRows) expect(SCHEMES.get(scheme)?.signsTime(settings)).toBe(signsTime)
   })
 
   it('lists under Account the properties that a start expects in the settings', () => {
