@@ -23,6 +23,7 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/kubernetes.test.ts', tools: ['kubernetes-validate'], partly: true },
   { files: 'test/system/examples.system.test.ts', tools: ['fastapi', 'go', 'postgresql'], partly: true },
   { files: 'test/system/examples.system.test.ts', tools: ['proc'] },
+  { files: 'test/document-commands.test.ts', tools: ['curl'], partly: true },
   { files: 'test/system/first-handler.system.test.ts', tools: ['curl'] },
   { files: 'test/system/packed-*.system.test.ts', tools: ['node20', 'node22'], partly: true },
   { files: 'test/system/packed-handler.system.test.ts', tools: ['postgresql'], partly: true },
