@@ -1,9 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFetchServer } from './testing/fetch-server.ts'
 import { serve } from './testing/serve.ts'
-import { readVectorFiles, type Vector } from './testing/vectors.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
@@ -41,19 +41,24 @@ const EXAMPLES: readonly (readonly [heading: string, start: (example: string) =>
   ['Koa', async (example) => createServer(await run(example, 'app.callback()'))],
 ]
 
-function firstVectorOfStripe(): Vector {
-  const first = readVectorFiles().find(({ scheme }) => scheme === 'stripe')?.cases[0]
-  if (first?.why !== 'signed as the provider signs') throw new Error('The first vector of Stripe has changed')
-  return first
+const NOW = 1_764_151_200
+const SECRET = 'whsec_of_the_readme_0123456789'
+
+/** A payment as Stripe delivers it, in live mode or in test mode. */
+function paymentOf(livemode: boolean) {
+  const object = { id: 'pi_1', amount: 2_000, currency: 'usd', metadata: { order_id: 'order-1' } }
+  const body = Buffer.from(
+    JSON.stringify({ id: 'evt_1', type: 'payment_intent.succeeded', livemode, data: { object } }),
+  )
+  const signature = createHmac('sha256', SECRET).update(`${NOW}.`).update(body).digest('hex')
+  return { body, headers: { 'content-type': 'application/json', 'stripe-signature': `t=${NOW},v1=${signature}` } }
 }
 
-const vector = firstVectorOfStripe()
-const body = Buffer.from(vector.body, 'base64')
-const headers = Object.fromEntries([['content-type', 'application/json'], ...vector.headers])
+const { body, headers } = paymentOf(true)
 
-function startAtTimeOfVector(): void {
-  vi.useFakeTimers({ toFake: ['Date'], now: vector.now * 1_000 })
-  vi.stubEnv('STRIPE_WEBHOOK_SECRET', vector.secret)
+function startAtTimeOfPayment(): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW * 1_000 })
+  vi.stubEnv('STRIPE_WEBHOOK_SECRET', SECRET)
 }
 
 afterEach(() => {
@@ -64,19 +69,19 @@ afterEach(() => {
 
 describe('the README', () => {
   it('verifies a delivery of Stripe in eight lines', async () => {
-    startAtTimeOfVector()
+    startAtTimeOfPayment()
     const log = vi.spyOn(console, 'log').mockReturnValue()
     const example = exampleOf('Verify a delivery')
     expect(example.trim().split('\n').length).toBeLessThanOrEqual(8)
     expect(await run(example, 'result.status', { rawBody: body, headers })).toBe(200)
-    expect(log.mock.calls).toEqual([['payment.succeeded', 'pay_0001']])
+    expect(log.mock.calls).toEqual([['payment.succeeded', 'pi_1']])
     const tampered = Buffer.concat([body, Buffer.from(' ')])
     expect(await run(example, 'result.status', { rawBody: tampered, headers })).toBe(401)
     expect(log).toHaveBeenCalledTimes(1)
   })
 
   it('prepares a provider from settings that are data', async () => {
-    startAtTimeOfVector()
+    startAtTimeOfPayment()
     const secrets = [{ id: 'only', value: { env: 'STRIPE_WEBHOOK_SECRET' } }]
     vi.stubEnv('PROVIDERS', JSON.stringify({ shop: { scheme: 'stripe', secrets } }))
     expect(await run(exampleOf('Settings as data'), 'provider.secrets')).toEqual([{ id: 'only', notAfter: null }])
@@ -85,15 +90,16 @@ describe('the README', () => {
   })
 
   it.each(EXAMPLES)(
-    'has an example for %s that accepts a genuine delivery and refuses a tampered one',
+    'has an example for %s that acts on a genuine delivery, not in test mode, and refuses a tampered one',
     async (heading, start) => {
-      startAtTimeOfVector()
+      startAtTimeOfPayment()
       const log = vi.spyOn(console, 'log').mockReturnValue()
       await using server = await serve(await start(exampleOf(heading)))
       const url = `${server.url}/webhooks/stripe`
       const genuine = await fetch(url, { method: 'POST', headers, body })
       expect([genuine.status, await genuine.json()]).toEqual([200, { received: true }])
-      expect(log.mock.calls).toEqual([['payment.succeeded', 'pay_0001']])
+      expect(log.mock.calls).toEqual([['payment.succeeded', 'pi_1']])
+      expect((await fetch(url, { method: 'POST', ...paymentOf(false) })).status).toBe(200)
       const tampered = await fetch(url, { method: 'POST', headers, body: Buffer.concat([body, Buffer.from(' ')]) })
       expect(tampered.status).toBe(401)
       expect(log).toHaveBeenCalledTimes(1)

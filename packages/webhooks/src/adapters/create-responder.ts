@@ -4,12 +4,18 @@ import type { DeliveryHeaders } from '../raw-headers.ts'
 import type { Handshake, Refused, Undecided, Unreadable, Verified } from '../verification.ts'
 import { type BodyChunks, readRawBody } from './read-raw-body.ts'
 
+/** An authentic delivery, as an adapter hands it over. */
+interface AcceptedDelivery extends Verified {
+  /** The exact bytes that were verified: for what `events` leaves out. */
+  readonly rawBody: Uint8Array
+}
+
 /**
  * Acts on an authentic delivery. When it returns or resolves, the provider gets 200 (401 if there are `refusedItems`) and does not deliver again: store
  * the events first. When it throws or rejects, the framework handles the error, usually with 500, and the provider
  * delivers again.
  */
-export type OnVerified = (delivery: Verified) => void | Promise<void>
+export type OnVerified = (delivery: AcceptedDelivery) => void | Promise<void>
 
 /** The body is larger than the limit, so it was not verified. */
 interface TooLarge {
@@ -17,6 +23,9 @@ interface TooLarge {
   readonly status: 413
   readonly maxBytes: number
 }
+
+/** A delivery that is not accepted. */
+type Rejection = Refused | Unreadable | Undecided | TooLarge
 
 /** The options of an adapter. `Incoming` is what the framework passes for a request. */
 export interface AdapterOptions<Incoming> {
@@ -26,7 +35,7 @@ export interface AdapterOptions<Incoming> {
    * Is called with each delivery that is not accepted, before the answer is sent: for your log. The answer waits until it
    * resolves. When it throws or rejects, the framework handles the error.
    */
-  readonly onRejected?: (rejection: Refused | Unreadable | Undecided | TooLarge) => void | Promise<void>
+  readonly onRejected?: (rejection: Rejection) => void | Promise<void>
   /**
    * Returns the address of the client, for the `from` of the verifier. Behind a proxy, that is not the address of the
    * connection. When it throws, the framework handles the error. Default: the verifier gets no address.
@@ -82,18 +91,18 @@ export function createResponder(
   if (!(Number.isSafeInteger(maxBytes) && maxBytes > 0)) throw new RangeError('maxBytes must be a positive integer')
   return async ({ method, url, headers, readBody, readFrom }) => {
     if (method !== 'POST') return answerOther(method === 'GET' ? verifier.answerCheck(url) : null)
-    const rawBody = await readRawBody(readBody(), maxBytes)
-    const result =
-      rawBody === null
-        ? ({ outcome: 'too_large', status: 413, maxBytes } as const)
-        : await verifier.verify({ rawBody, headers, url, ...(await withoutStatus(() => addressOf(readFrom()))) })
-    if (result.outcome === 'handshake') return answerHandshake(result)
-    if (result.outcome === 'verified') {
-      await withoutStatus(() => onVerified(result))
-      return answerVerified(result)
+    const reject = async (rejection: Rejection): Promise<WebhookAnswer> => {
+      await withoutStatus(() => onRejected?.(rejection))
+      return answerJson(rejection.status, JSON.stringify({ error: messageOf(rejection) }))
     }
-    await withoutStatus(() => onRejected?.(result))
-    return answerJson(result.status, JSON.stringify({ error: messageOf(result) }))
+    const rawBody = await readRawBody(readBody(), maxBytes)
+    if (rawBody === null) return await reject({ outcome: 'too_large', status: 413, maxBytes })
+    const from = await withoutStatus(() => addressOf(readFrom()))
+    const result = await verifier.verify({ rawBody, headers, url, ...from })
+    if (result.outcome === 'handshake') return answerHandshake(result)
+    if (result.outcome !== 'verified') return await reject(result)
+    await withoutStatus(() => onVerified({ ...result, rawBody }))
+    return answerVerified(result)
   }
 }
 
@@ -143,7 +152,7 @@ function answerVerified({ status, refusedItems }: Verified): WebhookAnswer {
 }
 
 /** What the sender may know. */
-function messageOf(rejection: Refused | Unreadable | Undecided | TooLarge): string {
+function messageOf(rejection: Rejection): string {
   switch (rejection.outcome) {
     case 'refused':
       return 'The delivery is not authentic'
