@@ -41,14 +41,14 @@ function describeDeliveries(deliveries: Readonly<Record<string, number>>): strin
 }
 
 export const addProvidersPauseCommand = reasonedCommand(['providers', 'pause'], {
-  description: 'Accept and store the events of a provider, but send none to fulfilment until it is resumed.',
+  description: 'Accept and store the events of a provider, but send none until it is resumed.',
   argument: ['<provider>', 'name of the provider, as printed by `providers list`'],
   call: (client, { argument: provider, reason }) => client.providers.pause.mutate({ provider, reason }),
   describe: ({ provider }) => [`Paused: events of ${provider} are stored, and wait until it is resumed`],
 })
 
 export const addProvidersResumeCommand = reasonedCommand(['providers', 'resume'], {
-  description: 'Send the events of a paused provider to fulfilment, the oldest first.',
+  description: 'Send the events of a paused provider, the oldest first.',
   argument: ['<provider>', 'name of the provider, as printed by `providers list`'],
   call: (client, { argument: provider, reason }) => client.providers.resume.mutate({ provider, reason }),
   describe: ({ provider }) => [`Resumed: the events of ${provider} that waited are due now`],

@@ -76,7 +76,7 @@ async function countWaiting(db: Db, providers: readonly string[]): Promise<Reado
 const changeSchema = z.strictObject({ provider: inputText(255), reason: reasonSchema })
 
 /**
- * `providers.pause`: events of this provider are accepted and stored, but not sent to fulfilment until it is resumed.
+ * `providers.pause`: events of this provider are accepted and stored, but not sent until it is resumed.
  * The pause takes effect in all gateways within two seconds. Calls to fulfilment that have already begun are completed.
  */
 export const pauseProviderProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
