@@ -25,16 +25,14 @@ const LISTED: readonly (readonly [command: RegExp, why: string, instead: string]
     'runs for long, or is a test',
     'this test: the script is there',
   ],
-  [/^UPDATE_CONTRACTS=1 npm test/, 'writes the contracts', 'scripts/generate/generated-files.ts'],
   [/^(?:export )?\w+=/, 'sets a variable for the next lines', 'the lines that use it'],
   [/^(?:git clone|cd) /, 'needs the internet', 'scripts/test-bare.ts'],
   [/^stripe /, "needs Stripe's command line and an account", 'packages/webhooks/src/schemes/payments/stripe.test.ts'],
   [/^docker /, 'needs a Docker engine', 'test/container/compose.test.ts'],
   [/^docker\/pin-images\.sh/, 'needs a registry', 'test/supply-chain.test.ts'],
   [/^for node in mongo1/, 'needs a Docker engine', 'test/container/compose.test.ts'],
-  [/^IMAGE_PREFIX=\S+ docker\/build\.sh/, 'needs a registry', 'test/container/images.test.ts'],
-  [/^kubectl /, 'needs a cluster', 'test/kubernetes.test.ts'],
-  [/^npm run oncehook -- (?:keys|erase) /, 'writes where it is run', 'packages/cli/src/commands/keys.test.ts'],
+  [/^mongo(?:dump|restore) /, 'needs a replica set with users', "its options, in MongoDB's manual"],
+  [/^npm run oncehook -- keys /, 'writes where it is run', 'packages/cli/src/commands/keys.test.ts'],
   [/handlers discard search/, 'needs a handler that is gone', 'test/operations.test.ts'],
   [/contract verify --handler/, 'needs a handler of yours', 'packages/cli/src/commands/contract.test.ts'],
   [/^printf .*openssl rand/, 'needs openssl', 'packages/kernel/src/secrets/encryption.test.ts'],
@@ -42,6 +40,13 @@ const LISTED: readonly (readonly [command: RegExp, why: string, instead: string]
   [/^(?:npm (?:init|install)|echo )/, 'needs the npm registry', 'test/system/first-handler.system.test.ts'],
   [/^(?:go run|python3 -m venv|\.venv\/)/, 'needs Go or PyPI', 'test/system/examples.system.test.ts'],
 ]
+
+/** Pages whose commands are for other machines, with the test of the files and settings that they use. */
+const ELSEWHERE = new Map([
+  ['docs/how-to/deploy-one-machine.md', 'test/container/compose.test.ts'],
+  ['docs/how-to/deploy-three-machines.md', 'test/configuration.test.ts'],
+  ['docs/how-to/deploy-kubernetes.md', 'test/kubernetes.test.ts'],
+])
 
 /** In the order in which a reader types them. */
 const RUN_HERE = [
@@ -64,7 +69,8 @@ const documents = globSync(['*.md', 'docs/**/*.md', '{bench,contracts,docker,pac
   exclude: ['**/node_modules/**', 'CHANGELOG.md'],
 })
 const typed = documents.flatMap((document) => commandsOf(document).map((command): Typed => ({ document, command })))
-const isListed = ({ command }: Typed): boolean => LISTED.some(([pattern]) => pattern.test(command))
+const isListed = ({ document, command }: Typed): boolean =>
+  ELSEWHERE.has(document) || LISTED.some(([pattern]) => pattern.test(command))
 const isOfOncehook = (command: string): boolean => /^npm run (?:--silent )?oncehook -- /.test(command)
 
 function isRunHere({ document, command }: Typed): boolean {
@@ -80,7 +86,10 @@ it('every command of a document is run by a test, or listed with what is checked
   expect(typed.length).toBeGreaterThan(80)
   expect(typed.filter((one) => !isListed(one) && !isRunHere(one) && !isRunByReader(one))).toEqual([])
   expect(LISTED.filter(([pattern]) => !typed.some(({ command }) => pattern.test(command)))).toEqual([])
-  const named = LISTED.map(([, , instead]) => instead).filter((instead) => /^\S+\.ts$/.test(instead))
+  expect([...ELSEWHERE.keys()].filter((page) => !documents.includes(page))).toEqual([])
+  const named = [...ELSEWHERE.values(), ...LISTED.map(([, , instead]) => instead)].filter((instead) =>
+    /^\S+\.ts$/.test(instead),
+  )
   expect(named.filter((test) => !existsSync(join(repository, test)))).toEqual([])
 })
 
@@ -154,20 +163,18 @@ describe('the commands of the documents', () => {
   })
 })
 
-/** The commands of a document: lines of its shell blocks. One that ends with a backslash goes on, and so do a loop and a text. */
+/** The commands of a document: the lines of its shell blocks. One that ends with a backslash goes on, and so does a loop. */
 function commandsOf(document: string): string[] {
   const blocks = [...read(document).matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
-  const ofShell = blocks.filter(([, , language = '']) => language === '' || language === 'sh')
-  const texts = ofShell.map(([, indent = '', , block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
-  const whole = texts.flatMap((text) =>
-    text.match(/^for .*\n[\s\S]*?^done$|^.*<<'?EOF'?[\s\S]*?^EOF$|^(?:.*\\\n)*.*$/gm),
-  )
-  const isCommand = (line: string): boolean =>
-    /^(?:[A-Z_]+=|(?:export|npm|npx|node|curl|docker|kubectl|stripe|oncehook|git|cd|for|printf|echo|go|python3|mongosh|openssl)\s|[\w.]*\/[\w./-]+ )/.test(
-      line,
-    )
-  return whole
-    .filter((line) => line !== null)
-    .map((line) => line.replace(/ +# .*$/, ''))
-    .filter(isCommand)
+  return blocks.flatMap(([, indent = '', language = '', block = '']) => {
+    const text = block.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
+    const lines = text.match(/^for .*\n[\s\S]*?^done$|^(?:.*\\\n)*.*$/gm) ?? []
+    const commands = lines.map((line) => line.replace(/ +# .*$/, '').trim()).filter((line) => /^[^#]/.test(line))
+    // A block without a language has output, too.
+    return language === 'sh'
+      ? commands
+      : language === ''
+        ? commands.filter((line) => /^(?:npm|npx|docker) /.test(line))
+        : []
+  })
 }

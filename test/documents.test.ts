@@ -143,15 +143,20 @@ describe('SECURITY.md and docs/explanation/security.md', () => {
 })
 
 describe('a document', () => {
+  const documents = globSync(['*.md', '{docs,bench,contracts,docker,packages,examples,test}/**/*.md'], {
+    ...{ cwd: repository, exclude: ['**/node_modules/**'] },
+  })
+
   it('links only to files and headings that are there', () => {
-    const documents = globSync(
-      ['*.md', 'docs/**/*.md', '{bench,contracts,docker}/**/*.md', '{packages,examples}/*/*.md'],
-      {
-        cwd: repository,
-      },
-    )
     expect(documents.length).toBeGreaterThan(12)
     expect(documents.flatMap(deadLinks)).toEqual([])
+  })
+
+  it('is named by the index', () => {
+    const index = readFileSync(join(repository, 'docs/README.md'), 'utf8')
+    const links = Array.from(index.matchAll(/\]\((?!https?:)([^)#\s]+)/g), ([, link = '']) => join('docs', link))
+    const itself = ['docs/README.md', 'CHANGELOG.md']
+    expect(documents.filter((path) => !itself.includes(path) && !links.includes(path))).toEqual([])
   })
 })
 
