@@ -162,9 +162,12 @@ function meaning(means: object, ...statuses: readonly number[]): Readonly<Record
   return Object.fromEntries(statuses.map((status) => [status, means]))
 }
 
+/** What a later handler may say, too. */
+const MORE = { later: 'a later handler may say more' }
+
 const doneAll = ({ body }: RelayedCall) => {
-  const { events } = JSON.parse(body)
-  return { status: 200, json: { result: { data: { results: events.map(() => DONE) } } } }
+  const results = JSON.parse(body).events.map(() => ({ ...DONE, ...MORE }))
+  return { status: 200, json: { result: { data: { results, ...MORE }, ...MORE }, ...MORE } }
 }
 
 describe('the gateway as a caller of handlers by tRPC', () => {
@@ -176,7 +179,10 @@ describe('the gateway as a caller of handlers by tRPC', () => {
     const request = { method: 'POST', path: '/trpc/events.handle', headers, body: { handler: HANDLER, events: tasks } }
     await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
       const known = ['attempt', ...Object.keys(events[0]?.task ?? {})]
-      const again = { status: 200, json: { result: { data: { results: [{ refused: 'again', retry: 'now' }] } } } }
+      const again = {
+        status: 200,
+        json: { result: { data: { results: [{ refused: 'again', retry: 'now', ...MORE }] } } },
+      }
       await using relay = await relayTasks(
         (call, index) => (index === attempt - 1 ? url : index < attempt ? again : doneAll(call)),
         { known, added },

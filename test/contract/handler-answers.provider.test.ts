@@ -29,7 +29,11 @@ const SECRETS = {
   trpc: newServiceKeyPair().privateKey,
 }
 type By = keyof typeof SECRETS
-const PUBLIC_KEY = String(createPublicKey(SECRETS.trpc).export({ type: 'spki', format: 'pem' }))
+// The former one still counts, as during a change.
+const SECRET_LIST = [secretOf('its former secret, with 32 bytes'), SECRETS.https]
+const PUBLIC_KEYS = [newServiceKeyPair().privateKey, SECRETS.trpc]
+  .map((key) => createPublicKey(key).export({ type: 'spki', format: 'pem' }))
+  .join('')
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -53,6 +57,7 @@ function fail(): never {
 
 const on = {
   ...{ done: () => undefined, fail, slow: () => new Promise(() => undefined) },
+  ...{ 'many.*': refuse('never'), 'many.of.*': () => undefined },
   ...{ now: refuse('now'), later: refuse('later'), soon: refuse('later', { afterSeconds: 5 }), never: refuse('never') },
 }
 
@@ -67,6 +72,8 @@ interface Sent {
   readonly bytes?: Readonly<Record<By, number>>
   /** In the call. */
   readonly events?: number
+  /** Beside them. */
+  readonly added?: object
   /** Sent before under the same keys, with this more, one after the other. */
   readonly before?: readonly object[]
   /** What is under way meanwhile: this event, or another one. */
@@ -74,6 +81,8 @@ interface Sent {
   readonly audience?: string
   /** Default: that of a call. */
   readonly path?: string
+  /** What the names of its headers begin with. */
+  readonly family?: string
   readonly request?: RequestInit
   readonly stream?: () => ReadableStream
   readonly trpc?: Partial<TrpcOptions>
@@ -94,18 +103,22 @@ async function ask(by: By, sent: Sent): Promise<object> {
     ...{ name: HANDLER, store: sent.isWithoutDatabase ? mongo(nowhere) : store, on: { ...on, hold } },
     ...{ log: () => undefined, ...sent.options },
     ...(by === 'https'
-      ? { secrets: SECRETS.https }
-      : { trpc: { publicKeys: PUBLIC_KEY, answerMs: 600_000, ...sent.trpc } }),
+      ? { secrets: SECRET_LIST }
+      : { trpc: { publicKeys: PUBLIC_KEYS, answerMs: 600_000, ...sent.trpc } }),
   })
   const tasks = Array.from({ length: events }, () => ({ key: sent.key ?? randomUUID(), type, data, fill: '' }))
   const send = async (more: object): Promise<object> => {
     const [first = {}, ...others] = tasks.map((task) => ({ ...task, ...more }))
     const write = (task: object) =>
-      by === 'https' ? { ...task } : { handler: audience, events: [task, ...others].slice(0, events) }
+      by === 'https' ? { ...task } : { handler: audience, events: [task, ...others].slice(0, events), ...sent.added }
     const missing = Math.max(0, (sent.bytes?.[by] ?? 0) - JSON.stringify(write(first)).length)
     const body = write({ ...first, fill: 'x'.repeat(missing) })
     const plan = { secrets: [secret[by]], signedAt: Date.now() - agoMs, audience, isRepeated: false, hasSpaces: false }
-    const { text, headers } = signCall(by, { ...plan, body }, randomUUID)
+    const { text, headers: signed } = signCall(by, { ...plan, body }, randomUUID)
+    const headers = Object.entries(signed).map(([header, value]): [string, string] => [
+      header.replace('webhook-', sent.family ?? 'webhook-'),
+      value,
+    ])
     const { headers: changed, ...request } = sent.request ?? {}
     const answer = await handler.fetch(
       new Request(`http://handler.test/${sent.path ?? (by === 'https' ? 'webhooks' : 'trpc/events.handle')}`, {
@@ -115,7 +128,7 @@ async function ask(by: By, sent: Sent): Promise<object> {
           ...(request.method === 'GET' ? {} : { body: sent.stream?.() ?? text }),
           ...request,
         },
-        headers: { 'content-type': 'application/json', ...headers, ...Object(changed) },
+        headers: { 'content-type': 'application/json', ...Object.fromEntries(headers), ...Object(changed) },
       }),
     )
     const { message: _, error, result, ...rest } = JSON.parse(await answer.text())
@@ -159,6 +172,8 @@ function inCall(answer: Answer): object {
 }
 
 const text = { request: { headers: { 'content-type': 'text/plain' } } }
+const utf8 = { request: { headers: { 'content-type': 'application/json; charset=utf-8' } } }
+const cloud = { request: { headers: { 'content-type': 'application/cloudevents+json' } } }
 const zipped = { request: { headers: { 'content-encoding': 'gzip' } } }
 const get = { request: { method: 'GET' } }
 const other = { secret: { https: secretOf('a secret of somebody else, 32 by'), trpc: newServiceKeyPair().privateKey } }
@@ -179,6 +194,9 @@ const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
   ['a new event', {}, isDone],
   ['an event that is done', { before: [{}] }, { ...isDone, repeated: true }],
   ['its key with another body', { before: [{ data: 1 }] }, refusal(422, 'key_conflict', 'never')],
+  ['a type with two patterns', { type: 'many.of.them' }, isDone],
+  ['JSON in UTF-8', utf8, isDone],
+  ['JSON of a kind', cloud, isDone],
   ['an unknown type', { type: 'other' }, { ...isDone, outcome: 'unhandled' }],
   [
     'an unknown type, if it refuses',
@@ -215,7 +233,11 @@ const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
 ]
 
 const ANSWERS: Readonly<Record<By, readonly (readonly [string, Sent, object])[]>> = {
-  https: [...BY_BOTH, ['what was signed four minutes ago', { agoMs: 240_000 }, isDone]],
+  https: [
+    ...BY_BOTH,
+    ['what was signed four minutes ago', { agoMs: 240_000 }, isDone],
+    ['what Svix has signed', { family: 'svix-', before: [{ key: 'svix_1' }] }, isDone],
+  ],
   trpc: [
     ...BY_BOTH.map(([what, sent, answer]) => [what, sent, inCall(answer)] as const),
     [
@@ -223,12 +245,14 @@ const ANSWERS: Readonly<Record<By, readonly (readonly [string, Sent, object])[]>
       { ...{ type: 'slow', trpc: { answerMs: 10 } }, options: { timeoutMs: 200 } },
       { status: 200, results: [{ refused: 'unfinished', retry: 'later' }] },
     ],
+    ['a call that says more', { added: { later: 'a later gateway may say more' } }, inCall(isDone)],
     ['the largest list', { events: 500, type: 7 }, { status: 200 }],
     ['a larger list', { events: 501 }, refusal(400, 'not_a_call', 'never')],
     ['an empty list', { events: 0 }, refusal(400, 'not_a_call', 'never')],
     ['a token for another handler', { audience: 'other' }, refusal(401, 'not_authentic', 'never')],
     ['a token for its other name', { audience: 'other', trpc: { audience: 'other' } }, inCall(isDone)],
     ['a call larger than it wants', { trpc: { maxBytes: 10 } }, refusal(413, 'too_large', 'never')],
+    ['a call below another path', { path: 'api/hooks/events.handle' }, inCall(isDone)],
     ['another path', { path: 'webhooks' }, refusal(404, 'not_found', 'never')],
   ],
 }
@@ -323,17 +347,21 @@ describe('@oncehook/handler', () => {
     await handler.fetch(signed(randomUUID(), '{"type":"told"}', other.secret.https))
     await sent.promise
     await handler.close()
-    const counted = Array.from(
-      (await handler.metrics()).matchAll(/^(\w+_total)\{(.*)\} 1$/gm),
-      ([, name, labels = '']) => {
-        return [
-          name,
-          Object.fromEntries(Array.from(labels.matchAll(/(\w+)="(.*?)"/g), ([, label, value]) => [label, value])),
-        ]
-      },
-    )
+    const text = await handler.metrics()
+    const rows = Array.from(README.matchAll(/^\| `(oncehook\w+)`(.*?) \| (counter|histogram|gauge) \|/gm))
+    const families = rows.flatMap(([, name = '', others = '', kind]) => [
+      `${name} ${kind}`,
+      ...Array.from(others.matchAll(/`(\w+)`/g), ([, end]) => `${name.replace(/_waiting$/, '')}${end} ${kind}`),
+    ])
+    const typed = Array.from(text.matchAll(/^# TYPE (.+)$/gm), ([, one]) => one)
+    expect(typed.toSorted(), `${who}: the names and types`).toEqual(families.toSorted())
+    const counted = Array.from(text.matchAll(/^(\w+_total)\{(.*)\} 1$/gm), ([, name, labels = '']) => {
+      return [
+        name,
+        Object.fromEntries(Array.from(labels.matchAll(/(\w+)="(.*?)"/g), ([, label, value]) => [label, value])),
+      ]
+    })
     const told = Array.from(README.matchAll(/^\| `(\w+_total)` \| counter \| (.*) by (.*?)(:.*)? \|$/gm))
-    expect(counted.map(([name]) => name).toSorted(), who).toEqual(told.map(([, name]) => name).toSorted())
     for (const [, name, , labels = '', values] of told) {
       const { handler: whose, ...had } = Object(Object.fromEntries(counted)[String(name)])
       const names = Array.from(labels.matchAll(/\w+(?=`)/g), ([label]) => label)

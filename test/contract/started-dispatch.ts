@@ -3,7 +3,7 @@ import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { type RunningGateway, startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { EVENTS } from '@oncehook/queue/task'
+import { EVENTS, SETTLED_STATES } from '@oncehook/queue/task'
 import { until } from '../support/until.ts'
 import { TYPE } from './sample-task.ts'
 
@@ -35,7 +35,7 @@ interface StartedDispatch extends AsyncDisposable {
   readonly publicKey: string
   /**
    * Stores the deliveries, then starts a gateway with these entries of `HANDLERS`, which sends all tasks that are due together.
-   * Resolves when each task has had its number of attempts, and the gateway has ended.
+   * Resolves when each task has had its number of attempts, or has no other soon, and the gateway has ended.
    */
   send(handlers: object, deliveries: readonly Delivery[], attempts?: readonly number[]): Promise<readonly TriedTask[]>
 }
@@ -48,6 +48,7 @@ const PROVIDERS = {
   gocardless: { scheme: 'gocardless', secrets: [secret] },
 }
 const HOUR_MS = 3_600_000
+const LONG_MS = 10_000
 const EVENTS_OF_ALL = [{ types: ['*'] }]
 
 /** Opens the database of the gateways. A task that fails waits for an hour at most, unless its handler says when. */
@@ -77,7 +78,7 @@ export async function openStartedDispatch(): Promise<StartedDispatch> {
       for (const delivery of deliveries) await deliver(inbox.url, delivery)
       const gateway = await start(handlers)
       const isTried = (all: readonly EventDocument[]): boolean =>
-        all.length > 0 && all.every((one, index) => (one.attempts?.length ?? 0) >= (attempts[index] ?? 1))
+        all.length > 0 && all.every((one, index) => isOver(one) || one.attempts.length >= (attempts[index] ?? 1))
       const away = () => gateway.logs.filter(({ msg }) => msg === 'handler.unreachable').map(({ handler }) => handler)
       try {
         const tried = await until(() => records.find().sort({ _id: 1 }).toArray(), isTried)
@@ -100,6 +101,12 @@ async function deliver(url: string, { provider, body }: Delivery): Promise<void>
   const headers = { ...signature, 'content-type': type, 'x-github-event': 'issue_comment' }
   const { status } = await fetch(`${url}/api/webhooks/${provider}`, { method: 'POST', headers, body })
   if (status !== 200) throw new Error(`The gateway answered ${status} to a delivery of ${provider}`)
+}
+
+/** Whether a task is tried no more, or only when nobody waits for it. */
+function isOver({ state, attempts, dueAt }: EventDocument): boolean {
+  const waitsMs = Number(dueAt) - Number(attempts.at(-1)?.at)
+  return (SETTLED_STATES as readonly string[]).includes(state) || (state === 'pending' && waitsMs > LONG_MS)
 }
 
 function toTried({ handler, state, reason, attempts, dueAt }: EventDocument, away: readonly unknown[]): TriedTask {
