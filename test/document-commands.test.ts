@@ -33,7 +33,6 @@ const LISTED: readonly (readonly [command: RegExp, why: string, instead: string]
   [/^for node in mongo1/, 'needs a Docker engine', 'test/container/compose.test.ts'],
   [/^mongo(?:dump|restore) /, 'needs a replica set with users', "its options, in MongoDB's manual"],
   [/^npm run oncehook -- keys /, 'writes where it is run', 'packages/cli/src/commands/keys.test.ts'],
-  [/handlers discard search/, 'needs a handler that is gone', 'test/operations.test.ts'],
   [/contract verify --handler/, 'needs a handler of yours', 'packages/cli/src/commands/contract.test.ts'],
   [/^printf .*openssl rand/, 'needs openssl', 'packages/kernel/src/secrets/encryption.test.ts'],
   [/^npx (?:--package @pact|@?oncehook)/, 'needs the npm registry', 'test/system/packed-handler.system.test.ts'],
