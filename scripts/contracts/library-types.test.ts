@@ -23,6 +23,8 @@ it('names every export that breaks programs, and what is wrong with it', async (
     ['export type { LogLine, WriteLog }', 'export type { WriteLog }'],
     ['readonly occurredAt: Date | null;', 'readonly occurredAt: string | null;'],
     ['readonly notAfter?: Date;', ''],
+    ['before it is dead. Default: 12.', 'before it is dead. Default: 10.'],
+    ['"pg":"^8.11.0"', '"pg":"^8.20.0"'],
     ['readonly payload: unknown;\n\t/** 1 for', 'readonly content: unknown;\n\t/** 1 for'],
     [
       'readonly name: string;\n\treadonly store',
@@ -31,6 +33,8 @@ it('names every export that breaks programs, and what is wrong with it', async (
   ])
   expect(breaks).toContain('- LogLine of index: it is no longer exported')
   expect(breaks).toContain('- HandlerEvent of index: its members have other types')
+  expect(breaks).toContain('- LaterLimits.attempts: it was 12, and is 10')
+  expect(breaks).toContain('- package.json needs pg: it was ^8.11.0, and is ^8.20.0')
   expect(breaks.join('\n')).toMatch(/- HandlerSecret of index: .*"notAfter"/)
   expect(breaks.join('\n')).toMatch(/- LaterMessage of index: .*"payload"/)
   expect(breaks.join('\n')).toMatch(/- createHandler of index: .*region/)
@@ -48,6 +52,8 @@ it('names what takes less than before, as a method or a constructor', async () =
 it('raises no alarm for what is added', async () => {
   const breaks = await breaksOf('handler', [
     ['readonly rawBody: string;', 'readonly rawBody: string;\n\treadonly attempt: number;'],
+    ['Default: 12.', '12 by default.'],
+    ['"mongodb":"^7.0.0"', '"undici":"^7.0.0","mongodb":"^6.0.0 || ^7.0.0"'],
     ['readonly notAfter?: Date;', 'readonly notAfter?: Date | string;\n\treadonly label?: string;'],
     ['isReady(): Promise<boolean>;', 'isReady(): Promise<boolean>;\n\tpause?(): void;'],
     ['export interface HandlerDeps {', 'export declare const LATER: string;\nexport interface HandlerDeps {'],

@@ -1,33 +1,71 @@
 // The types of the packed libraries as a contract. `contracts/libraries/<name>.txt` has the declarations of every module that an
-// entry reaches, without comments: what a program that uses the library is compiled against. The compiler compares them with those
-// of now. A program breaks if an export is gone, if a value cannot take the place of the recorded one, or if a type has lost a
-// member. What is added breaks nothing. (@microsoft/api-extractor reports every change, so each would need a person to look.)
+// entry reaches: what a program that uses the library is compiled against. The compiler compares them with those of now. A program
+// breaks if an export is gone, if a value cannot take the place of the recorded one, or if a type has lost a member; also if a
+// default is another one, or what `package.json` says of where it runs and what it needs. What is added breaks nothing.
+// (@microsoft/api-extractor reports every change, so each would need a person to look.)
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { entriesOf } from '../packages/build-library.ts'
-import { withoutComments, writeTypes } from '../packages/write-types.ts'
+import { buildHandler } from '../packages/build-handler.ts'
+import { buildWebhooks } from '../packages/build-webhooks.ts'
+import { withoutComments } from '../packages/write-types.ts'
 
 const OTHER_TYPES = 'its members have other types'
 
-export const LIBRARIES = ['handler', 'webhooks'] as const
+const BUILDS = { handler: buildHandler, webhooks: buildWebhooks }
+type Library = keyof typeof BUILDS
+export const LIBRARIES = Object.keys(BUILDS) as readonly Library[]
 
-/** The declarations of a library as they would be packed now: its files, one after the other. */
-async function declareLibrary(repository: string, library: string): Promise<string> {
+/** The declarations of a library as they would be packed now, one after the other, and what its `package.json` says. */
+async function declareLibrary(repository: string, library: Library): Promise<string> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'oncehook-library-'))
-  const entries = await entriesOf(join(repository, 'packages', library))
-  const sources = entries.map(({ name, path }) => [name, join(library, path)] as const)
-  await writeTypes(repository, { entries: new Map(sources), folder: folder.path })
-  const paths = globSync('**/*.d.cts', { cwd: folder.path }).toSorted()
-  const texts = await Promise.all(paths.map((path) => readFile(join(folder.path, path), 'utf8')))
+  await BUILDS[library](repository, folder.path)
+  const dist = join(folder.path, 'dist')
+  const paths = globSync('**/*.d.cts', { cwd: dist }).toSorted()
+  const texts = await Promise.all(paths.map((path) => readFile(join(dist, path), 'utf8')))
   // What is private, and what no program can name, makes two declarations of one type differ.
   const open = texts.map((text) =>
     withoutComments(text).replaceAll(/^\s*(?:#private|private .*|readonly \[\w+\]: .*);\n/gm, ''),
   )
-  return paths.map((path, index) => `### ${path}\n${open[index]}`).join('')
+  const { type, engines, main, bin, exports, dependencies, peerDependencies } = JSON.parse(
+    await readFile(join(folder.path, 'package.json'), 'utf8'),
+  )
+  // Not our own: their versions are those of the release.
+  const needs = Object.entries({ ...dependencies, ...peerDependencies }).filter(
+    ([name]) => !name.startsWith('@oncehook/'),
+  )
+  const says = { type, engines, main, bin, exports, needs: Object.fromEntries(needs) }
+  const sections = paths.map((path, index) => `### ${path}\n${open[index]}`)
+  return [...sections, `### ${MANIFEST}\n${JSON.stringify(says).replaceAll('}},"', '}},\n"')}\n`].join('')
 }
+
+const MANIFEST = 'package.json'
+
+/** What a program relies on that no compiler sees: the defaults that the declarations name, and each value of the manifest. */
+export function factsIn(declared: string): ReadonlyMap<string, string> {
+  const { [MANIFEST]: manifest = '{}', ...files } = Object.fromEntries(filesIn(declared))
+  const facts = new Map(leavesOf(MANIFEST, JSON.parse(manifest)))
+  for (const text of Object.values(files)) {
+    let owner = ''
+    for (const [, named, value, member] of text.matchAll(DEFAULT)) {
+      owner = named ?? owner
+      if (value !== undefined) facts.set(`${owner}.${member}`, value.replaceAll(/[`,]/g, ''))
+    }
+  }
+  return facts
+}
+
+const DEFAULT =
+  /^export (?:declare )?\w+ (\w+)|Default(?: of `\w+`)?: (`[^`]+`|\d(?:[\d,]*\d)?|true|false)(?:(?!\*\/)[\s\S])*\*\/\s+(?:readonly )?(\w+)/gm
+
+function leavesOf(path: string, value: unknown): (readonly [string, string])[] {
+  if (typeof value !== 'object' || value === null) return [[path, String(value)]]
+  return Object.entries(value).flatMap(([name, inner]) => leavesOf(`${path} ${name}`, inner))
+}
+
+const rangesIn = (value: string) => value.split(' || ')
 
 function filesIn(declared: string): ReadonlyMap<string, string> {
   const parts = declared.split(/^### (.+)\n/m).slice(1)
@@ -42,7 +80,7 @@ interface Exported {
 
 function exportsIn(files: ReadonlyMap<string, string>): Exported[] {
   return [...files].flatMap(([entry, text]) => {
-    if (entry.includes('/')) return []
+    if (entry.includes('/') || entry === MANIFEST) return []
     const [, module = ''] = /'\.\/(.+)\.cjs'/.exec(text) ?? []
     const declared = files.get(`${module}.d.cts`) ?? ''
     const own = declared.matchAll(/^export (?:declare )?(interface|type|class|function|const) (\w+)/gm)
@@ -96,6 +134,7 @@ export async function libraryBreaks(repository: string, recorded: string, presen
   const before = filesIn(recorded)
   for (const [side, files] of Object.entries({ was: before, now: filesIn(present) })) {
     for (const [path, text] of files) {
+      if (path === MANIFEST) continue
       await mkdir(dirname(join(folder.path, side, path)), { recursive: true })
       await writeFile(join(folder.path, side, path), text)
     }
@@ -108,7 +147,15 @@ export async function libraryBreaks(repository: string, recorded: string, presen
     const { entry, name } = exported[line - 1] ?? { entry: 'the check', name: String(line) }
     return `- ${name} of ${entry.replace('.d.cts', '')}: ${problem}`
   })
-  return [...new Set(breaks)]
+  const facts = factsIn(present)
+  const changed = [...factsIn(recorded)].flatMap(([name, was]) => {
+    const now = facts.get(name)
+    // That a comment no longer tells a default does not change it, and a range may have grown.
+    const isSame =
+      now === undefined ? !name.startsWith(MANIFEST) : rangesIn(was).every((one) => rangesIn(now).includes(one))
+    return isSame ? [] : [`- ${name}: it was ${was}, and is ${now}`]
+  })
+  return [...new Set([...breaks, ...changed])]
 }
 
 async function compile(repository: string, folder: string): Promise<{ line: number; problem: string }[]> {
@@ -139,7 +186,7 @@ async function compile(repository: string, folder: string): Promise<{ line: numb
  * Compares a library with its committed declarations, and with those of the releases. Resolves to its declarations.
  * @throws with every break
  */
-export async function demandLibrary(repository: string, library: string): Promise<string> {
+export async function demandLibrary(repository: string, library: Library): Promise<string> {
   const contracts = join(repository, 'contracts')
   const present = await declareLibrary(repository, library)
   for (const name of globSync([`libraries/${library}.txt`, `releases/*/libraries/${library}.txt`], {

@@ -66,7 +66,7 @@ export async function buildLibrary(repository: string, folder: string, library: 
 }
 
 /** The entries of the published package: not those that only other workspaces use. */
-export async function entriesOf(workspace: string): Promise<Entry[]> {
+async function entriesOf(workspace: string): Promise<Entry[]> {
   const { exports } = await readManifest(workspace)
   return Object.entries(exports)
     .filter(([subpath]) => !/^\.\/(?:signing|testing)\//.test(subpath))

@@ -137,7 +137,7 @@ async function ask(by: By, sent: Sent): Promise<object> {
   }
   for (const more of sent.before ?? []) await send(more)
   const held = sent.meanwhile && send({ type: 'hold', ...(sent.meanwhile === 'another' && { key: randomUUID() }) })
-  if (held !== undefined) await begun.promise
+  if (held !== undefined) await Promise.race([begun.promise, held])
   if (sent.isClosing === true) await handler.close()
   const answer = await send({}).finally(ended.resolve)
   await held

@@ -89,27 +89,27 @@ interface Parsed {
   readonly rawHeaders?: readonly string[]
 }
 
-type Ask = (verifier: Verifier, request: Parameters<ReturnType<typeof expressWebhook>>[0]) => Promise<number>
+type OnVerified = Parameters<typeof expressWebhook>[1]
+type Incoming = Parameters<ReturnType<typeof expressWebhook>>[0]
+type Ask = (verifier: Verifier, request: Incoming, onVerified: OnVerified) => Promise<number>
 
-const onExpress: Ask = async (verifier, request) => {
+const onExpress: Ask = async (verifier, request, onVerified) => {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  void expressWebhook(verifier, () => undefined)(request, { writeHead: resolve, end: () => undefined }, reject)
+  void expressWebhook(verifier, onVerified)(request, { writeHead: resolve, end: () => undefined }, reject)
   return promise
 }
 
-const onKoa: Ask = async (verifier, req) => {
+const onKoa: Ask = async (verifier, req, onVerified) => {
   const ctx = { req, ip: '', status: 404, body: null, set: () => undefined }
-  await koaWebhook(verifier, () => undefined)(ctx)
+  await koaWebhook(verifier, onVerified)(ctx)
   return ctx.status
 }
 
-const onFastify: Ask = async (verifier, raw) => {
+const onFastify: Ask = async (verifier, raw, onVerified) => {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const reply = { code: resolve, headers: () => undefined, send: () => undefined }
-  await fastifyWebhook(
-    verifier,
-    () => undefined,
-  )({
+  const register = fastifyWebhook(verifier, onVerified)
+  await register({
     ...{ removeAllContentTypeParsers: () => undefined, addContentTypeParser: () => undefined },
     route: ({ handler }) => void handler({ raw, ip: '' }, reply).catch(reject),
   })
@@ -131,10 +131,17 @@ describe('@oncehook/webhooks', () => {
   it.each(FOUND)('takes a delivery on %s', async (what, ask, parsed) => {
     const { verifier, delivery } = programOf({})
     const { rawBody, headers } = delivery
-    const stream = Readable.from([Buffer.from(rawBody)])
-    if ('body' in parsed) for await (const _ of stream);
     const known = { method: 'POST', url: '/', headers, rawHeaders: Object.entries(headers).flat(), ...parsed }
-    expect(await ask(verifier, Object.assign(stream, known)).catch(String), `${WHO}: on ${what}`).toBe(200)
+    const told: unknown[] = []
+    const askWith = async (onVerified: OnVerified) => {
+      const stream = Readable.from([Buffer.from(rawBody)])
+      if ('body' in parsed) for await (const _ of stream);
+      return ask(verifier, Object.assign(stream, known), onVerified).catch(String)
+    }
+    expect(await askWith((one) => void told.push(one)), `${WHO}: on ${what}`).toBe(200)
+    expect(told, `${WHO}: what onVerified gets on ${what}`).toMatchObject([verified])
+    const hidden = await askWith(() => Promise.reject(new Error('its own')))
+    expect(hidden, `${WHO}: an error of onVerified on ${what}`).toBe('Error: its own')
   })
 
   it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {
@@ -186,7 +193,8 @@ describe('@oncehook/webhooks', () => {
     const { rawBody: text, headers } = programOf({}).delivery
     const bytes = new TextEncoder().encode(text)
     const bodies = [text, bytes, Buffer.from(text), bytes.buffer]
-    const forms = [headers, new Headers(headers), Object.entries(headers), Object.entries(headers).flat()]
+    const written = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value] as const)
+    const forms = [headers, new Headers(headers), Object.fromEntries(written), written, written.flat()]
     const all: ReceivedDelivery[] = bodies.flatMap((rawBody) => forms.map((one) => ({ rawBody, headers: one })))
     const secrets = [OTHER, { id: 'newer', value: secret }]
     const verifier = createVerifier({ ...STANDARD, secrets })
