@@ -1,4 +1,4 @@
-import { taskResultsSchema } from '@oncehook/gateway/handlers/trpc-call'
+import { taskResultsSchema } from '@oncehook/gateway/handlers/batch-call'
 import { z } from 'zod'
 import type { DescribedProcedure, FulfilmentDescription, JsonSchema } from './describe-fulfilment.ts'
 

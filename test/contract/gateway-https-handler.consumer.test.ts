@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MatchersV3 } from '@pact-foundation/pact'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, describe, expect, it } from 'vitest'
 import { compareAtTheEnd, type Exchange, type NeededState, openContractOfClasses } from './consumer-contract.ts'
 import {
@@ -167,6 +168,31 @@ const CASES: readonly Case[] = [
   },
 ]
 
+const DONE = { done: true }
+const JSON_TYPE = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') }
+
+/** A batch of two. After a status, the gateway sends each half. */
+interface BatchCase {
+  readonly does: string
+  readonly id: string
+  readonly state: NeededState
+  readonly answer: Exchange['answer']
+}
+
+const BATCHES: readonly BatchCase[] = [
+  {
+    does: 'sends two tasks in a batch',
+    id: 'batched',
+    state: { description: 'the handler takes batches' },
+    answer: { ...done, headers: JSON_TYPE, body: { results: [DONE, DONE] } },
+  },
+  ...[400, 413].map((status) => ({
+    does: `learns by ${status} that a batch cannot be read`,
+    id: `unread-${status}`,
+    ...{ state: answers(status), answer: { status } },
+  })),
+]
+
 /** What a gateway makes of an answer: the state of the task, the code, and whether it holds back the others. */
 function tries(code: string, isAway = false) {
   return { state: 'pending', codes: [code], isAway }
@@ -197,7 +223,7 @@ describe('the gateway as a caller of handlers by https', () => {
     const code = join(import.meta.dirname, '../../packages/gateway/src/handlers/https-call.ts')
     const sets = readFileSync(code, 'utf8').matchAll(/Set\(\[([\d, ]+)\]\)/g)
     const named = Array.from(sets, ([, statuses = '']) => statuses.split(',').map(Number)).flat()
-    const had = new Set(CASES.map(({ answer }) => answer?.status))
+    const had = new Set([...CASES, ...BATCHES].map(({ answer }) => answer?.status))
     expect(named.length).toBeGreaterThan(0)
     expect(named.filter((status) => !had.has(status))).toEqual([])
   })
@@ -232,6 +258,38 @@ describe('the gateway as a caller of handlers by https', () => {
       })
     },
   )
+
+  it.each(BATCHES)('$does', async ({ does, id, state, answer }) => {
+    const events = [1, 2].map((nth) => contractEvent(`${id}-${nth}`))
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': regex(/^batch_[0-9a-f]{64}$/, `batch_${'0'.repeat(64)}`),
+      'webhook-timestamp': regex(/^\d{10}$/, '1764151200'),
+      'webhook-signature': regex(/^v1,[A-Za-z0-9+/]{43}=$/, `v1,${'A'.repeat(43)}=`),
+    }
+    const body = { handler: HANDLER, events: events.map(({ task }) => ({ attempt: 1, ...task })) }
+    const request = { method: 'POST', path: '/webhooks', headers, body }
+    await contract.expectExchange({ does, states: [state], request, answer }, async (url) => {
+      const half = { status: 200, json: { results: [DONE] } }
+      const known = ['attempt', ...events.flatMap(({ task }) => Object.keys(task))]
+      await using relay = await relayTasks((_, index) => (index === 0 ? url : half), { known })
+      const entry = { ...entryOf(relay.url, 1), batch: 2 }
+      const tried = await dispatch.send(
+        { [HANDLER]: entry },
+        events.map(({ delivery }) => delivery),
+        [1, 1],
+      )
+      for (const { headers: sent, body: text } of relay.sent) {
+        const verified = new Webhook(SECRETS[0] ?? '').verify(text, Object.fromEntries(sent))
+        expect(verified, `${WHO}: a batch names its handler`).toMatchObject({ handler: HANDLER })
+        expect(sent.has('oncehook-attempt'), `${WHO}: the attempt stands with each event`).toBe(false)
+      }
+      expect(
+        tried.map((one) => one.state),
+        `${WHO}: what its answer means`,
+      ).toEqual(['done', 'done'])
+    })
+  })
 
   it('understands each answer of a handler', async () => {
     const paths = Object.keys(MEANINGS)

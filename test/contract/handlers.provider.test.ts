@@ -18,9 +18,14 @@ const HANDLERS = [
     secret: `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`,
     states: (({ answerNext }) => ({
       'the handler answers with a status': async (answer: NextAnswer) => answerNext(answer),
+      'the handler takes batches': async () => undefined,
     })) as States,
     // The task of an unknown type has no effect.
-    acted: [...eventsOf('new', 'again', 'second', 'large', 'added', 'rotation'), formEvent(), SPACED_EVENT],
+    acted: [
+      ...eventsOf('new', 'again', 'second', 'large', 'added', 'rotation', 'batched-1', 'batched-2'),
+      formEvent(),
+      SPACED_EVENT,
+    ],
   },
   {
     by: 'trpc',

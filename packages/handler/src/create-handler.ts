@@ -1,5 +1,6 @@
 import { withTimeout } from '@oncehook/kernel/time/waits'
 import { createBackground } from './background.ts'
+import { createActOnBatch } from './batch/act-on-batch.ts'
 import { createGuardedLog, createJsonLog, writeToStream } from './handler-log.ts'
 import { checkOptions, findFunctions, type HandlerOptions } from './handler-options.ts'
 import { NOT_FOUND } from './http/answer.ts'
@@ -78,13 +79,14 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
     now: () => performance.now(),
     onMessages: background.wake,
   })
-  const receiving = { limits, memory: createBodyMemory(limits.mostBodyBytes), metrics, process: processEvent }
+  const act = createActOnBatch({ concurrency: limits.concurrency, metrics, process: processEvent })
+  const receiving = { limits, memory: createBodyMemory(limits.mostBodyBytes), metrics, act }
   const isOnlyCalled = trpc !== null && options.secrets === undefined
   const respond = isOnlyCalled
     ? answerNothing
-    : createResponder({ ...receiving, verifier: createStandardVerifier(options, now) })
-  const { bodyTimeoutMs, concurrency } = limits
-  const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs, concurrency })
+    : createResponder({ ...receiving, process: processEvent, verifier: createStandardVerifier(options, now) })
+  const { bodyTimeoutMs } = limits
+  const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs })
   const requests = createRequests({ respond, respondToCall, store, handler: name, metrics, slots })
   const responders = new Map([[path, requests.respond]])
   if (trpc !== null && requests.respondToCall !== null) {

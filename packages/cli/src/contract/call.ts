@@ -159,7 +159,7 @@ export function signCall(by: CalledBy, call: PlannedCall, newId: () => string): 
 function signStandard({ body, secrets, signedAt }: PlannedCall, text: string): Record<string, string> {
   const signer = signers.get('standard-webhooks')
   if (signer === undefined) throw new SigningError('Standard Webhooks is unknown')
-  const request = { body: Buffer.from(text), now: signedAt, eventId: String(body.key) }
+  const request = { body: Buffer.from(text), now: signedAt, eventId: String(body.key ?? 'batch_1') }
   const signed = secrets.map((secret) => Object.fromEntries(signer.sign({ ...request, secret })))
   return { ...signed[0], 'webhook-signature': signed.map((one) => one['webhook-signature']).join(' ') }
 }

@@ -77,7 +77,7 @@ describe('readHandlers', () => {
     ['two addresses', { shop: { ...valid, trpc: 'http://a/trpc' } }, /needs either/],
     ['no secret', { shop: { https: valid.https, events } }, /secrets is required with https: add "secrets": \[/],
     ['a secret for trpc', { shop: { trpc: 'http://a/trpc', secrets, events } }, /secrets are for https/],
-    ['a batch for https', { shop: { ...valid, batch: 5 } }, /batch is for trpc/],
+    ['a batch of none', { shop: { ...valid, batch: 0 } }, /batch/],
     ['no events', { shop: { ...valid, events: [] } }, /^HANDLERS\.shop\.events/],
     ['an asterisk in the middle', { shop: { ...valid, events: [{ types: ['a.*.b'] }] } }, /types\.0 must be a type/],
     ['an asterisk within a name', { shop: { ...valid, events: [{ types: ['inv*'] }] } }, /types\.0 must be a type/],

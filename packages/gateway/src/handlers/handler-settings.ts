@@ -96,7 +96,7 @@ interface ReadKeys {
 
 function toHandler(name: string, entry: HandlerEntry, { keys, texts }: ReadKeys): HandlerSettings {
   const { https, trpc, events, concurrency, timeoutMs, paused, privateAddress } = entry
-  const { batch = BATCH, ratePerSecond = null, maxAgeMs = null, orderBy = null, blockOnDead = false } = entry
+  const { ratePerSecond = null, maxAgeMs = null, orderBy = null, blockOnDead = false } = entry
   const url = new URL(https ?? trpc ?? '')
   const place: HandlerPlace =
     https === undefined
@@ -104,7 +104,7 @@ function toHandler(name: string, entry: HandlerEntry, { keys, texts }: ReadKeys)
       : { by: 'https', url, keys, mayBePrivate: privateAddress || isLoopback(url) }
   return {
     ...{ name, place, events, concurrency, ratePerSecond, timeoutMs, maxAgeMs, orderBy, blockOnDead, paused },
-    batch: place.by === 'https' ? 1 : batch,
+    batch: entry.batch ?? (place.by === 'https' ? 1 : BATCH),
     fingerprint: hash('sha256', JSON.stringify([entry, texts])),
   }
 }
@@ -205,13 +205,13 @@ const handlersSchema = z
     error: `must have at most ${MOST_HANDLERS} handlers`,
   })
 
-type Place = Pick<HandlerEntry, 'trpc' | 'https' | 'secrets' | 'batch' | 'privateAddress'>
+type Place = Pick<HandlerEntry, 'trpc' | 'https' | 'secrets' | 'privateAddress'>
 type Ordering = Pick<HandlerEntry, 'orderBy' | 'blockOnDead'>
 
 const SECRETS_LINE = '"secrets": [{ "id": "1", "value": { "env": "<NAME>" } }]'
 
 /** Each is a clause, and says which line to write or to remove. */
-function problemsOf({ trpc, https, secrets, batch, privateAddress }: Place): string[] {
+function problemsOf({ trpc, https, secrets, privateAddress }: Place): string[] {
   if ((trpc === undefined) === (https === undefined)) {
     return ['needs either "https": "https://<host>/<path>" or "trpc": "http://<host>:<port>/<path>"']
   }
@@ -224,7 +224,6 @@ function problemsOf({ trpc, https, secrets, batch, privateAddress }: Place): str
   }
   return [
     ...(secrets === undefined ? [`secrets is required with https: add ${SECRETS_LINE}`] : []),
-    ...(batch === undefined ? [] : ['batch is for trpc: with https, a call has one event, remove the line']),
     ...(https !== undefined && isSafe(https) ? [] : [HTTPS_PROBLEM]),
   ]
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { systemClock } from '@oncehook/kernel/time/clock'
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { createGuardedFetch } from './guarded-fetch.ts'
 import { createHttpsCall, readRetryAfter } from './https-call.ts'
@@ -18,7 +19,7 @@ const DONE = { done: true }
 type Answer = (response: ServerResponse, request: IncomingMessage, body: string) => void
 
 /** A handler that answers every call in one way, and the calls to it. */
-async function setUp(answer: Answer, { timeoutMs = 10_000, keys = KEYS } = {}) {
+async function setUp(answer: Answer, { timeoutMs = 10_000, keys = KEYS, isBatched = false } = {}) {
   let connections = 0
   const server = createServer(async (request, response) => answer(response, request, await text(request)))
   server.on('connection', () => {
@@ -29,11 +30,12 @@ async function setUp(answer: Answer, { timeoutMs = 10_000, keys = KEYS } = {}) {
   const call: CallHandler = createHttpsCall({
     place: { by: 'https', url, keys, mayBePrivate: false },
     fetch: createGuardedFetch({ lookup: () => Promise.reject(new Error('There is no name')), mayBePrivate: false }),
-    ...{ clock: systemClock, timeoutMs },
+    ...{ handler: 'billing', isBatched, clock: systemClock, timeoutMs, now: () => performance.now() },
   })
   return {
     connections: () => connections,
     send: async (task = TASK) => (await call([task]))[0],
+    sendAll: (keys: string) => call(Array.from(keys, (key) => ({ key, attempt: 2, json: JSON.stringify({ key }) }))),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -104,6 +106,89 @@ describe.concurrent('createHttpsCall', () => {
     await using handler = await setUp(() => undefined, { keys: KEYS.map((one) => ({ ...one, notAfter: 1 })) as never })
     await expect(handler.send()).rejects.toMatchObject({ details: { reason: 'secrets_expired' } })
     expect(handler.connections()).toBe(0)
+  })
+})
+
+/** A handler that takes batches, the keys of each call to it, and the first call as it was sent. */
+async function setUpBatched(answer: (keys: string, response: ServerResponse) => void) {
+  const calls: string[] = []
+  const sent = Promise.withResolvers<{ headers: IncomingMessage['headers']; body: string }>()
+  const server = await setUp(
+    (response, { headers }, body) => {
+      sent.resolve({ headers, body })
+      const { events } = JSON.parse(body) as { events: { key: string }[] }
+      const keys = events.map(({ key: one }) => one).join('')
+      calls.push(keys)
+      answer(keys, response)
+    },
+    { isBatched: true },
+  )
+  return { ...server, calls, sent: sent.promise }
+}
+
+const results = (keys: string, atX: object | null = DONE): string =>
+  JSON.stringify({ results: Array.from(keys, (one) => (one === 'x' ? atX : DONE)) })
+
+describe.concurrent('a batch by https', () => {
+  it('is one message that the official library verifies, with every event as it would come alone', async () => {
+    await using handler = await setUpBatched((keys, response) => response.end(results(keys)))
+    expect(await handler.sendAll('ab')).toEqual([DONE, DONE])
+    const { headers, body } = await handler.sent
+    const events = ['a', 'b'].map((one) => ({ attempt: 2, key: one }))
+    expect(new Webhook(SECRET).verify(body, headers as Record<string, string>)).toEqual({ handler: 'billing', events })
+    expect(headers['webhook-id']).toMatch(/^batch_[0-9a-f]{64}$/)
+    expect(headers).not.toHaveProperty('oncehook-attempt')
+  })
+
+  it.each([
+    ['no verdict on an event', null, { refused: 'handler_failed', retry: 'later' }],
+    ['a verdict of another form', { done: 'yes' }, { refused: 'handler_failed', retry: 'later' }],
+    ['a refusal', { refused: 'unknown_plan', retry: 'never' }, { refused: 'unknown_plan', retry: 'never' }],
+    ['when to try again', { refused: 'soon', retry: 'later', retryAfter: 7 }, { refused: 'soon', afterMs: 7_000 }],
+  ])('with %s concerns that event alone', async (_, atX, expected) => {
+    await using handler = await setUpBatched((keys, response) => response.end(results(keys, atX)))
+    expect(await handler.sendAll('axb')).toMatchObject([DONE, expected, DONE])
+    expect(handler.calls).toEqual(['axb'])
+  })
+
+  it.each([
+    ['400', 400, '', { refused: 'handler_failed', retry: 'later' }],
+    ['413', 413, '', { refused: 'handler_failed', retry: 'later' }],
+    ['410', 410, '', { refused: 'handler_refused', retry: 'never' }],
+    ['422', 422, '', { refused: 'handler_refused', retry: 'never' }],
+    ['500', 500, '', { refused: 'handler_failed', retry: 'later' }],
+    ['no list of verdicts', 200, '{"ok":true}', { refused: 'handler_failed', retry: 'later' }],
+    ['a verdict too few', 200, '{"results":[]}', { refused: 'handler_failed', retry: 'later' }],
+    ['nothing', 204, '', { refused: 'handler_failed', retry: 'later' }],
+  ])('that is answered %s is halved until the event at fault is alone', async (_, status, body, expected) => {
+    await using handler = await setUpBatched((keys, response) => {
+      if (keys.includes('x')) response.writeHead(status).end(body)
+      else response.end(results(keys))
+    })
+    expect(await handler.sendAll('abxd')).toMatchObject([DONE, DONE, expected, DONE])
+    expect(handler.calls).toEqual(['abxd', 'ab', 'xd', 'x', 'd'])
+  })
+
+  it.each([
+    [429, { isBusy: true, afterMs: 3_000 }],
+    [503, { isBusy: true, afterMs: 3_000 }],
+    [502, { isBusy: true }],
+    [409, { afterMs: 3_000 }],
+    [404, { refused: 'handler_failed' }],
+    [302, { refused: 'handler_failed' }],
+  ])('that is answered %i is not divided: it says nothing about one event', async (status, expected) => {
+    await using handler = await setUpBatched((_, response) => response.writeHead(status, { 'retry-after': '3' }).end())
+    const both = { retry: 'later', ...expected }
+    expect(await handler.sendAll('ab')).toMatchObject([both, both])
+    expect(handler.calls).toEqual(['ab'])
+  })
+
+  it('whose answer breaks off blames no event', async () => {
+    await using handler = await setUpBatched((_, response) => {
+      response.writeHead(200, { 'content-length': '10' })
+      response.write('{"', () => setTimeout(() => response.destroy(), 20))
+    })
+    await expect(handler.sendAll('ab')).rejects.toMatchObject({ details: { reason: 'not_reached' } })
   })
 })
 

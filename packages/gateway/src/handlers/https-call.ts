@@ -1,9 +1,13 @@
+import { hash } from 'node:crypto'
 import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
+import type { AppError } from '@oncehook/kernel/http/errors'
+import { isObject } from '@oncehook/kernel/http/json'
 import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import { signWebhook } from '@oncehook/kernel/secrets/sign-webhook'
 import type { Clock } from '@oncehook/kernel/time/clock'
 import { withTimeout } from '@oncehook/kernel/time/waits'
+import { type BatchAnswer, batchBody, Halving, readResults } from './batch-call.ts'
 import { isPrivateAddress } from './guarded-fetch.ts'
 import type { HandlerPlace, SigningKey } from './handler-settings.ts'
 import type { CallHandler, TaskAnswer, TaskEvent } from './task-event.ts'
@@ -12,39 +16,29 @@ const MOST_DRAINED = 65_536
 const DRAIN_MS = 1_000
 
 interface HttpsCallDeps {
+  readonly handler: string
   readonly place: Extract<HandlerPlace, { by: 'https' }>
+  readonly isBatched: boolean
   readonly fetch: CallFetch
   readonly clock: Clock
   readonly timeoutMs: number
+  /** Monotonic milliseconds. */
+  readonly now: () => number
 }
 
 /**
- * Creates the calls of a handler that receives Standard Webhooks: one POST for each task, signed with every valid key. The
- * status decides, whatever becomes of the body.
+ * Creates the calls of a handler that receives Standard Webhooks, signed with every valid key: one POST for each task, whose status
+ * decides, whatever becomes of the body; or, if the handler takes batches, one for all of them, whose body has a verdict on each.
  */
 export function createHttpsCall(deps: HttpsCallDeps): CallHandler {
-  return (tasks) => Promise.all(tasks.map((task) => post(deps, task)))
+  if (!deps.isBatched) return (tasks) => Promise.all(tasks.map((task) => postOne(deps, task)))
+  const send = (tasks: readonly TaskEvent[], withinMs: number): Promise<BatchAnswer> => postBatch(deps, tasks, withinMs)
+  return (tasks) => new Halving({ ...deps, send }).ask(tasks)
 }
 
-async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: TaskEvent): Promise<TaskAnswer> {
-  const now = clock.now()
-  const keys = validKeys(place.keys, now)
-  if (keys.length === 0) throw unavailable({ reason: 'secrets_expired' })
-  const { key: id, attempt, json: body } = task
-  const headers = {
-    ...signWebhook({ id, now, body }, keys),
-    ...{ 'content-type': 'application/json', 'user-agent': 'oncehook', 'oncehook-attempt': String(attempt) },
-  }
-  const over = new AbortController()
-  const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), over.signal])
-  let response: Response
-  try {
-    response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
-  } catch (cause) {
-    throw unavailable({ reason: signal.aborted ? 'timed_out' : reasonOf(cause) }, { cause })
-  }
-  const answer = { status: response.status, retryAfter: response.headers.get('retry-after') }
-  const verdict = readVerdict(answer, clock.now())
+async function postOne(deps: HttpsCallDeps, { key: id, attempt, json: body }: TaskEvent): Promise<TaskAnswer> {
+  const { response, over } = await post(deps, { id, body, attempt, withinMs: deps.timeoutMs })
+  const verdict = verdictOf(response, deps.clock.now())
   // What nobody needs is read, so that the connection can be used again. A body that is long, slow or broken only ends the connection.
   await withTimeout(
     readCapped(response, MOST_DRAINED).catch(() => undefined),
@@ -53,6 +47,58 @@ async function post({ place, fetch, clock, timeoutMs }: HttpsCallDeps, task: Tas
   // Otherwise an answer without an end keeps its connection, beside those of the next calls.
   over.abort()
   return verdict
+}
+
+// Of a batch, a status is no final word about each of its events.
+const HALVED: ReadonlySet<number> = new Set([400, 410, 413, 422])
+
+async function postBatch(deps: HttpsCallDeps, tasks: readonly TaskEvent[], withinMs: number): Promise<BatchAnswer> {
+  const id = `batch_${hash('sha256', tasks.map(({ key }) => key).join('\n'))}`
+  const { response, signal, over } = await post(deps, { id, body: batchBody(deps.handler, tasks), withinMs })
+  const { status } = response
+  const verdict = verdictOf(response, deps.clock.now())
+  try {
+    if ('done' in verdict)
+      return await readResults(response, tasks.length, (answer) => (isObject(answer) ? answer.results : null))
+  } catch (cause) {
+    throw notReached(signal, cause)
+  } finally {
+    over.abort()
+  }
+  const isHalved = HALVED.has(status) || (status >= 500 && verdict.isBusy !== true)
+  return isHalved ? verdict : { results: tasks.map(() => verdict) }
+}
+
+interface Message {
+  readonly id: string
+  readonly body: string
+  /** Of a batch, it stands with each event. */
+  readonly attempt?: number
+  readonly withinMs: number
+}
+
+/** @throws unavailable if no answer begins in time, or every secret has expired */
+async function post({ place, fetch, clock }: HttpsCallDeps, { id, body, attempt, withinMs }: Message) {
+  const now = clock.now()
+  const keys = validKeys(place.keys, now)
+  if (keys.length === 0) throw unavailable({ reason: 'secrets_expired' })
+  const headers = {
+    ...signWebhook({ id, now, body }, keys),
+    ...{ 'content-type': 'application/json', 'user-agent': 'oncehook' },
+    ...(attempt === undefined ? {} : { 'oncehook-attempt': String(attempt) }),
+  }
+  const over = new AbortController()
+  const signal = AbortSignal.any([AbortSignal.timeout(Math.ceil(withinMs)), over.signal])
+  try {
+    const response = await fetch(place.url.href, { method: 'POST', headers, body, redirect: 'manual', signal })
+    return { response, signal, over }
+  } catch (cause) {
+    throw notReached(signal, cause)
+  }
+}
+
+function notReached({ aborted }: AbortSignal, cause: unknown): AppError {
+  return unavailable({ reason: aborted ? 'timed_out' : reasonOf(cause) }, { cause })
 }
 
 function reasonOf(cause: unknown): string {
@@ -68,6 +114,10 @@ const NEVER: ReadonlySet<number> = new Set([410, 422])
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const SAYS_BUSY: ReadonlySet<number> = new Set([429, 503])
 const WAITS: ReadonlySet<number> = new Set([409, 429, 503])
+
+function verdictOf({ status, headers }: Response, now: number): TaskAnswer {
+  return readVerdict({ status, retryAfter: headers.get('retry-after') }, now)
+}
 
 /**
  * What an answer means: 2xx is done, 410 and 422 are a permanent refusal, and after anything else the task is tried again.

@@ -23,8 +23,8 @@ export interface SendTasksDeps extends Retries {
   readonly sendsTests: boolean
 }
 
-// Bodies wait in memory until their call is answered.
-const MOST_CHARACTERS = 2 * 1024 * 1024
+// Bodies wait in memory until their call is answered, and a handler takes no longer body by default.
+const MOST_CHARACTERS = 1024 * 1024
 
 /** Sends claimed tasks to their handler, in as few calls as their size permits, and decides the result of each. Never throws. */
 export async function sendTasks(deps: SendTasksDeps, claims: readonly Claim[]): Promise<Sent> {

@@ -13,6 +13,7 @@ import type { Send } from '@oncehook/queue/dispatch/send'
 import { settlesShared } from '@oncehook/queue/dispatch/settle'
 import { createSettledLog } from '@oncehook/queue/dispatch/settled-log'
 import { SuspectsLane } from '@oncehook/queue/dispatch/suspects-lane'
+import { MOST_TIMES } from '../handlers/batch-call.ts'
 import { FULFILMENT_CODES, reportMismatch, sendPayments } from '../handlers/fulfilment/send-payments.ts'
 import { createGuardedFetch } from '../handlers/guarded-fetch.ts'
 import { HandlerDispatchers, pausedHandlers } from '../handlers/handler-dispatchers.ts'
@@ -21,7 +22,7 @@ import { createHttpsCall } from '../handlers/https-call.ts'
 import { createSharedReads, readTasks } from '../handlers/read-tasks.ts'
 import { sendTasks } from '../handlers/send-tasks.ts'
 import type { CallHandler } from '../handlers/task-event.ts'
-import { createTrpcCall, MOST_TIMES } from '../handlers/trpc-call.ts'
+import { createTrpcCall } from '../handlers/trpc-call.ts'
 import { EVIDENCE_FIELDS, FULFILMENT } from '../inbox/event-document.ts'
 import { endFields, readRetention } from '../inbox/retention/retention.ts'
 import { readHandlerDepths } from '../inbox/statistics/handler-depth.ts'
@@ -225,7 +226,7 @@ function createCall({ serviceKey, clock }: GatewayContext, handler: HandlerSetti
   const { name, place, timeoutMs } = handler
   if (place.by === 'https') {
     const fetch = createGuardedFetch({ lookup, mayBePrivate: place.mayBePrivate })
-    return createHttpsCall({ place, fetch, clock, timeoutMs })
+    return createHttpsCall({ handler: name, place, isBatched: handler.batch > 1, fetch, clock, timeoutMs, now })
   }
   const fetch = createGuardedFetch({ lookup, mayBePrivate: true })
   const tokens = createTokens({ serviceKey, clock }, name)

@@ -1,5 +1,6 @@
 import type { Verification } from '@oncehook/webhooks'
 import { expect, it, vi } from 'vitest'
+import { createActOnBatch } from '../batch/act-on-batch.ts'
 import { createMetrics } from '../metrics.ts'
 import { type BodyChunks, createBodyMemory } from './receive-body.ts'
 import { createResponder } from './respond.ts'
@@ -10,11 +11,13 @@ const headers = new Headers({ 'content-type': 'application/json', 'webhook-id': 
 
 function create(verification: Verification, bytes = 1_000) {
   const process = vi.fn(async () => ({ outcome: 'done', repeated: false }) as const)
+  const metrics = createMetrics('test')
   const respond = createResponder({
     verifier: { verify: async () => verification, answerCheck: () => ({ outcome: 'handshake', status: 204 }) },
-    limits: { maxBytes: 1_000, bodyTimeoutMs: 10_000 },
+    limits: { maxBytes: 1_000, bodyTimeoutMs: 10_000, timeoutMs: 6_000 },
     memory: createBodyMemory(bytes),
-    metrics: createMetrics('test'),
+    act: createActOnBatch({ concurrency: 2, metrics, process }),
+    metrics,
     process,
   })
   return { process, send: (readBody: () => BodyChunks) => respond({ method: 'POST', headers, readBody }) }

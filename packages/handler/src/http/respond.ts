@@ -1,10 +1,19 @@
-import { createVerifier, type Verification, type Verifier, VerifierSettingsError } from '@oncehook/webhooks'
+import { createVerifier, type Verifier, VerifierSettingsError } from '@oncehook/webhooks'
+import type { ActOnBatch } from '../batch/act-on-batch.ts'
+import { readBatch } from '../batch/read-batch.ts'
 import { type HandlerEvent, readEvent } from '../handler-event.ts'
 import { type HandlerOptions, HandlerSettingsError } from '../handler-options.ts'
 import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
 import { type Answer, answerError, answerJson, type ErrorAnswer } from './answer.ts'
-import { type BodyChunks, type BodyLimits, type BodyMemory, receiveBody, refuseHeaders } from './receive-body.ts'
+import {
+  type BodyChunks,
+  type BodyLimits,
+  type BodyMemory,
+  type BodyPart,
+  receiveBody,
+  refuseHeaders,
+} from './receive-body.ts'
 
 export interface IncomingDelivery {
   readonly method: string
@@ -15,40 +24,66 @@ export interface IncomingDelivery {
 
 export interface ResponderParts {
   readonly verifier: Verifier
-  readonly limits: BodyLimits
+  readonly limits: BodyLimits & { readonly timeoutMs: number }
   /** A body is in it from its first byte until its answer. */
   readonly memory: BodyMemory
   readonly metrics: HandlerMetrics
   readonly process: ProcessEvent
+  readonly act: ActOnBatch
 }
 
 /** Answers one delivery. Rejects only if something else has read its body. */
 export type Responder = (delivery: IncomingDelivery) => Promise<Answer>
 
-/** Creates what answers deliveries: reads the body within its limits, verifies it, reads the event, and acts on it. */
-export function createResponder({ verifier, limits, memory, metrics, process }: ResponderParts): Responder {
+// An event that began with the batch has its whole time, and the answer is there before that of the sender is over.
+const LAST_MS = 2_000
+
+/** Creates what answers deliveries: reads the body within its limits, verifies it, reads the event or the batch, and acts on it. */
+export function createResponder({ verifier, limits, memory, metrics, process, act }: ResponderParts): Responder {
   const reject = (error: ErrorAnswer): Answer => {
     metrics.countRejected(error.status)
     return answerError(error)
   }
-  return async ({ method, headers, readBody: start }) => {
-    const early = refuseHeaders(method, headers, limits.maxBytes)
+  return async (delivery) => {
+    const early = refuseHeaders(delivery.method, delivery.headers, limits.maxBytes)
     if (early !== null) return reject(early)
-    using part = memory.open()
-    const body = await receiveBody(start(), part, limits)
-    if ('error' in body) return reject(body)
-    const event = readVerified(await verifier.verify({ rawBody: body, headers }), headers, body)
-    if ('error' in event) return reject(event)
-    const said = await process(event)
+    const part = memory.open()
+    const free = (): void => part[Symbol.dispose]()
+    const read = await receive({ verifier, limits }, delivery, part).catch((error: unknown) => {
+      free()
+      throw error
+    })
+    if ('batch' in read) {
+      const answer = await act(read.batch, limits.timeoutMs + LAST_MS, free)
+      return 'error' in answer ? answerError(answer) : answerJson(200, { results: answer })
+    }
+    if ('error' in read) {
+      free()
+      return reject(read)
+    }
+    const said = await process(read).finally(free)
     return 'error' in said ? answerError(said) : answerJson(200, said)
   }
 }
 
-function readVerified(result: Verification, headers: Headers, body: Uint8Array): HandlerEvent | ErrorAnswer {
-  if (result.outcome !== 'verified' && result.outcome !== 'unreadable') return NOT_AUTHENTIC
+type Received = HandlerEvent | { readonly batch: readonly (HandlerEvent | null)[] } | ErrorAnswer
+
+async function receive(
+  { verifier, limits }: Pick<ResponderParts, 'verifier' | 'limits'>,
+  { headers, readBody }: IncomingDelivery,
+  part: BodyPart,
+): Promise<Received> {
+  const body = await receiveBody(readBody(), part, limits)
+  if ('error' in body) return body
+  const { outcome, ...verified } = await verifier.verify({ rawBody: body, headers })
+  if (outcome !== 'verified' && outcome !== 'unreadable') return NOT_AUTHENTIC
   // The verifier reads payments. A body that is JSON but no payment is authentic too.
-  const isJson = result.outcome === 'verified' || result.code !== 'invalid_body'
-  return (isJson ? readEvent(signedIdOf(headers), body) : null) ?? NO_EVENT
+  if ('code' in verified && verified.code === 'invalid_body') return NO_EVENT
+  // An event has a type; a batch has none.
+  const event = readEvent(signedIdOf(headers), body)
+  if (event !== null) return event
+  const batch = readBatch(body)
+  return batch === null ? NO_EVENT : { batch }
 }
 
 const NOT_AUTHENTIC: ErrorAnswer = {

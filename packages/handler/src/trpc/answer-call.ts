@@ -1,28 +1,7 @@
+import type { EventAnswer } from '../batch/act-on-batch.ts'
 import { type Answer, answerJson, type ErrorAnswer } from '../http/answer.ts'
-import type { RetryAdvice } from '../refusal.ts'
 
 export const PROCEDURE = 'events.handle'
-
-export type EventAnswer = { readonly done: true } | EventRefusal
-
-/** Why an event is not done. */
-export interface EventRefusal {
-  readonly refused: string
-  readonly retry: RetryAdvice
-  /** A sentence. Gateways from before this property ignore it. */
-  readonly message: string
-  /** Seconds after which a retry makes sense. Gateways from before this property ignore it. */
-  readonly retryAfter?: number
-}
-
-// Five hundred of them fit into the longest answer that the gateway reads.
-const MOST_CHARACTERS = 200
-
-/** Refuses one event of a call. The message is cut if it is long. */
-export function refuseEvent({ error, retry, message, retryAfter }: ErrorAnswer): EventRefusal {
-  const wait = retryAfter === undefined ? {} : { retryAfter }
-  return { refused: error, retry, message: message.slice(0, MOST_CHARACTERS), ...wait }
-}
 
 export function answerCall(results: readonly EventAnswer[]): Answer {
   return answerJson(200, { result: { data: { results } } })

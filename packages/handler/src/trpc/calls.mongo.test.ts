@@ -1,8 +1,10 @@
 import { createTrpcCall } from '@oncehook/gateway/handlers/trpc-call'
+import { readWebhookKey } from '@oncehook/kernel/secrets/sign-webhook'
 import { newServiceKeyPair, type ServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { systemClock } from '@oncehook/kernel/time/clock'
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createHttpsCall } from '../../../gateway/src/handlers/https-call.ts'
 import { type TaskEvent, writeTaskEvent } from '../../../gateway/src/handlers/task-event.ts'
 import { readJsonObject } from '../../../webhooks/src/events/json-object.ts'
 import { createHandler, type Handler, type HandlerOptions, type LogLine, Refusal } from '../create-handler.ts'
@@ -21,6 +23,10 @@ afterEach(async () => {
 })
 
 const [OWN, OTHER] = [newServiceKeyPair(), newServiceKeyPair()]
+
+const key = readWebhookKey(SECRET)
+if (key === null) throw new Error('The secret of the test is invalid')
+const SIGNING_KEY = { id: '1', key, notAfter: null }
 
 const RECEIVED_AT = new Date('2026-11-26T10:00:01Z')
 const DONE = { done: true }
@@ -78,6 +84,23 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     gate.resolve()
     expect(await call(tasks)).toEqual([DONE, DONE])
     expect(await effectsOf(store, 'slow_')).toEqual({ slow_a: 1, slow_b: 1 })
+  })
+
+  it('acts on a batch by https as on a call: on each event once, and refuses it alone', async (context) => {
+    const store = under(context)
+    const { call, callByHttps } = await start(store, {
+      async on(event, tx) {
+        await store.apply(tx, event.key)
+        if (event.key.includes('hook_never')) throw new Refusal('never', 'The subscription is unknown')
+        if (event.key.includes('hook_bug')) throw new Error('A bug')
+      },
+    })
+    const tasks = ['hook_a', 'hook_never', 'hook_bug', 'hook_b'].map((id) => taskOf(id))
+    const said = [DONE, { refused: 'refused', retry: 'never', message: UNKNOWN }, { refused: 'failed' }, DONE]
+    expect(await callByHttps(tasks)).toMatchObject(said)
+    expect(await callByHttps(tasks)).toMatchObject(said)
+    expect(await call(tasks)).toMatchObject(said)
+    expect(await effectsOf(store, 'hook_')).toEqual({ hook_a: 1, hook_b: 1 })
   })
 
   it('knows an event that came by https, whatever its body looks like', async (context) => {
@@ -222,7 +245,18 @@ async function start(store: StoreUnderTest, { on, trpc, ...options }: StartOptio
   opened.push(handler)
   const url = `http://127.0.0.1:${await handler.listen(0)}`
   const callWith = (caller: Partial<Caller>) => callerOf(`${url}/trpc`, caller)
-  return { handler, url, lines, callWith, call: callWith({}).call, metrics: () => handler.metrics() }
+  const callByHttps = createHttpsCall({
+    ...{
+      handler: 'billing',
+      isBatched: true,
+      fetch,
+      clock: systemClock,
+      timeoutMs: 10_000,
+      now: () => performance.now(),
+    },
+    place: { by: 'https', url: new URL(`${url}/webhooks`), keys: [SIGNING_KEY], mayBePrivate: false },
+  })
+  return { handler, url, lines, callWith, call: callWith({}).call, callByHttps, metrics: () => handler.metrics() }
 }
 
 /** How a caller differs from the gateway. */

@@ -1,24 +1,21 @@
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
-import { withTimeout } from '@oncehook/kernel/time/waits'
+import type { ActOnBatch } from '../batch/act-on-batch.ts'
+import { readBatch } from '../batch/read-batch.ts'
 import type { HandlerEvent } from '../handler-event.ts'
 import type { Answer, ErrorAnswer } from '../http/answer.ts'
 import { type BodyMemory, type BodyPart, receiveBody, refuseHeaders } from '../http/receive-body.ts'
 import type { IncomingDelivery, Responder } from '../http/respond.ts'
 import type { HandlerMetrics } from '../metrics.ts'
-import type { ProcessEvent } from '../process-event.ts'
-import { answerCall, answerCallError, PROCEDURE, refuseEvent } from './answer-call.ts'
-import { readBatch } from './read-batch.ts'
+import { answerCall, answerCallError, PROCEDURE } from './answer-call.ts'
 import type { CheckedTrpc } from './trpc-options.ts'
 
 export interface CallParts {
   readonly trpc: CheckedTrpc
   readonly bodyTimeoutMs: number
-  /** How many events of a call are acted on at the same time. The others wait in the call, and take no place of others. */
-  readonly concurrency: number
   /** A body is in it from its first byte until all its events have ended. */
   readonly memory: BodyMemory
   readonly metrics: HandlerMetrics
-  readonly process: ProcessEvent
+  readonly act: ActOnBatch
 }
 
 /**
@@ -26,7 +23,7 @@ export interface CallParts {
  * event separately. The answer does not wait for slow events.
  */
 export function createCallResponder(parts: CallParts): Responder {
-  const { memory, metrics } = parts
+  const { memory, metrics, act } = parts
   const reject = (error: ErrorAnswer): Answer => {
     metrics.countRejected(error.status)
     return answerCallError(error)
@@ -42,45 +39,9 @@ export function createCallResponder(parts: CallParts): Responder {
       free()
       return reject(events)
     }
-    const said = await actOnEach(parts, events, free)
-    const [first] = said
-    // The gateway then waits with everything that it has for this handler, as it does by `https`.
-    if (first !== undefined && 'error' in first && said.every(isAboutHandler)) return answerCallError(first)
-    return answerCall(said.map((one) => ('error' in one ? refuseEvent(one) : { done: true })))
+    const answer = await act(events, parts.trpc.answerMs, free)
+    return 'error' in answer ? answerCallError(answer) : answerCall(answer)
   }
-}
-
-/**
- * Acts on the events, and resolves when they are done, or when it is time to answer. What has begun by then continues,
- * and what has not does not begin. Calls `then` when nothing runs any more.
- */
-async function actOnEach(
-  { trpc, concurrency, metrics, process }: CallParts,
-  events: readonly (HandlerEvent | null)[],
-  then: () => unknown,
-): Promise<readonly Said[]> {
-  const said = events.map((): Said => UNFINISHED)
-  const queue = events.entries()
-  let isOver = false
-  const act = async (): Promise<void> => {
-    for (const [index, one] of queue) {
-      if (isOver) return
-      if (one === null) metrics.countRejected(NO_EVENT.status)
-      said[index] = one === null ? NO_EVENT : await process(one)
-    }
-  }
-  const acting = Promise.allSettled(Array.from({ length: Math.min(concurrency, events.length) }, act))
-  void acting.then(then)
-  await withTimeout(acting, trpc.answerMs)
-  isOver = true
-  return [...said]
-}
-
-type Said = Awaited<ReturnType<ProcessEvent>>
-
-/** By `https`, such an answer says that the handler is unavailable. An event that still runs does not. */
-function isAboutHandler(said: Said): boolean {
-  return 'error' in said && said.status === 503 && said !== UNFINISHED
 }
 
 /** The token is verified before the body is read, and again with the body: it is bound to it. */
@@ -118,12 +79,4 @@ const NOT_AUTHENTIC: ErrorAnswer = {
 const NO_CALL: ErrorAnswer = {
   ...{ status: 400, error: 'not_a_call', retry: 'never' },
   message: 'The body is not a list of events for this handler',
-}
-const NO_EVENT: ErrorAnswer = {
-  ...{ status: 400, error: 'not_an_event', retry: 'never' },
-  message: 'The event has no valid key or type',
-}
-const UNFINISHED: ErrorAnswer = {
-  ...{ status: 503, error: 'unfinished', retry: 'later' },
-  message: 'The event is still being processed',
 }

@@ -6,15 +6,16 @@ const MOST_EVENTS = 500
 const KEY = /^[\x21-\x7e]{1,600}$/
 
 /**
- * Reads the events of a call of `events.handle`. One that is not valid is null: it does not concern the others. Returns
- * null if the call as a whole is not valid, or is for another handler.
+ * Reads the events of a batch. One that is not valid is null: it does not concern the others. Returns null if the batch as a whole is
+ * not valid, or is for another handler than `audience`. Default: any.
  */
-export function readBatch(body: Uint8Array, audience: string): readonly (HandlerEvent | null)[] | null {
+export function readBatch(body: Uint8Array, audience?: string): readonly (HandlerEvent | null)[] | null {
   const text = decodeText(body, { ignoreBOM: true })
-  const call = text === null ? null : parseObject(text)
-  if (text === null || call === null || call.handler !== audience || !Array.isArray(call.events)) return null
+  const { handler, events } = (text === null ? null : parseObject(text)) ?? {}
+  if (text === null || typeof handler !== 'string' || !Array.isArray(events)) return null
+  if (audience !== undefined && handler !== audience) return null
   const texts = splitEvents(text)
-  const isWhole = texts.length === call.events.length && texts.length > 0 && texts.length <= MOST_EVENTS
+  const isWhole = texts.length === events.length && texts.length > 0 && texts.length <= MOST_EVENTS
   return isWhole ? texts.map(readOne) : null
 }
 
