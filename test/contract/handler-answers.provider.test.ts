@@ -283,8 +283,9 @@ function signed(key: string, body: string, secret: string = SECRETS.https): Requ
 }
 
 describe.each(['https', 'trpc'] as const)('@oncehook/handler, by %s,', (by) => {
+  const who = by === 'trpc' ? WHO.replace('its senders', 'the gateway, which calls it by trpc') : WHO
   it.each(ANSWERS[by])('answers %s', async (what, sent, answer) => {
-    expect(await ask(by, sent), `${WHO}: ${what}`).toMatchObject(answer)
+    expect(await ask(by, sent), `${who}: ${what}`).toMatchObject(answer)
   })
 })
 
