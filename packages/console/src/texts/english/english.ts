@@ -148,7 +148,7 @@ export const english = {
     pauseSubmit: (provider: string): string => `Pause ${provider}`,
     resume: 'Resume…',
     resumeTitle: (provider: string): string => `Resume ${provider}`,
-    resumeHint: 'The waiting events are sent to fulfilment, the oldest first.',
+    resumeHint: 'The waiting events are sent, the oldest first.',
     resumeSubmit: (provider: string): string => `Resume ${provider}`,
     paused: 'Paused',
     pausedBy: (by: string, reason: string): string => `by ${by}: ${reason}`,
