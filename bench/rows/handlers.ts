@@ -3,6 +3,8 @@ import {
   acceptingFor,
   startAnswered,
   startAnsweredBesideOthers,
+  startAnsweredInBatches,
+  startHandledInBatches,
   startHandledInPostgres,
 } from '../receivers/handlers/handled.ts'
 import { startAccepting } from '../receivers/oncehook/oncehook.ts'
@@ -39,6 +41,18 @@ const HANDLED = createClosedTrial({
   start: startHandledInPostgres,
 })
 
+const ANSWERED_IN_BATCHES = createClosedTrial({
+  name: 'answered-batches',
+  title: 'The same in batches of 50',
+  start: startAnsweredInBatches,
+})
+
+const HANDLED_IN_BATCHES = createClosedTrial({
+  name: 'handled-batches',
+  title: 'Oncehook, to @oncehook/handler on PostgreSQL, in batches of 50',
+  start: startHandledInBatches,
+})
+
 const EXPRESS = createClosedTrial({
   name: 'express-postgres',
   title: 'Express, stripe, one transaction of PostgreSQL',
@@ -65,7 +79,7 @@ const BESIDE = createWholeWayTrial({
 /** What handlers cost: when events are accepted, and on the whole way to the handler's database. */
 export const HANDLERS_ROW: Row = {
   name: 'handlers',
-  trials: [FULFILMENT, ONE, FIVE, EXPRESS, ANSWERED, HANDLED, ALONE, BESIDE],
+  trials: [FULFILMENT, ONE, FIVE, EXPRESS, ANSWERED, ANSWERED_IN_BATCHES, HANDLED, HANDLED_IN_BATCHES, ALONE, BESIDE],
   goals: [
     ratio({
       what: 'Durable accepts/s for one handler',
@@ -98,6 +112,22 @@ export const HANDLERS_ROW: Row = {
       of: HANDLED,
       to: EXPRESS,
       ...atLeast('times', { target: 0.4, aim: 1 }),
+    }),
+    ratio({
+      what: 'The whole way to an `https:` handler in batches, events/s',
+      against: 'a hand-written receiver, Express and `pg`',
+      figure: 'perSecond',
+      of: ANSWERED_IN_BATCHES,
+      to: EXPRESS,
+      ...atLeast('times', { target: 0.6, aim: 1 }),
+    }),
+    ratio({
+      what: 'The whole way to @oncehook/handler on PostgreSQL in batches, events/s',
+      against: 'a hand-written receiver, Express and `pg`',
+      figure: 'perSecond',
+      of: HANDLED_IN_BATCHES,
+      to: EXPRESS,
+      ...atLeast('times', { target: 0.8, aim: 1 }),
     }),
     ratio({
       what: 'From the arrival of an event until a healthy handler is done, p99, beside a slow and a dead handler',

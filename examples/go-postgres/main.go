@@ -104,6 +104,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
+	if events := eventsOf(body); events != nil {
+		answerBatch(w, h.actOnEach(ctx, events))
+		return
+	}
 	err = h.actOnce(ctx, r.Header.Get("webhook-id"), body)
 	var refused refusal
 	switch {
@@ -115,6 +119,51 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.Print(err)
 		answer(w, http.StatusInternalServerError, "try again") // the gateway does
 	}
+}
+
+// result is the verdict on one event of a batch.
+type result struct {
+	Done    bool   `json:"done,omitempty"`
+	Refused string `json:"refused,omitempty"`
+	Retry   string `json:"retry,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// eventsOf returns the events of a batch, byte for byte. A call with one event has a type, and is none.
+func eventsOf(body []byte) []json.RawMessage {
+	var call struct {
+		Type   string            `json:"type"`
+		Events []json.RawMessage `json:"events"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil || call.Type != "" {
+		return nil
+	}
+	return call.Events
+}
+
+// actOnEach acts on each event in its own transaction: one that fails does not concern the others.
+func (h *handler) actOnEach(ctx context.Context, events []json.RawMessage) []result {
+	results := make([]result, 0, len(events))
+	for _, event := range events {
+		var named struct {
+			Key string `json:"key"`
+		}
+		err := json.Unmarshal(event, &named)
+		if err == nil {
+			err = h.actOnce(ctx, named.Key, event)
+		}
+		var refused refusal
+		switch {
+		case err == nil:
+			results = append(results, result{Done: true})
+		case errors.As(err, &refused):
+			results = append(results, result{Refused: "refused", Retry: "never", Message: refused.Error()})
+		default:
+			log.Print(err)
+			results = append(results, result{Refused: "failed", Retry: "later"})
+		}
+	}
+	return results
 }
 
 // actOnce writes the key of an event and its effect in one transaction.
@@ -243,4 +292,9 @@ func answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("content-type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"message": message})
+}
+
+func answerBatch(w http.ResponseWriter, results []result) {
+	w.Header().Set("content-type", "application/json")
+	json.NewEncoder(w).Encode(map[string][]result{"results": results})
 }

@@ -26,6 +26,12 @@ const ANSWERING = import.meta.resolve('./answering-process.ts')
 /** Starts the gateway and a handler that only answers. */
 export const startAnswered: StartReceiver = (setup, run) => start(setup, run, ANSWERING)
 
+// As many events in a call as there are by `trpc` without a setting.
+const BATCH = 50
+
+/** The same in batches. */
+export const startAnsweredInBatches: StartReceiver = (setup, run) => start(setup, run, ANSWERING, { batch: BATCH })
+
 /** The same beside a handler that never answers, and one that does not exist. */
 export const startAnsweredBesideOthers: StartReceiver = async (setup, run) => {
   const deadPort = await stablePort()
@@ -35,12 +41,17 @@ export const startAnsweredBesideOthers: StartReceiver = async (setup, run) => {
 }
 
 /** Starts the gateway and a service with @oncehook/handler that stores each payment in PostgreSQL. */
-export const startHandledInPostgres: StartReceiver = async (setup, run) => {
+export const startHandledInPostgres: StartReceiver = (setup, run) => startInPostgres(setup, run)
+
+/** The same in batches. */
+export const startHandledInBatches: StartReceiver = (setup, run) => startInPostgres(setup, run, { batch: BATCH })
+
+async function startInPostgres(setup: Setup, run: string, around: Surroundings = {}): Promise<Receiver> {
   await using stack = new AsyncDisposableStack()
   const payments = stack.use(await startPaymentsDatabase())
   await setUpPostgres(payments.url)
   const env = { HANDLER_DATABASE_URL: payments.url }
-  const receiver = stack.use(await start(setup, run, import.meta.resolve('./postgres-process.ts'), { env }))
+  const receiver = stack.use(await start(setup, run, import.meta.resolve('./postgres-process.ts'), { env, ...around }))
   const kept = stack.move()
   return {
     ...receiver,
@@ -62,6 +73,8 @@ function describeHandler(port: number, secret = newSecret(), path = '/webhooks')
 
 interface Surroundings {
   readonly env?: NodeJS.ProcessEnv
+  /** Events in a call. Default: one. */
+  readonly batch?: number
   /** Other handlers of the same events, given the port of the program. */
   readonly beside?: (port: number) => Readonly<Record<string, object>>
 }
@@ -76,7 +89,8 @@ async function start(setup: Setup, run: string, program: string, around: Surroun
   const { child, greeting } = await forkWorker(program, { env })
   stack.defer(() => endChild(child))
   const { port } = greeting as { readonly port: number }
-  const handlers = { [NAME]: describeHandler(port, secret), ...around.beside?.(port) }
+  const { batch = 1 } = around
+  const handlers = { [NAME]: { ...describeHandler(port, secret), batch }, ...around.beside?.(port) }
   const system = await describeSystem(setup, run, handlers)
   const db = setup.database(system.gatewayDb)
   stack.defer(async () => void (await db.dropDatabase()))

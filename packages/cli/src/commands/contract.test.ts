@@ -11,6 +11,7 @@ import { runCommand } from '../testing/run-command.ts'
 
 const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
 const PRIVATE_KEY = newServiceKeyPair().privateKey
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 interface Received {
   readonly path: string
@@ -76,6 +77,23 @@ describe('oncehook contract verify --handler', () => {
     // Only the task that is sent again has the key of another one.
     expect(keys.length - new Set(keys).size).toBe(1)
     expect(stdout).not.toContain(SECRET)
+  })
+
+  it('sends two events in one call with --batch, and demands a result for each', async () => {
+    await using handler = await serve((received) => {
+      const { events } = JSON.parse(received.body)
+      if (!isAuthentic(received)) return 401
+      return events === undefined
+        ? 204
+        : { status: 200, headers: JSON_TYPE, json: { results: events.map(() => ({ done: true })) } }
+    })
+    const { exitCode, stdout } = await verify(handler.url, '--batch')
+    expect(stdout).toContain('ok        sends two tasks in a batch: expected 2xx, got 200\n')
+    expect(exitCode).toBe(0)
+    await using careless = await serve((received) => (isAuthentic(received) ? 204 : 401))
+    const refused = await verify(careless.url, '--batch')
+    expect(refused.stdout).toContain('Answer 200 with `results`')
+    expect(refused.exitCode).toBe(1)
   })
 
   it.each([

@@ -18,6 +18,7 @@ interface Options extends SecretOptions {
   readonly body?: string
   readonly objectId: string
   readonly timeout: number
+  readonly batch?: boolean
   readonly json?: boolean
 }
 
@@ -39,6 +40,7 @@ export const addContractVerifyCommand: AddCommand = (program, { context, finish 
     .option('--provider <name>', 'provider of the events', 'stripe')
     .option('--body <file>', 'JSON body of such an event. Default: one that is made up')
     .option('--object-id <pointer>', 'JSON Pointer: where the body has the id of its object', '/data/object/id')
+    .option('--batch', 'with https: the handler has "batch" in its settings, and gets a call with two events, too')
     .option('--timeout <ms>', 'longest time of a call', readWhole(1, 600_000), 10_000)
   addSecretOptions(command, 'secret', 'the secret of the handler (with trpc: a private key, see `keys new`)')
     .option('--json', 'print one JSON document and nothing else')
@@ -87,7 +89,8 @@ function describe({ sent, expected, got, result, problems, advice }: CheckedInte
 }
 
 async function readCheck(options: Options, context: CliContext): Promise<CallTarget> {
-  const { handler: url, by, name, type, provider, objectId, timeout } = options
+  const { handler: url, by, name, type, provider, objectId, timeout, batch = false } = options
+  if (batch && by === 'trpc') throw new UsageError('--batch is for --by https: calls of trpc are batches anyway')
   const secret = await readSecret('secret', options, context.readEnv)
   if (secret === undefined) throw new UsageError('--handler needs --secret-file or --secret-env')
   const key = by === 'trpc' ? parsePrivateKey(secret) : null
@@ -97,7 +100,7 @@ async function readCheck(options: Options, context: CliContext): Promise<CallTar
     throw new UsageError('--provider must be a name of PROVIDERS: a to z, 0 to 9 and -')
   const body = options.body === undefined ? null : await readObject(options.body)
   return {
-    ...{ by, url, timeoutMs: timeout, handler: { name, type, provider, body, objectId, secret } },
+    ...{ by, url, takesBatches: batch, timeoutMs: timeout, handler: { name, type, provider, body, objectId, secret } },
     ...{ now: context.now, randomId: context.randomId, fetch: context.fetch },
   }
 }

@@ -187,6 +187,8 @@ export interface CallTarget extends PlanDeps {
   readonly by: CalledBy
   readonly url: string
   readonly handler: HandlerIdentity
+  /** By `https`: it is ready for calls with several tasks. */
+  readonly takesBatches: boolean
   readonly timeoutMs: number
   readonly fetch: typeof fetch
 }

@@ -36,7 +36,9 @@ export async function verifyHandler(target: CallTarget): Promise<readonly Checke
       .map((state) => [state.name, state]),
   )
   const interactions = readHandlerContract(target.by).filter(({ providerStates }) =>
-    providerStates.every(({ name }) => states.get(name)?.by === 'caller'),
+    providerStates.every(
+      ({ name }) => states.get(name)?.by === 'caller' || (target.takesBatches && name === TAKES_BATCHES),
+    ),
   )
   const checked: CheckedInteraction[] = []
   let plain: PlainCall | null = null
@@ -59,6 +61,8 @@ export async function verifyHandler(target: CallTarget): Promise<readonly Checke
   }
   return checked
 }
+
+const TAKES_BATCHES = 'the handler takes batches'
 
 function plainFirst(a: Interaction, b: Interaction): number {
   return Number(PLAIN_CALLS.includes(b.description)) - Number(PLAIN_CALLS.includes(a.description))
