@@ -188,6 +188,7 @@ const longest = () => ({ key: `${NAME}:${randomUUID().padEnd(472, '~')}:${NAME}`
 const DEEPEST: Sent = { data: JSON.parse(`${'{"a":'.repeat(511)}{}${'}'.repeat(511)}`) }
 const LARGEST = { https: 1_572_864, trpc: 8_388_608 }
 const LARGER = { https: LARGEST.https + 1, trpc: LARGEST.trpc + 1 }
+const FULL: Sent = { bytes: { https: 1_000, trpc: 1_000 }, options: { maxBytes: 1_000, mostBodyBytes: 1_500 } }
 const isDone = { status: 200, outcome: 'done', repeated: false }
 
 const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
@@ -216,6 +217,11 @@ const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
     { meanwhile: 'another', options: { concurrency: 1, mostWaiting: 0 } },
     refusal(503, 'overloaded', 'later', '1'),
   ],
+  [
+    'a body while others fill mostBodyBytes',
+    { ...FULL, meanwhile: 'another' },
+    refusal(503, 'overloaded', 'later', '1'),
+  ],
   ['an event without its database', { isWithoutDatabase: true }, refusal(503, 'unavailable', 'later', '5')],
   ['a body that ends early', BROKEN, refusal(400, 'broken_body', 'later')],
   ['a body that never ends', ENDLESS, refusal(408, 'late_body', 'later')],
@@ -236,6 +242,8 @@ const ANSWERS: Readonly<Record<By, readonly (readonly [string, Sent, object])[]>
   https: [
     ...BY_BOTH,
     ['what was signed four minutes ago', { agoMs: 240_000 }, isDone],
+    ['an old signature that toleranceSeconds allows', { agoMs: 840_000, options: { toleranceSeconds: 900 } }, isDone],
+    ['a body larger than maxBytes', { options: { maxBytes: 10 } }, refusal(413, 'too_large', 'never')],
     ['what Svix has signed', { family: 'svix-', before: [{ key: 'svix_1' }] }, isDone],
   ],
   trpc: [
@@ -304,6 +312,21 @@ describe('@oncehook/handler', () => {
       told.filter((one) => !had.includes(one)),
       `${WHO}: refusals without an interaction`,
     ).toEqual([])
+  })
+
+  it('has an interaction for each option of its table', () => {
+    const rows = README.slice(README.indexOf('## Limits')).matchAll(/^\| (`[^|]*`) \|/gm)
+    const told = Array.from(rows).flatMap(([, names = '']) => Array.from(names.matchAll(/[\w.]+/g), ([name]) => name))
+    expect(told.length).toBeGreaterThan(10)
+    const had = Object.values(ANSWERS).flatMap((list) =>
+      list.flatMap(([, { options = {}, trpc = {} }]) => [
+        ...Object.keys(options),
+        ...Object.keys(trpc).map((name) => `trpc.${name}`),
+      ]),
+    )
+    // Its store gets the others: running-handler.provider.test.ts.
+    const untold = told.filter((name) => !had.includes(name) && !/^(keepKeysDays|laterLimits)$/.test(name))
+    expect(untold, `${WHO}: options without an interaction`).toEqual([])
   })
 
   it.each(HANDED)('hands an event with %s over, and its message, as its page says', async (members, parts) => {

@@ -8,6 +8,7 @@ import { MongoClient } from 'mongodb'
 import pg from 'pg'
 import { expect, it, vi } from 'vitest'
 import { checkOptions } from '../../packages/handler/src/handler-options.ts'
+import type { ClaimedMessage } from '../../packages/handler/src/store.ts'
 import { openTestStores } from '../../packages/handler/src/testing/open-test-stores.ts'
 import { SECRET, signedRequest } from '../../packages/handler/src/testing/signed-request.ts'
 import { factsIn } from '../../scripts/contracts/library-types.ts'
@@ -78,6 +79,47 @@ it('has each default that its declarations tell', async () => {
   expect(told.length).toBeGreaterThan(20)
   const who = `${WHO} the programs that leave an option out (contracts/libraries/handler.txt)`
   expect(Object.fromEntries(has), who).toMatchObject(Object.fromEntries(told))
+})
+
+it('holds the limits that its options set for its store and its messages', async () => {
+  const [tasks, settled, ended] = [[] as unknown[], new Map<number, unknown>(), Promise.withResolvers<void>()]
+  const settle = ({ attempt }: ClaimedMessage, how: unknown): void => {
+    if (settled.set(attempt, how).size === 3) ended.resolve()
+  }
+  const waiting = [1, 3, 4].map((attempt) => ({ name: 'thank', key: 'told', payload: null, id: attempt, attempt }))
+  const store: Store<LaterTransaction> = {
+    ...onMongo.store,
+    async once(task) {
+      tasks.push(task)
+      return { outcome: 'done', repeated: false, messages: 0 }
+    },
+    outbox: {
+      ...onMongo.store.outbox,
+      async claim({ most, leaseMs }) {
+        tasks.push({ most, isShort: leaseMs < 30_000 })
+        return waiting.splice(0)
+      },
+      retry: async (message, afterMs) => settle(message, afterMs),
+      markDead: async (message) => settle(message, 'dead'),
+    },
+  }
+  const later = { thank: () => Promise.reject(new Error('It fails')) }
+  const laterLimits = { attempts: 4, timeoutMs: 1_234, concurrency: 3, retryBaseMs: 50, retryCapMs: 60 }
+  const options = { keepKeysDays: 8, waitMs: 1_234, timeoutMs: 2_345, on: { '*': () => undefined } }
+  const asked = { name: HANDLER, secrets: SECRET, log: () => undefined, store, later, laterLimits, ...options }
+  const handler = createHandler(asked, { random: () => 1 })
+  await handler.fetch(signedRequest({ key: 'told' }))
+  handler.work()
+  await ended.promise
+  await handler.close()
+  const who = `${WHO} the programs that set an option (packages/handler/README.md)`
+  const task = { keepMs: 691_200_000, waitMs: 1_234, timeoutMs: 2_345 }
+  expect(tasks.slice(0, 2), `${who}: its transactions and its messages`).toMatchObject([
+    task,
+    { most: 3, isShort: true },
+  ])
+  const waits = { 1: 50, 3: 60, 4: 'dead' }
+  expect(Object.fromEntries(settled), `${who}: the waits of a message, by attempt`).toEqual(waits)
 })
 
 /** How an older process stores a key and a message. During an update it runs beside a new one. */
