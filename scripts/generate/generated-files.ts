@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
 import { DESCRIPTIONS, demandDescription, describedText } from '../contracts/release-files.ts'
 import type { Say } from '../progress.ts'
+import { describeFaults } from './faults-page.ts'
 import { describeOrders } from './order-schemas.ts'
 
 /** A file of the repository that is generated from the sources. */
@@ -38,6 +39,14 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
         return describeCommandLine()
       },
     },
+    {
+      path: 'docs/reference/metrics.md',
+      async content() {
+        const { describeMetrics } = await import('./metrics-page.ts')
+        return describeMetrics()
+      },
+    },
+    { path: 'docs/explanation/faults.md', content: async () => describeFaults(repository) },
     ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
       path: `contracts/${provider}.json`,
       content: async () => {

@@ -118,7 +118,7 @@ async function failedCalls(stack: Stack): Promise<number> {
   return stack.events.countDocuments({ 'attempts.code': 'unavailable' })
 }
 
-describe('a clock that is an hour ahead, and one that is an hour behind', () => {
+describe('a clock that is an hour ahead, and one that is an hour behind,', () => {
   it('FP-40: of the gateway refuses signatures while it is wrong; repeated, they are all accepted and settled', async (context) => {
     await using clock = await createFakeClock(context)
     await using stack = await startStack({ gateway: clock.env })

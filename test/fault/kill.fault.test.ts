@@ -75,7 +75,7 @@ async function sendUntilSomeMoment(stack: Stack, source: WebhookSource, random: 
   } while (source.left === 0)
 }
 
-describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s)', (nodes) => {
+describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 of any process at random on %s node(s)', (nodes) => {
   const timeout = AROUND_MS + CYCLES[nodes] * LONGEST_CYCLE_MS
   it(`with the seed ${SEED}, under load, has no effect but time`, { timeout }, async () => {
     process.stderr.write(`KILL_SEED=${SEED}, ${nodes} node(s)\n`)

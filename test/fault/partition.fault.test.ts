@@ -51,7 +51,7 @@ async function untilGivenUp(set: ReplicaSetUnderTest, lost: MongodUnderTest, nod
   )
 }
 
-describe('a partition with an old and a new primary', () => {
+describe('in a partition with an old and a new primary,', () => {
   it('FP-39: a gateway that sees only the old one acknowledges nothing, the other loses nothing', async () => {
     await using links = startCutLinks()
     await using set = await startReplicaSet(3, { electionsByHand: true, reachedAt: links.reachedAt })

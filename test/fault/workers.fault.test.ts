@@ -22,7 +22,7 @@ async function lostClaims({ place }: Stack): Promise<number> {
   return Number(/^oncehook_claims_lost_total (\d+)/m.exec(metrics)?.[1])
 }
 
-describe('two gateways on one inbox', () => {
+describe('of two gateways on one inbox,', () => {
   it('FP-13: one that is killed with claims in its hands is relieved of them within two seconds of their end', async () => {
     await using stack = await startStack({ gateway: SHORT_CLAIMS, gatewayScript: LIMITED_GATEWAY })
     await using second = await startSecondGateway(stack, SHORT_CLAIMS, LIMITED_GATEWAY)

@@ -76,7 +76,7 @@ describe('Expect', () => {
   })
 })
 
-describe('time', () => {
+describe('a slow sender:', () => {
   it('H22 150 slow connections keep no other client out', async () => {
     const slow = Array.from({ length: 150 }, () =>
       system.send(async (socket) => {
@@ -144,7 +144,7 @@ describe('time', () => {
     expect(answer).toMatchObject({ status: 408, json: { code: 'request_timeout' }, headers: { connection: 'close' } })
   })
 
-  it.concurrent('H23 a body that arrives too slowly is 408 (FP-20)', async () => {
+  it.concurrent('FP-20: H23 a body that arrives too slowly is 408', async () => {
     const head = write({
       method: 'POST',
       target: ORDERS,

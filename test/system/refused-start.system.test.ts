@@ -74,7 +74,7 @@ const WRONG = {
 const standalone = resources.use(await startStandaloneMongod())
 
 // Which values are wrong is decided, and tested, where they are read. Here the process names them and refuses to start.
-describe.each(SERVICES)('%s', (service) => {
+describe.each(SERVICES)('the service %s', (service) => {
   it('BP-47: refuses to start with wrong settings and samples, and names each on a separate line', async () => {
     const wrong = Object.entries({ ...WRONG.both, ...WRONG[service] })
     const problems = await refusal(service, Object.fromEntries(wrong.map(([name, [value]]) => [name, value])))

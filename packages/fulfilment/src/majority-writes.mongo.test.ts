@@ -36,7 +36,7 @@ const errors = createDatabaseErrors(new Registry())
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify'])
 const READS = new Set(['find', 'aggregate', 'count', 'distinct'])
 
-it('FP-24: requires a journaled majority in every write of every use', async () => {
+it('FP-24: every write of every use of fulfilment requires a journaled majority', async () => {
   await using used = await openDatabase(WRITES)
   const { db, deps, logger, commands: writes } = used
 

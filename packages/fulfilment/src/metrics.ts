@@ -13,7 +13,7 @@ export function createFulfilmentMetrics(registry: Registry) {
   })
   const receipts = new Counter({
     name: 'oncehook_receipt_attempts_total',
-    help: 'Attempts to send a receipt by resulting state',
+    help: 'Attempts to send a receipt, by resulting state: sent, owed, parked, or put_back, which is no attempt',
     labelNames: ['state'],
     registers,
   })

@@ -24,7 +24,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   const counter = countersIn(registry)
   const deliveries = counter(
     'oncehook_deliveries_total',
-    'Deliveries by provider and outcome: recorded, duplicate, unhandled, handshake, asked_in_vain, or the code of the refusal',
+    'Deliveries by provider and outcome: recorded, duplicate, unhandled, handshake, the code of the refusal, or asked_in_vain (an address must wait, because it has named three certificates or keys that could not be downloaded)',
     ['provider', 'outcome'],
   )
   const mismatches = counter(
@@ -44,7 +44,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   )
   const attempts = counter(
     'oncehook_event_attempts_total',
-    'Attempts to apply an event, by resulting state and outcome',
+    'Attempts to apply an event, by resulting state (done, pending, dead or unhandled) and outcome',
     ['state', 'outcome'],
   )
   const lost = counter('oncehook_claims_lost_total', 'Claims that another process took over before they were settled')
@@ -54,7 +54,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   )
   const failures = counter(
     'oncehook_verification_failures_total',
-    'Deliveries that were not authentic, by provider and kind of reason',
+    'Deliveries that were not authentic, by provider and reason: header_missing, header_malformed, timestamp_outside_window, signature_mismatch, body_too_large, object_unknown (providers that the gateway asks) or transmission_reused (PayPal)',
     ['provider', 'reason'],
   )
   return {
@@ -183,7 +183,7 @@ export function addHandlerStateGauges(
   })
   const answers = new Gauge({
     name: 'oncehook_handler_answers',
-    help: 'Whether this handler answers the calls of this process, as far as it knows: 1 or 0',
+    help: 'Whether this handler answers the calls of this process, as far as it knows: 1 or 0. It may still refuse every task',
     ...{ labelNames: ['handler'], registers },
     // Each process learns it from its own calls.
     aggregator: 'min',

@@ -28,7 +28,7 @@ function shuffle<T>(items: readonly T[], seeds: readonly number[]): T[] {
     .map(({ item }) => item)
 }
 
-describe('applyPayment (FP-16)', () => {
+describe('FP-16: applyPayment, whether a failure or a success comes first', () => {
   it('supersedes a failure that comes after the success', () => {
     const { state, outcomes } = run([fact('payment.succeeded', 'pay_1', 0), fact('payment.failed', 'pay_1', 1)])
     expect(outcomes).toEqual(['applied', 'superseded'])

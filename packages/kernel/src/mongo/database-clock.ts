@@ -49,6 +49,6 @@ export function addClockSkewGauge(registry: Registry, { db, clock }: ClockSkewOp
     if (roundTripMs > MOST_ROUND_TRIP_MS) return null
     return Math.round(time + roundTripMs / 2 - (localTime as Date).getTime()) / 1_000
   }
-  const help = 'Seconds by which the clock of this process is ahead of the clock of the database'
+  const help = 'Seconds by which the clock of this process is ahead of the clock of the database, at most 1 s wrong'
   addPolledGauges(registry, measure, [{ name: 'oncehook_clock_skew_seconds', help, read: (seconds) => seconds }])
 }

@@ -11,7 +11,7 @@ const MAX_CHAIN = 8
 export function createDatabaseErrors(registry: Registry) {
   const errors = new Counter({
     name: 'oncehook_database_errors_total',
-    help: 'MongoDB errors by class: the server code, or the kind of error',
+    help: 'MongoDB errors by class: server_ or write_concern_ (no majority confirmed a write) with the code, otherwise the name of the error of the driver, such as MongoNetworkError',
     labelNames: ['class'],
     registers: [registry],
   })
