@@ -121,7 +121,7 @@ async function readText(response: Response, maxBytes: number): Promise<string | 
   }
 }
 
-// It is stored with each attempt. No other text of a handler is: by https, only its status counts.
+// It is stored with each attempt. No other text of a handler is.
 const MOST_CHARACTERS = 200
 
 function toTaskAnswer(result: z.output<typeof taskResultSchema>): TaskAnswer {

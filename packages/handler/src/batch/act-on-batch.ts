@@ -5,7 +5,7 @@ import type { HandlerMetrics } from '../metrics.ts'
 import type { ProcessEvent } from '../process-event.ts'
 import type { RetryAdvice } from '../refusal.ts'
 
-export interface BatchParts {
+interface BatchParts {
   /** How many events of a batch are acted on at the same time. The others wait in it, and take no place of others. */
   readonly concurrency: number
   readonly metrics: HandlerMetrics
