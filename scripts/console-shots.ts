@@ -23,12 +23,12 @@ const ALL_LIGHT = [
   'handlers',
   'rotation',
   'audit',
-  'health',
+  'overview',
 ]
 const isInDocuments: WantedShots = (name, theme, size) => {
   if (size === 'middle') return false
   if (size === 'narrow') return theme === 'light' ? name === 'events' : name === 'event'
-  return theme === 'light' ? ALL_LIGHT.includes(name) : ['events', 'health'].includes(name)
+  return theme === 'light' ? ALL_LIGHT.includes(name) : ['events', 'overview'].includes(name)
 }
 
 const stopMongod = await startMongod()

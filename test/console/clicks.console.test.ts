@@ -45,7 +45,7 @@ describe('clicks for each task', () => {
     const count = countClicks(page)
     const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
     await changeAnswers(page, 'events.list', () => ({ items: [], next: 'f'.repeat(24), cut }))
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await visit.search('canary', 'bodies')
     await count.take()
     await page.getByText('The search took too long and stopped. It has searched back to').waitFor()
@@ -62,7 +62,7 @@ describe('clicks for each task', () => {
     await pay(console, 'evt_once')
     await console.system.deliver(paymentEvent('evt_copied', { orderId, note: 'changed' }))
     await console.system.until('evt_copied', ({ mismatches }) => mismatches === 1)
-    await using visit = await open('/')
+    await using visit = await open('/events')
     await row(visit, 'evt_once').waitFor()
     await visit.page.getByLabel('Duplicates').selectOption('changed')
     await row(visit, 'evt_once').waitFor({ state: 'detached' })

@@ -36,7 +36,7 @@ describe('the list of events', () => {
   it('shows times in the zone of the viewer, and UTC on hover', async () => {
     await pay(console, 'evt_time')
     await using visit = await console.open()
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await visit.search('evt_time')
     const time = visit.page.locator('tbody time').first()
     await time.waitFor()
@@ -52,7 +52,7 @@ describe('the list of events', () => {
     await pay(console, 'evt_bad', 1)
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, 'evt_good').waitFor()
 
     await visit.click(page.getByLabel('State').getByRole('link', { name: 'dead' }))
@@ -84,7 +84,7 @@ describe('the list of events', () => {
     await pay(console, 'evt_both', 1)
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, 'evt_both').waitFor()
     await page.evaluate(CLICK_TWO)
     await page.waitForURL((url) => url.search === '?provider=acme&state=dead')
@@ -96,7 +96,7 @@ describe('the list of events', () => {
     await pay(console, 'evt_other')
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, 'evt_other').waitFor()
     for (const text of ['evt_found', orderId, 'pay_evt_found']) {
       await page.keyboard.press('/')
@@ -116,7 +116,7 @@ describe('the list of events', () => {
     await pay(console, eventId)
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, eventId).waitFor()
     await visit.click(page.getByLabel('text in bodies'))
     const text = `"id":"pay_${eventId}"`
@@ -149,7 +149,7 @@ describe('the list of events', () => {
     await pay(console, 'evt_key_2')
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, 'evt_key_1').waitFor()
     for (const key of ['j', 'j', 'k', 'j', 'Enter']) await page.keyboard.press(key)
     await page.getByRole('heading', { name: 'evt_key_1' }).waitFor()
@@ -208,7 +208,7 @@ describe('a session', () => {
     const { page } = visit
     await page.goto(`${console.url}/sign-in#${code}`)
     await page.getByRole('button', { name: 'Sign out bob' }).waitFor()
-    expect(page.url()).toBe(`${console.url}/events`)
+    expect(page.url()).toBe(`${console.url}/`)
     expect([visit.clicks(), visit.problems]).toEqual([0, []])
 
     await using other = await console.open()
@@ -221,12 +221,12 @@ describe('a session', () => {
     const { code } = await console.system.operator('bob').signIn.createCode.mutate({})
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/', 'alice')
+    await visit.signIn('/events', 'alice')
     const jar = () => page.context().cookies(`${console.url}/operator/`)
     const before = await jar()
     await page.goto(`${console.url}/sign-in#${code}`)
     await page.getByText('This browser is signed in as alice. The link is for bob.').waitFor()
-    expect(page.url()).toBe(`${console.url}/events`)
+    expect(page.url()).toBe(`${console.url}/`)
     await visit.click(page.getByRole('button', { name: 'Stay signed in as alice' }))
     await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
     expect(await jar()).toEqual(before)
@@ -243,7 +243,7 @@ describe('a session', () => {
     const { code } = await console.system.operator('alice').signIn.createCode.mutate({})
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/', 'alice')
+    await visit.signIn('/events', 'alice')
     await page.goto(`${console.url}/sign-in#${code}`)
     await page.getByRole('button', { name: 'Sign out alice' }).waitFor()
     expect(visit.problems).toEqual([])
@@ -272,7 +272,7 @@ describe('a session', () => {
     await pay(console, eventId)
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await row(visit, eventId).waitFor()
     await page.route('**/operator/signIn.end', handle)
     await page.evaluate(IMPATIENT)
@@ -327,7 +327,7 @@ describe('a session', () => {
   it('runs nothing, shows nothing and asks for nothing that the gateway did not serve', async () => {
     await using visit = await console.open()
     const { page } = visit
-    await visit.signIn('/')
+    await visit.signIn('/events')
     await page.evaluate(`globalThis.refused = []
       addEventListener('securitypolicyviolation', ({ effectiveDirective }) => refused.push(effectiveDirective))`)
     const tried = await page.evaluate(`(async () => {

@@ -155,7 +155,7 @@ describe('the page of handlers', () => {
       expect([does, await visit.count.take()]).toEqual([does, 2])
       if (does === 'Resume') break
       await search.getByText('its index is being built').waitFor()
-      await visit.go('/events')
+      await visit.go('/')
       await visit.soon(visit.page.getByRole('link', { name: 'Paused handlers: search' }))
       await console.system.events.insertOne(sampleRecord({ handler: 'search', state: 'pending' }))
       await visit.soon(visit.page.getByText('only paused events'))

@@ -83,14 +83,14 @@ it('a session that ends leads to the sign-in, and the address stays; signing out
 it('a refusal at the issuer is shown, and another attempt is offered', async () => {
   await using visit = await console.open()
   const { page } = visit
-  await goToIssuer(page, '/health')
+  await goToIssuer(page, '/providers')
   await page.getByRole('link', { name: 'Refuse' }).click()
   const alert = page.getByRole('alert')
   await alert.waitFor()
   expect(await alert.textContent()).toMatch(/did not sign you in.*sign_in_denied.*Request [0-9a-f-]{36}/)
-  expect([page.url(), await stored(page)]).toEqual([`${console.url}/health`, '[{},[],""]'])
+  expect([page.url(), await stored(page)]).toEqual([`${console.url}/providers`, '[{},[],""]'])
   await signInAs(page, 'carol')
-  expect(page.url()).toBe(`${console.url}/health`)
+  expect(page.url()).toBe(`${console.url}/providers`)
 })
 
 it('a code that has ended and a state of another window open no session', async () => {
@@ -133,7 +133,7 @@ it('an answer that the window did not ask for goes nowhere', async () => {
   expect(await page.getByRole('alert').count()).toBe(0)
   await page.goto(`${console.url}/sign-in?code=stolen&state=stolen`)
   await page.getByRole('alert').getByText('sign_in_answer_invalid').waitFor()
-  expect(page.url()).toBe(`${console.url}/events`)
+  expect(page.url()).toBe(`${console.url}/`)
   expect(asked).not.toContain('/sign-in/issuer/finish')
 })
 
@@ -146,11 +146,11 @@ it('after the back button another sign-in begins, and every window has the sessi
   await button(page).click()
   await page.getByRole('link', { name: 'I am dave' }).waitFor()
   const other = await page.context().newPage()
-  await other.goto(`${console.url}/health`)
+  await other.goto(`${console.url}/providers`)
   await signInAs(other, 'carol')
   await page.getByRole('link', { name: 'I am dave' }).click()
   await page.getByRole('button', { name: /^Sign out oidc:/ }).waitFor()
-  expect([other.url(), page.url()]).toEqual([`${console.url}/health`, `${console.url}/audit`])
+  expect([other.url(), page.url()]).toEqual([`${console.url}/providers`, `${console.url}/audit`])
   await other.getByRole('link', { name: 'Providers' }).click()
   await isSignedIn(other, 'dave')
   await other.getByRole('button', { name: 'Sign out oidc:dave' }).click()

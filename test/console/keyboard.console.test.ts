@@ -54,7 +54,7 @@ it('a dead event is found, opened and replayed with a reason, and the result is 
   await pay(console, 'evt_keys', 1)
   await using visit = await console.open()
   const { page } = visit
-  await signIn(visit, '/')
+  await signIn(visit, '/events')
   await tabTo(visit, 'dead')
   await page.keyboard.press('Enter')
   await page.waitForURL((url) => url.searchParams.get('state') === 'dead')

@@ -26,7 +26,7 @@ it('new events and new states are shown, also of a search, and again after a tim
   const { events } = console.system
   await using visit = await openHurried(console)
   const { page } = visit
-  await visit.signIn('/')
+  await visit.signIn('/events')
   await visit.search('ord_live')
   await live(visit).waitFor()
   await events.insertOne(sampleRecord({ eventId: 'evt_live', orderId: 'ord_live' }))
@@ -43,7 +43,7 @@ it('new events and new states are shown, also of a search, and again after a tim
 it('rows stay in their place while somebody reads further down, and newer ones follow at the top', async () => {
   await using visit = await openHurried(console)
   const { page } = visit
-  await visit.signIn('/')
+  await visit.signIn('/events')
   await page.getByText('100 events, and older ones').waitFor()
   await page.keyboard.press('End')
   const oldest = page.locator('tr[data-row="99"] a').first()
@@ -64,7 +64,7 @@ it('rows stay in their place while somebody reads further down, and newer ones f
 it('a hidden tab reads nothing, and catches up when it is seen again', async () => {
   await using visit = await openHurried(console)
   const { page } = visit
-  await visit.signIn('/')
+  await visit.signIn('/events')
   await live(visit).waitFor()
   await page.evaluate(HIDE)
   await console.system.events.insertOne(sampleRecord({ eventId: 'evt_meanwhile' }))

@@ -14,7 +14,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 it('a long list keeps few rows in the document, and loads older events on request', async () => {
   await using visit = await console.open()
   const { page } = visit
-  await visit.signIn('/')
+  await visit.signIn('/events')
   await page.getByRole('link', { name: `evt_${EVENTS - 1}`, exact: true }).waitFor()
   const more = page.getByRole('button', { name: 'Load more' })
   for (const known of [100, 200, 300]) {

@@ -19,7 +19,7 @@ it('2: send a test event from the empty list of events, and see it there', async
   await using console = await startConsole()
   await using visit = await console.open()
   const count = countClicks(visit.page)
-  await visit.signIn('/')
+  await visit.signIn('/events')
   await count.take()
   await visit.page.getByRole('button', { name: 'Send a test event of acme…' }).click()
   await confirm(visit)

@@ -105,18 +105,18 @@ const QUERIES: readonly PageCall[] = [
   },
   {
     ...{ does: 'shows an overview', states: [dead('6920000000000000000000b0')], procedure: 'overview' },
-    ...{ answer: OVERVIEW, at: '/health' },
+    ...{ answer: OVERVIEW, at: '/' },
   },
   {
-    ...{ does: 'shows which providers are paused', states: [paused], procedure: 'overview', at: '/health' },
+    ...{ does: 'shows which providers are paused', states: [paused], procedure: 'overview', at: '/' },
     answer: overviewWith({ pausedProviders: eachLike(string('shop')) }),
   },
   {
-    ...{ does: 'shows which handlers are paused', states: [pausedHandler], procedure: 'overview', at: '/health' },
+    ...{ does: 'shows which handlers are paused', states: [pausedHandler], procedure: 'overview', at: '/' },
     answer: overviewWith({ pausedHandlers: [HANDLER] }),
   },
   {
-    ...{ does: 'shows how soon deliveries were answered', procedure: 'answerTimes', at: '/health' },
+    ...{ does: 'shows how soon deliveries were answered', procedure: 'answerTimes', at: '/' },
     answer: data(answers.ANSWER_TIMES),
   },
   ...FILTERS.map(
@@ -227,7 +227,7 @@ const QUERIES: readonly PageCall[] = [
   },
   {
     ...{ does: 'shows the health of providers', states: [ailing], procedure: 'providers.health' },
-    ...{ answer: data(answers.HEALTH), at: '/health' },
+    ...{ answer: data(answers.HEALTH), at: '/' },
   },
   { does: 'lists handlers when there are none', procedure: 'handlers.list', answer: data([]), at: '/handlers' },
   {

@@ -8,6 +8,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useMayDo } from '../api/session.ts'
 import { useKeys } from '../frame/use-keys.ts'
 import { HandlerFilter } from '../handlers/use-handlers.tsx'
+import { useOverview } from '../overview/overview-strip.tsx'
 import { ChipChoice, Choice } from '../parts/choice.tsx'
 import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
@@ -20,7 +21,6 @@ import {
   type TypedSearch,
   withFilter,
 } from './event-search.ts'
-import { useOverview } from './overview-strip.tsx'
 
 /** The filters of the list. Each change is in the address bar at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {

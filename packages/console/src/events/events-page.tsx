@@ -15,15 +15,13 @@ import type { EventFeed } from './event-feed.ts'
 import { EventFilters, useEventSearch } from './event-filters.tsx'
 import { type EventSearch, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
-import { OverviewStrip } from './overview-strip.tsx'
 import { useEventFeed } from './use-event-feed.ts'
 
-/** The first page: the newest events, live. */
+/** The newest events, live. */
 export function EventsPage() {
   const search = useEventSearch()
   return (
     <PageFrame title={texts.pages.events}>
-      <OverviewStrip />
       <EventFilters search={search} />
       <FeedView key={JSON.stringify(search)} search={search} />
     </PageFrame>

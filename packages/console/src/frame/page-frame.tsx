@@ -35,7 +35,7 @@ export function PageFrame({ title, children }: { readonly title: string; readonl
 export function NotFoundPage() {
   return (
     <PageFrame title={texts.frame.notFound}>
-      <Link to="/events">{texts.frame.toEvents}</Link>
+      <Link to="/">{texts.frame.toOverview}</Link>
     </PageFrame>
   )
 }

@@ -12,6 +12,7 @@ import { areKeysActive, setKeysActive, useKeys } from './use-keys.ts'
 
 /** The pages of the navigation. The letter, after a `g`, opens the page. */
 const PAGES = [
+  { to: '/', text: texts.pages.overview, letter: 'o' },
   { to: '/events', text: texts.pages.events, letter: 'e' },
   { to: '/refused', text: texts.pages.refused, letter: 'f' },
   { to: '/replays', text: texts.pages.replays, letter: 's' },
@@ -19,7 +20,6 @@ const PAGES = [
   { to: '/providers', text: texts.pages.providers, letter: 'p' },
   { to: '/handlers', text: texts.pages.handlers, letter: 'd' },
   { to: '/audit', text: texts.pages.audit, letter: 'a' },
-  { to: '/health', text: texts.pages.health, letter: 'h' },
 ] as const
 
 /** What surrounds each page. Without a session, it shows the sign-in and keeps the address. */
@@ -49,7 +49,7 @@ function Pages() {
   return (
     <nav aria-label={texts.frame.navigation} className="flex flex-wrap">
       {PAGES.map(({ to, text }) => (
-        <Link key={to} to={to} className="chip" activeOptions={{ includeSearch: false }}>
+        <Link key={to} to={to} className="chip" activeOptions={{ exact: to === '/', includeSearch: false }}>
           {text}
         </Link>
       ))}

@@ -5,13 +5,15 @@ import { membersOf, ProblemAnswer, postJson } from '../api/post-json.ts'
 import { openStore } from '../frame/browser.ts'
 import { texts } from '../texts/texts.ts'
 
+const FIRST_PATH = '/'
+
 let code: string | null = null
 
 /** Removes the code from the address, so that it is in no history and on no shared screen. Call it before the page is shown. */
 export function takeSignInCode(): void {
   if (location.pathname !== '/sign-in') return
   code = location.hash.slice(1) || null
-  history.replaceState(null, '', '/events')
+  history.replaceState(null, '', FIRST_PATH)
 }
 
 export function hasSignInCode(): boolean {
@@ -46,7 +48,6 @@ export async function exchangeSignInCode(): Promise<void> {
  * which all windows would share.
  */
 const KEY = 'oncehook-sign-in'
-const FIRST_PATH = '/events'
 
 /** An answer of the issuer, and what this window kept for it. */
 interface Returned {

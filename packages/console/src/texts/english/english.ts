@@ -8,6 +8,7 @@ export const english = {
   number,
   product: 'Oncehook',
   pages: {
+    overview: 'Overview',
     events: 'Events',
     event: 'Event',
     replays: 'Replays',
@@ -17,7 +18,6 @@ export const english = {
     providers: 'Providers',
     handlers: 'Handlers',
     audit: 'Audit log',
-    health: 'Health',
     sessions: 'Sessions',
   },
   frame: {
@@ -28,7 +28,7 @@ export const english = {
     theme: 'Theme',
     themes: { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' },
     notFound: 'This page does not exist.',
-    toEvents: 'Go to the events',
+    toOverview: 'Go to the overview',
     loading: 'Loading…',
     close: 'Close',
     cancel: 'Cancel',
@@ -69,6 +69,7 @@ export const english = {
       Esc: 'close a dialog',
       r: 'replay what is shown',
       c: 'close the dead event that is shown',
+      'g o': 'go to the overview',
       'g e': 'go to events',
       'g f': 'go to refused deliveries',
       'g s': 'go to replays',
@@ -76,7 +77,6 @@ export const english = {
       'g p': 'go to providers',
       'g d': 'go to handlers',
       'g a': 'go to the audit log',
-      'g h': 'go to health',
     },
   },
   time: {

@@ -63,7 +63,7 @@ async function ask(path: string, init: { method?: string; headers?: object; port
 const PAGES = ['/', '/events', '/events/65f0?tab=raw', '/refused', '/replays/1', '/providers', '/receipts', '/audit']
 
 describe("the operator's page", () => {
-  it.each([...PAGES, '/health', '/sign-in'])('is the answer of %s', async (path) => {
+  it.each([...PAGES, '/sessions', '/sign-in'])('is the answer of %s', async (path) => {
     const { status, headers, body } = await ask(path)
     expect({ status, body }).toEqual({ status: 200, body: INDEX_TEXT })
     expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' })

@@ -150,7 +150,7 @@ export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
 
 /** The first segments of the paths of the operator's page. The page itself decides what it shows there. */
 const PAGES: ReadonlySet<string> = new Set([
-  ...['events', 'refused', 'replays', 'providers', 'handlers', 'receipts', 'audit', 'health', 'sessions', 'sign-in'],
+  ...['events', 'refused', 'replays', 'providers', 'handlers', 'receipts', 'audit', 'sessions', 'sign-in'],
 ])
 
 export function isConsolePage(path: string): boolean {

@@ -1,4 +1,4 @@
-// The first lines of the page: what waits, what is dead, what arrives, and who is silent. The page Health shows the same queries.
+// The first lines of the page: what waits, what is dead, what arrives, and who is silent.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -124,7 +124,7 @@ function Warning({ name, about }: { readonly name: string; readonly about: reado
       {about === undefined && texts.frame.none}
       {about?.length === 0 && texts.overview.nothing}
       {about !== undefined && about.length > 0 && (
-        <Link to="/health" className="font-semibold text-bad">
+        <Link to="/providers" className="font-semibold text-bad">
           {about.join(', ')}
         </Link>
       )}

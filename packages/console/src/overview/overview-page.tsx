@@ -1,19 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import type { Answers } from '../api/operator-client.ts'
-import { OverviewStrip, useAnswerTimes, useOverview, useProviderHealth } from '../events/overview-strip.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
+import { OverviewStrip, useAnswerTimes, useOverview, useProviderHealth } from './overview-strip.tsx'
 
 const REFRESH_MS = 5_000
 
-/** Health at a glance: waiting events, response times, silent providers, and secrets that expire soon. */
-export function HealthPage() {
+/** The first page: what waits, how soon deliveries are answered, and what needs somebody. */
+export function OverviewPage() {
   return (
-    <PageFrame title={texts.pages.health}>
+    <PageFrame title={texts.pages.overview}>
       <OverviewStrip />
       <Section title={texts.health.answers}>
         <Answered />
