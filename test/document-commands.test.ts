@@ -116,7 +116,7 @@ describe('the commands of the documents', () => {
     const stripe = { scheme: 'stripe', testMode: true, secrets: PROVIDERS.acme.secrets }
     await system.writeProviders({ ...PROVIDERS, stripe })
     const operator = system.operator()
-    await expect.poll(() => operator.providers.list.query(), { timeout: 10_000 }).toMatchObject({ length: 3 })
+    await expect.poll(() => operator.providers.list.query()).toMatchObject({ length: 3 })
     const folder = mkdtempSync(join(tmpdir(), 'oncehook-documents-'))
     stack.defer(() => rmSync(folder, { recursive: true }))
     const { url: gatewayUrl, adminUrl } = system.gateway

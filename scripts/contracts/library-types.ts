@@ -21,7 +21,9 @@ export const LIBRARIES = Object.keys(BUILDS) as readonly Library[]
 /** The declarations of a library as they would be packed now, one after the other, and what its `package.json` says. */
 async function declareLibrary(repository: string, library: Library): Promise<string> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'oncehook-library-'))
-  await BUILDS[library](repository, folder.path)
+  await BUILDS[library](repository, folder.path).catch(({ message, stdout = message }) => {
+    throw new Error(`@oncehook/${library} breaks the programs that use it: it cannot be built\n${stdout}`)
+  })
   const dist = join(folder.path, 'dist')
   const paths = globSync('**/*.d.cts', { cwd: dist }).toSorted()
   const texts = await Promise.all(paths.map((path) => readFile(join(dist, path), 'utf8')))

@@ -92,26 +92,29 @@ interface Parsed {
 type OnVerified = Parameters<typeof expressWebhook>[1]
 type Incoming = Parameters<ReturnType<typeof expressWebhook>>[0]
 type Ask = (verifier: Verifier, request: Incoming, onVerified: OnVerified) => Promise<number>
+const CLIENT = '192.0.2.7'
+/** As its page says for Express, Koa and Fastify. */
+const options = { from: ({ ip }: { readonly ip?: string | undefined }) => ip }
 
 const onExpress: Ask = async (verifier, request, onVerified) => {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  void expressWebhook(verifier, onVerified)(request, { writeHead: resolve, end: () => undefined }, reject)
+  void expressWebhook(verifier, onVerified, options)(request, { writeHead: resolve, end: () => undefined }, reject)
   return promise
 }
 
 const onKoa: Ask = async (verifier, req, onVerified) => {
-  const ctx = { req, ip: '', status: 404, body: null, set: () => undefined }
-  await koaWebhook(verifier, onVerified)(ctx)
+  const ctx = { req, ip: CLIENT, status: 404, body: null, set: () => undefined }
+  await koaWebhook(verifier, onVerified, options)(ctx)
   return ctx.status
 }
 
 const onFastify: Ask = async (verifier, raw, onVerified) => {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const reply = { code: resolve, headers: () => undefined, send: () => undefined }
-  const register = fastifyWebhook(verifier, onVerified)
+  const register = fastifyWebhook(verifier, onVerified, options)
   await register({
     ...{ removeAllContentTypeParsers: () => undefined, addContentTypeParser: () => undefined },
-    route: ({ handler }) => void handler({ raw, ip: '' }, reply).catch(reject),
+    route: ({ handler }) => void handler({ raw, ip: CLIENT }, reply).catch(reject),
   })
   return promise
 }
@@ -131,17 +134,27 @@ describe('@oncehook/webhooks', () => {
   it.each(FOUND)('takes a delivery on %s', async (what, ask, parsed) => {
     const { verifier, delivery } = programOf({})
     const { rawBody, headers } = delivery
-    const known = { method: 'POST', url: '/', headers, rawHeaders: Object.entries(headers).flat(), ...parsed }
+    const rawHeaders = Object.entries(headers).flat()
+    const known = { method: 'POST', url: '/', ip: CLIENT, headers, rawHeaders, ...parsed }
+    const senders: unknown[] = []
+    const noting: Verifier = {
+      ...verifier,
+      verify: (received) => {
+        senders.push(received.from)
+        return verifier.verify(received)
+      },
+    }
     const told: unknown[] = []
     const askWith = async (onVerified: OnVerified) => {
       const stream = Readable.from([Buffer.from(rawBody)])
       if ('body' in parsed) for await (const _ of stream);
-      return ask(verifier, Object.assign(stream, known), onVerified).catch(String)
+      return ask(noting, Object.assign(stream, known), onVerified).catch(String)
     }
     expect(await askWith((one) => void told.push(one)), `${WHO}: on ${what}`).toBe(200)
     expect(told, `${WHO}: what onVerified gets on ${what}`).toMatchObject([verified])
     const hidden = await askWith(() => Promise.reject(new Error('its own')))
     expect(hidden, `${WHO}: an error of onVerified on ${what}`).toBe('Error: its own')
+    expect(senders, `${WHO}: the address of from on ${what}`).toEqual([CLIENT, CLIENT])
   })
 
   it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {

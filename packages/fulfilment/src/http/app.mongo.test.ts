@@ -76,7 +76,7 @@ async function newParkedReceipt(): Promise<string> {
 
 function receiptsSettled(): Promise<void> {
   const waiting = { 'receipts.state': { $in: ['owed', 'sending'] } }
-  return expect.poll(() => orders().countDocuments(waiting), { timeout: 30_000 }).toBe(0)
+  return expect.poll(() => orders().countDocuments(waiting)).toBe(0)
 }
 
 /** Changes each order, or makes it again, and parks each receipt. */

@@ -152,7 +152,7 @@ describe.concurrent('a handler that is called by https', () => {
     await shared.database.db.collection(EVENTS).updateOne({ eventId: id }, { $set: { raw: NO_BODY } })
     await shared.deliver('bare.paid', { id })
     const reason = async () => (await shared.records(id)).map(({ state, reason }) => [state, reason])
-    await expect.poll(reason, { timeout: 10_000 }).toEqual([['dead', 'body_missing']])
+    await expect.poll(reason).toEqual([['dead', 'body_missing']])
     const [record] = await shared.records(id)
     expect(record).toMatchObject({ again: { revivals: 1 } })
     expect(record?.attempts.at(-1)).toMatchObject({ code: 'body_missing' })
