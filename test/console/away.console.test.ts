@@ -35,3 +35,22 @@ it.each([
   await alerts.waitFor({ state: 'detached' })
   expect(visit.problems).toEqual([])
 })
+
+// A hundredth of the time that the page waits for an answer.
+const IMPATIENT = `(() => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  AbortSignal.timeout = (ms) => timeout(ms / 100)
+})()`
+
+it('a gateway that takes calls and never answers is shown as such, with the time of its last answer', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/events')
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+  await page.evaluate(IMPATIENT)
+  await page.route(CALLS, async () => undefined)
+  await page.getByRole('status').getByText('Not live: the gateway does not answer').waitFor()
+  expect(await page.getByRole('alert').allTextContents()).toEqual([
+    expect.stringContaining('Its last answer came at 20'),
+  ])
+})

@@ -22,6 +22,7 @@ it('2: send a test event from the empty list of events, and see it there', async
   await visit.signIn('/events')
   await count.take()
   await visit.page.getByRole('button', { name: 'Send a test event of acme…' }).click()
+  await visit.page.getByRole('dialog').getByText('It has no effect').waitFor()
   await confirm(visit)
   const row = visit.page.getByRole('row').filter({ hasText: 'unhandled' })
   await row.getByText('Test', { exact: true }).waitFor()

@@ -200,6 +200,10 @@ const QUERIES: readonly PageCall[] = [
     ...{ input: { id: ID }, answer: data({ valid: false, failure: 'header_missing' }) },
   },
   {
+    ...{ does: 'asks which order a test event pays', procedure: 'events.testTarget' },
+    ...{ answer: data({ applies: false, order: null }), act: ({ events }) => events.testTarget.query() },
+  },
+  {
     ...{ does: 'lists a replay', states: [finished], procedure: 'replays.list', input: { limit }, at: '/replays' },
     answer: data({ items: [{ replayId: ID, ...answers.LISTED_REPLAY }], next: null }),
   },

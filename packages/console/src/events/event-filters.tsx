@@ -50,7 +50,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
       />
       <TimeFilter search={search} />
       {hasFilter && (
-        <Link to="/events" className="chip">
+        <Link to="/events" activeOptions={{ exact: true }} className="chip">
           {texts.events.clear}
         </Link>
       )}
@@ -111,6 +111,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
           key={state ?? ''}
           to="/events"
           search={changeFilters({ state, reason: undefined })}
+          activeOptions={{ exact: true }}
           activeProps={{}}
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}

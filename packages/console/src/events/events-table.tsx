@@ -110,7 +110,7 @@ export function EventsTable({ items }: { readonly items: readonly ListedEvent[] 
 /** A value of a row, as a link to all events of the list with the same value. */
 function FilterLink({ change, text }: { readonly change: EventSearch; readonly text: string }) {
   return (
-    <Link to="/events" search={changeFilters(change)} title={text} className="text-ink">
+    <Link to="/events" search={changeFilters(change)} activeOptions={{ exact: true }} title={text} className="text-ink">
       {text}
     </Link>
   )
@@ -122,6 +122,7 @@ export function OrderLink({ orderId }: { readonly orderId: string }) {
     <Link
       to="/events"
       search={{ order: orderId }}
+      activeOptions={{ exact: true }}
       className="inline-block max-w-full truncate align-middle font-mono"
       title={orderId}
     >

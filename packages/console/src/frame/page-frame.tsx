@@ -6,6 +6,7 @@ import { type ReactNode, useCallback, useEffect, useRef, useSyncExternalStore } 
 import { codeOf } from '../api/describe-problem.ts'
 import { useSession } from '../api/session.ts'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
 /**
@@ -60,5 +61,20 @@ function AwayNotice() {
   const find = () => findError(client)
   const error = useSyncExternalStore(listen, find, find)
   if (error === null) return null
-  return <ProblemNotice error={error} retry={() => void client.refetchQueries(UNREAD)} />
+  const answeredAt = Math.max(
+    0,
+    ...client
+      .getQueryCache()
+      .getAll()
+      .map(({ state }) => state.dataUpdatedAt),
+  )
+  return (
+    <ProblemNotice error={error} retry={() => void client.refetchQueries(UNREAD)}>
+      {answeredAt > 0 && (
+        <>
+          {texts.problem.lastAnswer} <Instant at={new Date(answeredAt).toISOString()} />
+        </>
+      )}
+    </ProblemNotice>
+  )
 }

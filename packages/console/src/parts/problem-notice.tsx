@@ -1,21 +1,21 @@
 // What went wrong, for a call and for a part of the page.
 
+import type { ReactNode } from 'react'
 import { codeOf, describeProblem } from '../api/describe-problem.ts'
 import { texts } from '../texts/texts.ts'
 
 /** Says what went wrong, what to do next, and the id of the request. */
-export function ProblemNotice({
-  error,
-  retry,
-}: {
+export function ProblemNotice(props: {
   readonly error: unknown
   readonly retry?: (() => void) | undefined
+  readonly children?: ReactNode
 }) {
+  const { error, retry, children } = props
   const { message, code, next, requestId } = describeProblem(error)
   return (
     <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
       <p>
-        <strong className="text-bad">{texts.problem.sentence(message)}</strong> <span>{next}</span>
+        <strong className="text-bad">{texts.problem.sentence(message)}</strong> <span>{next}</span> {children}
       </p>
       <p className="text-quiet">
         <code className="font-mono">{code}</code>

@@ -1,3 +1,5 @@
+import { formatAmount } from '@oncehook/kernel/money/currencies'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
@@ -91,7 +93,7 @@ export function SendTest(props: {
   const [sent, setSent] = useState<{ readonly id: string; readonly eventId: string } | null>(null)
   const mayOperate = useMayDo('operate')
   const send = async (reason: string, form: FormData): Promise<void> => {
-    const orderId = String(form.get('order') ?? '').trim()
+    const orderId = String(form.get('order') ?? '').trim() || String(form.get('target') ?? '')
     const about = orderId === '' ? {} : { orderId }
     setSent(await operator.events.sendTest.mutate({ provider, reason, ...about }))
   }
@@ -118,19 +120,39 @@ export function SendTest(props: {
   )
 }
 
+/** The order of a test event, and what the event does to the one that it is about if none is named. */
 function OrderField() {
+  const { data, error } = useQuery({
+    ...{ queryKey: ['testTarget'], queryFn: () => operator.events.testTarget.query() },
+    ...{ gcTime: 0, staleTime: Number.POSITIVE_INFINITY },
+  })
+  const order = data?.order ?? null
+  const { target, noTarget, noEffect } = texts.test
   return (
-    <HintedField
-      label={texts.test.order}
-      hint={texts.test.orderHint}
-      name="order"
-      maxLength={128}
-      autoComplete="off"
-      spellCheck={false}
-      className="input w-full"
-    />
+    <>
+      <HintedField
+        label={texts.test.order}
+        hint={texts.test.orderHint}
+        name="order"
+        maxLength={128}
+        autoComplete="off"
+        spellCheck={false}
+        className="input w-full"
+      />
+      <p role="status" className={order === null ? '' : 'font-semibold'}>
+        {data?.applies === false && noEffect}
+        {data?.applies === true && (order === null ? noTarget : target(order.id, toAmount(order)))}
+        {data === undefined && error === null && texts.frame.loading}
+      </p>
+      {/* What is sent is what was shown, even if a newer order is created meanwhile. */}
+      <input type="hidden" name="target" value={order?.id ?? ''} />
+      <QueryProblem error={error} />
+    </>
   )
 }
+
+const toAmount = ({ amountDue, currency }: { readonly amountDue: number; readonly currency: string }): string =>
+  formatAmount(amountDue, currency)
 
 function reasonAgainst(mayOperate: boolean, takesTests: boolean): string | null {
   if (!mayOperate) return texts.why.operate

@@ -35,7 +35,7 @@ export function SecretsTable({ provider: { name, secrets } }: { readonly provide
             <Instant key="last" at={one.lastMatchedAt} />,
             <Instant key="ends" at={one.notAfter} />,
             <span key="advice" className={LOOKS[advised]}>
-              {advice[advised]}
+              {advised === 'stillMatches' ? advice.stillMatches(agoOf(one, Date.now())) : advice[advised]}
             </span>,
           ],
         }
@@ -76,6 +76,10 @@ export function endOf(notAfter: string | null, now: number): 'expired' | 'expire
   const leftMs = notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter) - now
   if (leftMs <= 0) return 'expired'
   return leftMs <= SOON_DAYS * DAY_MS ? 'expiresSoon' : null
+}
+
+function agoOf(secret: KnownSecret, now: number): string {
+  return texts.time.seconds(Math.max(0, now - lastMatch(secret)) / 1_000)
 }
 
 function lastMatch({ lastMatchedAt }: KnownSecret): number {

@@ -52,6 +52,7 @@ function StateChips({ search }: { readonly search: ReceiptSearch }) {
           key={state ?? ''}
           to="/receipts"
           search={state === undefined ? {} : { state }}
+          activeOptions={{ exact: true }}
           activeProps={{}}
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}

@@ -1,5 +1,6 @@
 // The outbox as operators and metrics see it: a page of receipts, and how many are unsent.
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
+import type { Document } from 'mongodb'
 import { z } from 'zod'
 import type { ReceiptBacklog } from '../metrics.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
@@ -27,7 +28,7 @@ interface ReceiptView {
   readonly sentAt: string | null
 }
 
-/** One page, ordered by order id. `next` is null on the last page. */
+/** One page, newest order first. `next` is null on the last page. */
 export interface ReceiptPage {
   readonly items: ReceiptView[]
   readonly next: string | null
@@ -35,51 +36,84 @@ export interface ReceiptPage {
 
 interface Row {
   readonly _id: string
+  /** Missing after the order was deleted. */
+  readonly createdAt?: Date
   readonly receipt: StoredReceipt
 }
 
 /**
- * Lists receipts by order id and key, including those of deleted orders. Receipts without a key are skipped. An
- * invalid time is shown as 1970.
+ * Lists receipts, those of the newest orders first and those of deleted orders last, in the order of their ids. Receipts without a
+ * key are skipped. An invalid time is shown as 1970.
  * @throws invalidRequest if `after` is not a valid cursor
  */
 export async function listReceipts(orders: Orders, request: ReceiptListRequest): Promise<ReceiptPage> {
-  const rows = await readRows(orders, request)
-  const page = rows.slice(0, request.limit)
+  const after = request.after === undefined ? null : await findPosition(orders, readCursor(request.after))
+  const live = after?.createdAt === null ? [] : await readRows(orders, request, { isLive: true, after })
+  const isFull = live.length > request.limit
+  const gone = isFull ? [] : await readRows(orders, request, { isLive: false, after: after?.createdAt ? null : after })
+  const page = [...live, ...gone].slice(0, request.limit)
   const last = page.at(-1)
-  const next = rows.length > request.limit && last !== undefined ? writeCursor(last) : null
-  return { items: page.map(toView), next }
+  const hasMore = live.length + gone.length > request.limit && last !== undefined
+  return { items: page.map(toView), next: hasMore ? writeCursor(last) : null }
 }
 
-async function readRows(orders: Orders, { orderId, state, limit, after }: ReceiptListRequest): Promise<Row[]> {
-  const [afterId, afterKey] = after === undefined ? ['', ''] : readCursor(after)
-  const ofState = state === undefined ? {} : { 'receipts.state': state }
+const LIVE = ['pending', 'payment_failed', 'paid']
+
+/** Where a search begins, among orders that exist or among those that were deleted. */
+interface Part {
+  readonly isLive: boolean
+  readonly after: Position | null
+}
+
+/** Reads one receipt more than the page has. */
+async function readRows(orders: Orders, request: ReceiptListRequest, part: Part): Promise<Row[]> {
+  const { orderId, state, limit } = request
+  const { isLive, after } = part
+  const sort = isLive ? { createdAt: -1, _id: -1 } : { _id: -1 }
+  const isAfter = after === null ? {} : { $or: [{ _id: { $ne: after.id } }, { 'receipts.key': { $gt: after.key } }] }
   const pipeline = [
-    {
-      $match: {
-        _id: orderId === undefined ? { $gte: afterId } : { $gte: afterId, $eq: orderId },
-        receipts: { $elemMatch: { ...HAS_KEY, ...(state === undefined ? {} : { state }) } },
-        // The index of unsettled receipts has these only, because a sent receipt has no due time.
-        ...(state === undefined || state === 'sent' ? {} : { 'receipts.dueAt': { $exists: true } }),
-      },
-    },
-    { $sort: { _id: 1 } },
+    { $match: { ...matchOf(request), ...positionOf(part) } },
+    { $sort: sort },
     // Each order has a receipt for the page, except perhaps the first: its receipts may all be on the previous page.
     { $limit: limit + 2 },
-    { $project: { receipts: 1 } },
+    { $project: { createdAt: 1, receipts: 1 } },
     { $unwind: '$receipts' },
     {
       $match: {
-        ...ofState,
+        ...(state === undefined ? {} : { 'receipts.state': state }),
         'receipts.key': HAS_KEY.key,
-        $or: [{ _id: { $gt: afterId } }, { 'receipts.key': { $gt: afterKey } }],
+        ...isAfter,
       },
     },
-    { $sort: { _id: 1, 'receipts.key': 1 } },
+    { $sort: { ...sort, 'receipts.key': 1 } },
     { $limit: limit + 1 },
-    { $project: { receipt: '$receipts' } },
+    { $project: { createdAt: 1, receipt: '$receipts' } },
   ]
-  return reachable(() => orders.aggregate<Row>(pipeline, DURABLE_READ).toArray())
+  const hint = isUnsettled(state) ? 'receipts_unsettled' : 'newest_by_status'
+  const options = { ...DURABLE_READ, ...(orderId === undefined ? { hint } : {}) }
+  return reachable(() => orders.aggregate<Row>(pipeline, options).toArray())
+}
+
+/** The index of unsettled receipts has these only, because a sent receipt has no due time. */
+function isUnsettled(state: ReceiptState | undefined): boolean {
+  return state !== undefined && state !== 'sent'
+}
+
+function matchOf({ orderId, state }: ReceiptListRequest): Document {
+  return {
+    ...(orderId === undefined ? {} : { _id: { $eq: orderId } }),
+    receipts: { $elemMatch: { ...HAS_KEY, ...(state === undefined ? {} : { state }) } },
+    ...(isUnsettled(state) ? { 'receipts.dueAt': { $exists: true } } : {}),
+  }
+}
+
+/** The orders of a part, from its position on. */
+function positionOf({ isLive, after }: Part): Document {
+  const status = isLive ? { $in: LIVE } : 'deleted'
+  if (after === null) return { status }
+  const { createdAt, id } = after
+  if (createdAt === null) return { status, $nor: [{ _id: { $gt: id } }] }
+  return { status, createdAt: { $lte: createdAt }, $nor: [{ createdAt, _id: { $gt: id } }] }
 }
 
 // An imported order may contain other values here.
@@ -120,6 +154,19 @@ function readCursor(cursor: string): z.output<typeof cursorSchema> {
   } catch {
     throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
   }
+}
+
+/** The place of an order in the list, which never changes. `createdAt` is null if it was deleted. */
+interface Position {
+  readonly createdAt: Date | null
+  readonly id: string
+  readonly key: string
+}
+
+async function findPosition(orders: Orders, [id, key]: z.output<typeof cursorSchema>): Promise<Position> {
+  const options = { ...DURABLE_READ, projection: { createdAt: 1 } }
+  const found = await reachable(() => orders.findOne<Pick<Row, 'createdAt'>>({ _id: { $eq: id } }, options))
+  return { createdAt: found?.createdAt ?? null, id, key }
 }
 
 /** Counting stops at this number of orders. An exact count beyond it is of no use. */

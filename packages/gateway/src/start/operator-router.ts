@@ -43,7 +43,7 @@ import {
   meProcedure,
   signOutProcedure,
 } from '../operator/sign-in/sign-ins.ts'
-import { sendTestProcedure } from '../operator/test-events/send-test-procedure.ts'
+import { sendTestProcedure, testTargetProcedure } from '../operator/test-events/send-test-procedure.ts'
 import { eraseProcedure } from '../privacy/erasure.ts'
 import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
 
@@ -61,6 +61,7 @@ export const operatorRouter = router({
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,
     sendTest: sendTestProcedure,
+    testTarget: testTargetProcedure,
     close: closeEventProcedure,
     release: releaseEventProcedure,
   }),

@@ -136,7 +136,7 @@ export const english = {
     advice: {
       inUse: 'in use',
       neverMatched: 'has not matched yet',
-      stillMatches: 'still matches: wait before you remove it',
+      stillMatches: (ago: string): string => `last matched ${ago} ago: keep it until 3 days have passed`,
       removable: 'no match for 3 days: can be removed',
       expiresSoon: 'in use, expires within 7 days',
       expired: 'expired',
@@ -252,6 +252,7 @@ export const english = {
     requestId: 'Request',
     retry: 'Try again',
     unreachable: 'The gateway does not answer.',
+    lastAnswer: 'Its last answer came at',
     unexpected: 'Something went wrong on this page.',
     next: {
       unauthenticated: 'The token or the session is unknown or has ended. Sign in again.',

@@ -14,9 +14,13 @@ const NO_END = { ms: Number.POSITIVE_INFINITY, now: () => 0 }
 const records = Array.from({ length: 1_500 }, (_, index) =>
   sampleRecord({ provider: index % 3 === 0 ? 'shop' : 'acme', receivedAt: new Date(NOON - index * 3_000) }),
 )
-await db.collection<EventDocument>(EVENTS).insertMany(records)
+// The second task of an event, which another handler wants too.
+const further = records
+  .slice(600, 601)
+  .map(({ eventId, receivedAt }) => sampleRecord({ provider: 'shop', handler: 'mailer', eventId, receivedAt }))
+await db.collection<EventDocument>(EVENTS).insertMany([...records, ...further])
 
-it('counts the events of each provider within the last minute and hour', async () => {
+it('counts each event of each provider once, within the last minute and hour', async () => {
   const { byProvider, countedFrom } = await countReceived(db, NOON, NO_END)
   expect(Object.fromEntries(byProvider)).toEqual({
     // 21 and 1,201 records, from 0 s to 60 s and 3,600 s ago.

@@ -109,10 +109,19 @@ interface CountedSlice {
   readonly providers: readonly (ReceivedCounts & { readonly name: string })[]
 }
 
+/** An event counts once, however many handlers want it: their tasks are stored together, so a slice seldom parts them. */
 function countSince(minute: number): Document[] {
-  const isNew = { $cond: [{ $gte: ['$_id', idOf(minute)] }, 1, 0] }
+  const isNew = { $gte: ['$_id', idOf(minute)] }
   return [
-    { $group: { _id: '$provider', oldest: { $min: '$_id' }, lastMinute: { $sum: isNew }, lastHour: { $sum: 1 } } },
+    {
+      $group: {
+        _id: '$provider',
+        oldest: { $min: '$_id' },
+        lastMinute: { $addToSet: { $cond: [isNew, '$eventId', '$$REMOVE'] } },
+        lastHour: { $addToSet: '$eventId' },
+      },
+    },
+    { $set: { lastMinute: { $size: '$lastMinute' }, lastHour: { $size: '$lastHour' } } },
     {
       $group: {
         _id: null,

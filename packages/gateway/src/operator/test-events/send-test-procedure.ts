@@ -8,7 +8,7 @@ import { callFulfilment } from '../../http/fulfilment-client.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { ORDER_ID } from '../../orders/order-context.ts'
 import { inputText, reasonSchema } from '../input-text.ts'
-import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
+import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
 
 const sendTestSchema = z.strictObject({
   provider: inputText(255),
@@ -50,6 +50,16 @@ export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutatio
   const id = String(found._id)
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider: provider.name, id }, 'event.test-sent')
   return { id, eventId, state: found.state, reason: found.reason }
+})
+
+/**
+ * `events.testTarget`: what a test event does whose order is not named. `applies`: whether it has the effects of a real one. Then it
+ * is about `order`, the newest pending one; null if there is none.
+ */
+export const testTargetProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
+  const applies = ctx.testEvents.haveEffects
+  const order = applies ? await findOrder(ctx, undefined) : null
+  return { applies, order: order && { id: order.id, amountDue: order.amountDue, currency: order.currency } }
 })
 
 const USUAL = { amountDue: 1_000, currency: 'EUR' }

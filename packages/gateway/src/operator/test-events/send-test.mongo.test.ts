@@ -138,6 +138,7 @@ describe('TEST_EVENTS=apply', async () => {
 
   it('does not let a test event wait for an order while there is none to pay', async () => {
     await own.fulfilment.db.collection('orders').deleteMany({})
+    expect(await client.events.testTarget.query()).toEqual({ applies: true, order: null })
     const sent = await client.events.sendTest.mutate({ provider: 'shop', reason })
     expect(sent).toMatchObject(IS_TEST)
   })
@@ -145,6 +146,8 @@ describe('TEST_EVENTS=apply', async () => {
   it('lets a test event pay the newest order that is not paid, if none is named', async () => {
     await own.order()
     const orderId = await own.order()
+    const target = { applies: true, order: { id: orderId, amountDue: 300, currency: 'EUR' } }
+    expect(await client.events.testTarget.query()).toEqual(target)
     const { eventId } = await client.events.sendTest.mutate({ provider: 'shop', reason })
     expect(await settled(eventId)).toMatchObject({
       state: 'done',
