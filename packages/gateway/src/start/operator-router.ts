@@ -2,6 +2,7 @@ import { listAuditProcedure, verifyAuditProcedure } from '../operator/audit/audi
 import {
   closeEventProcedure,
   countEventsProcedure,
+  feedEventsProcedure,
   getEventProcedure,
   listEventsProcedure,
   releaseEventProcedure,
@@ -56,6 +57,7 @@ export const operatorRouter = router({
   answerTimes: answerTimesProcedure,
   events: router({
     list: listEventsProcedure,
+    feed: feedEventsProcedure,
     counts: countEventsProcedure,
     get: getEventProcedure,
     replay: replayEventsProcedure,

@@ -110,6 +110,56 @@ describe('events.list', () => {
     expect(byPost.status).toBe(name === 'events.get' ? 404 : 200)
   })
 
+  it('shows an event once as a whole, at its newest task that matches, whatever the page', async () => {
+    const whole = 'whole'
+    const task = (eventId: string, handler: string, dead = false) =>
+      sampleRecord({
+        ...{ provider: whole, eventId, handler, orderId: 'ord_whole' },
+        ...(dead ? { state: 'dead', reason: 'handler_refused' } : { state: 'done' }),
+      })
+    // The last one is a backfill, long after the event.
+    const tasks = [
+      ...[task('a', 'mailer', true), task('a', 'fulfilment')],
+      ...[task('b', 'fulfilment'), task('b', 'mailer'), task('a', 'search')],
+    ]
+    await system.events.insertMany(tasks)
+    const pages = async (filter: object, limit: number) => {
+      const items: Awaited<ReturnType<typeof operator.events.feed.query>>['items'] = []
+      for (let after: string | null = ''; after !== null; ) {
+        const place: object = after === '' ? {} : { after }
+        const page: Awaited<ReturnType<typeof operator.events.feed.query>> = await operator.events.feed.query({
+          ...{ provider: whole, limit, ...filter },
+          ...place,
+        })
+        items.push(...page.items)
+        after = page.next
+      }
+      return items
+    }
+    const ids = tasks.map(({ _id }) => String(_id))
+    for (const limit of [1, 2, 3, 100]) {
+      const all = await pages({}, limit)
+      expect([limit, all.map(({ eventId, id }) => [eventId, id])]).toEqual([
+        limit,
+        [
+          ['a', ids[4]],
+          ['b', ids[3]],
+        ],
+      ])
+      const [dead, ...none] = await pages({ state: 'dead' }, limit)
+      expect(none).toEqual([])
+      expect(dead).toMatchObject({
+        ...{ id: ids[0], provider: whole, eventId: 'a', orderId: 'ord_whole', deliveries: 1, mismatches: 0 },
+        tasks: [
+          { id: ids[1], handler: 'fulfilment', state: 'done', reason: null },
+          { id: ids[0], handler: 'mailer', state: 'dead', reason: 'handler_refused' },
+          { id: ids[4], handler: 'search', state: 'done', reason: null },
+        ],
+      })
+    }
+    expect((await pages({ about: 'ord_whole' }, 2)).map(({ eventId }) => eventId)).toEqual(['a', 'b'])
+  })
+
   it('pages without gaps or duplicates while records arrive, newest first', async () => {
     const paged = 'paged'
     const before = Array.from({ length: 57 }, (_, at) => sampleRecord({ provider: paged, receivedAt: hour(at) }))

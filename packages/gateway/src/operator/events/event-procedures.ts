@@ -21,6 +21,7 @@ import {
   procedure,
   recordChange,
 } from '../operator-trpc.ts'
+import { toWholeEvents } from './event-feed.ts'
 import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
 import { countEvents, type FoundEvents, findNewest, type SearchBudget } from './event-search.ts'
 import { reverifyEvent } from './reverify-event.ts'
@@ -39,47 +40,56 @@ const searchSchema = z
     error: 'about replaces eventId, orderId and paymentId',
   })
 
+const listSchema = searchSchema
+  .safeExtend({
+    text: inputText(255).optional(),
+    withinMs: z.int().min(1).max(MOST_MS).default(MOST_MS),
+    ...pageMembers,
+  })
+  .refine(({ about, text }) => about === undefined || text === undefined, {
+    error: 'either about or text is needed',
+  })
+  .prefault({})
+
 /**
- * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s, or than `withinMs`,
+ * `events.list`: tasks of events that match a filter, newest first. A search that takes longer than 2 s, or than `withinMs`,
  * stops: `cut` then says how far back it has searched, and the page of `next` continues there. A page can therefore
  * have few items or none, and still a `next`. `about` finds the events with this id; if there are none, those about
  * this order; otherwise those about this payment. `text` finds events whose body contains it. This requires the role
  * `bodies`, and the audit log has an entry before the search. `notReadable` is the number of bodies that could not be
  * searched. `text` and `about`, which people type, are taken by POST only.
  */
-export const listEventsProcedure = procedure
-  .input(
-    searchSchema
-      .safeExtend({
-        text: inputText(255).optional(),
-        withinMs: z.int().min(1).max(MOST_MS).default(MOST_MS),
-        ...pageMembers,
-      })
-      .refine(({ about, text }) => about === undefined || text === undefined, {
-        error: 'either about or text is needed',
-      })
-      .prefault({}),
+export const listEventsProcedure = procedure.input(listSchema).query(async ({ ctx, input }) => {
+  const { records, filter: _, ...rest } = await searchEvents(ctx, input)
+  return { items: records.map((record) => showEvent(withGone(record))), ...rest }
+})
+
+/**
+ * `events.feed`: the same search, but each event once, with the tasks of all its handlers. `limit` is the number of matching tasks:
+ * a page has as many events or fewer. Its items have the position of their newest matching task.
+ */
+export const feedEventsProcedure = procedure.input(listSchema).query(async ({ ctx, input }) => {
+  const { records, filter, ...rest } = await searchEvents(ctx, input)
+  return { items: await toWholeEvents(ctx.db, filter, records), ...rest }
+})
+
+async function searchEvents(ctx: OperatorContext, input: z.output<typeof listSchema>) {
+  const { limit, after, text, withinMs, ...search } = input
+  if (text !== undefined || search.about !== undefined) demandPost(ctx)
+  if (text !== undefined) {
+    demandRole(ctx, 'bodies')
+    await recordBodySearch(ctx, { filter: search, text })
+  }
+  const filter = await toEventFilter(ctx.db, search)
+  const bodies = text === undefined ? null : createBodySearch(ctx, text)
+  const found = await findNewest(
+    ctx.db,
+    { filter, after, limit, isWanted: bodies?.matches },
+    { ...BUDGET, ms: withinMs },
   )
-  .query(async ({ ctx, input: { limit, after, text, withinMs, ...search } }) => {
-    if (text !== undefined || search.about !== undefined) demandPost(ctx)
-    if (text !== undefined) {
-      demandRole(ctx, 'bodies')
-      await recordBodySearch(ctx, { filter: search, text })
-    }
-    const filter = await toEventFilter(ctx.db, search)
-    const bodies = text === undefined ? null : createBodySearch(ctx, text)
-    const found = await findNewest(
-      ctx.db,
-      { filter, after, limit, isWanted: bodies?.matches },
-      { ...BUDGET, ms: withinMs },
-    )
-    return {
-      items: found.records.map((record) => showEvent(withGone(record))),
-      next: found.next,
-      cut: showCut(found),
-      notReadable: bodies?.notReadable ?? 0,
-    }
-  })
+  const { records, next } = found
+  return { filter, records, next, cut: showCut(found), notReadable: bodies?.notReadable ?? 0 }
+}
 
 /** `events.counts`: how many events match a filter. `cut` says how far back they were counted within 2 s; it is null if all were. */
 export const countEventsProcedure = procedure.input(eventFilterSchema.prefault({})).query(async ({ ctx, input }) => {
