@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
 import { DESCRIPTIONS, demandDescription, describedText } from '../contracts/release-files.ts'
 import type { Say } from '../progress.ts'
+import { describeErrors } from './errors-page.ts'
 import { describeFaults } from './faults-page.ts'
 import { describeOrders } from './order-schemas.ts'
 
@@ -46,6 +47,7 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
         return describeMetrics()
       },
     },
+    { path: 'docs/reference/errors.md', content: async () => describeErrors(repository) },
     { path: 'docs/explanation/faults.md', content: async () => describeFaults(repository) },
     ...Object.entries(DESCRIPTIONS).map(([provider, describe]) => ({
       path: `contracts/${provider}.json`,

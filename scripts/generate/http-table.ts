@@ -11,19 +11,27 @@ const TOLD = /^(?:X-Request-Id|Cache-Control|Vary|RateLimit(?:-Policy)?|Access-C
  * OpenAPI document.
  */
 export function describeHttp(): string {
-  const rows = RESOURCES.flatMap((resource) =>
-    operationsOf(resource)
-      .filter(({ method }) => method !== 'HEAD')
-      .map((placed) => [
-        `\`${resource.template}\``,
-        methodsOf(placed),
-        reads(placed),
-        answers(placed),
-        refuses(placed),
-      ]),
-  )
   const head = ['resource', 'method', 'reads', 'answers, with headers', 'refuses, with codes and headers']
+  const rows = RESOURCES.flatMap((resource) => {
+    const placed = operationsOf(resource).filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
+    return rowsOf(placed).map((cells) => [`\`${resource.template}\``, ...cells])
+  })
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** A row for each operation of a resource. What all of them refuse is in a row before them. */
+function rowsOf(placed: readonly PlacedOperation[]): string[][] {
+  const [first, ...others] = placed
+  const isShared = ({ code }: { code: string }): boolean =>
+    others.length > 0 && placed.every(({ operation }) => operation.refusals?.some((one) => one.code === code))
+  const rows = placed.map((one) => [
+    methodsOf(one),
+    reads(one),
+    answers(one),
+    refuses(one, (refusal) => !isShared(refusal)),
+  ])
+  const shared = first === undefined ? '' : refuses(first, isShared)
+  return shared === '' ? rows : [['any', '', '', shared], ...rows]
 }
 
 function methodsOf({ method, resource }: PlacedOperation): string {
@@ -47,8 +55,8 @@ function answers(placed: PlacedOperation): string {
     .join('; ')
 }
 
-function refuses(placed: PlacedOperation): string {
-  const byStatus = Map.groupBy(placed.operation.refusals ?? [], ({ status }) => status)
+function refuses(placed: PlacedOperation, isMeant: (refusal: { code: string }) => boolean): string {
+  const byStatus = Map.groupBy((placed.operation.refusals ?? []).filter(isMeant), ({ status }) => status)
   return [...byStatus]
     .toSorted(([one], [other]) => one - other)
     .map(([status, refusals]) => {

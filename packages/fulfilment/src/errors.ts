@@ -1,6 +1,8 @@
 import { defineError, type ErrorFactory, type RetryClass } from '@oncehook/kernel/http/errors'
 
+/** Check the id; PUT creates an order under it. */
 export const orderNotFound = defineError('order_not_found', 404, 'Order not found')
+/** Something else wrote to the database. */
 export const orderUnreadable = defineError(
   'order_unreadable',
   409,
@@ -9,6 +11,7 @@ export const orderUnreadable = defineError(
 export const orderPaid = defineError('order_paid', 409, 'The items and currency of a paid order cannot be changed')
 export const idMismatch = defineError('id_mismatch', 409, 'The id in the body does not match the URL')
 export const patchUnprocessable = defineError('patch_unprocessable', 422, 'The patch does not result in a valid order')
+/** Use a new one. */
 export const idempotencyKeyReused = defineError(
   'idempotency_key_reused',
   422,
@@ -20,6 +23,7 @@ export const idempotencyInProgress = defineError(
   'The first request with this Idempotency-Key is still running',
   'later',
 )
+/** It is owed, sent, or never existed. */
 export const receiptNotParked = defineError('receipt_not_parked', 404, 'No parked receipt has this key')
 export const encryptionKeyDiffers = defineError(
   'encryption_key_differs',
@@ -33,6 +37,7 @@ export const eraseUnsettled = defineError(
   'An event or receipt is not settled yet: erase again later',
   'later',
 )
+/** The event is retried until the waits add up to an hour. */
 export const orderUnknown = defineError('order_unknown', 404, 'The order of the event does not exist', 'later')
 export const orderDeleted = defineError('order_deleted', 409, 'The order of the event was deleted')
 export const amountMismatch = defineError('amount_mismatch', 409, 'The amount differs from the amount due')

@@ -1,12 +1,12 @@
 import { defineError } from '@oncehook/kernel/http/errors'
 
-/** The body is authentic and JSON, but is not an event. */
+/** It is authentic JSON; [whose deliveries get this](providers.md#what-cannot-be-read). */
 export const eventInvalid = defineError(
   'event_invalid',
   400,
   'The body is not an event: id, type and data.object.id must be text of 1 to 255 bytes, or whole numbers as ids',
 )
-/** Too many bodies or questions are in progress. The sender should try again. */
+/** See the [limits](http.md#limits). */
 export const overloaded = defineError(
   'overloaded',
   429,

@@ -39,10 +39,10 @@ export interface ReceiptSink {
   close(): Promise<void>
 }
 
-/** The sink will never accept this receipt. It is parked for an operator. */
+/** It will never be accepted: [it is parked](../how-to/alert.md#parked-receipts). */
 export const receiptRefused = defineError('receipt_refused', 422, 'The receipt cannot be sent')
 
-/** A sink without keys cannot know whether this attempt arrived. The receipt is parked, not sent again. */
+/** The sink has no keys: [it is parked](../how-to/alert.md#parked-receipts), not sent again. */
 export const receiptOutcomeUnknown = defineError(
   'receipt_outcome_unknown',
   502,

@@ -61,6 +61,7 @@ export function defineError(code: string, status: number, message: string, retry
   return Object.assign(make, { code, ...spec, is })
 }
 
+/** Give the operator the request id. */
 const internal = defineError('internal', 500, 'Internal error', 'later')
 
 /** Whether a status says that the service failed. Of those beyond 500, clients cause 501 and 505 by what they send. */
