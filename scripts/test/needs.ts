@@ -28,6 +28,7 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/system/first-handler.system.test.ts', tools: ['curl'] },
   { files: 'test/system/packed-*.system.test.ts', tools: ['node20', 'node22'], partly: true },
   { files: 'test/system/packed-handler.system.test.ts', tools: ['postgresql'], partly: true },
+  { files: 'packages/handler/src/postgres/*.test.ts', tools: ['postgresql'] },
   {
     files: 'packages/handler/src/{*,http/*,init/run-init,outbox/*,trpc/*}.mongo.test.ts',
     ...{ tools: ['postgresql'], partly: true },

@@ -72,19 +72,19 @@ export function createHandler<Tx>(options: HandlerOptions<Tx>, deps: HandlerDeps
   const { name, path, limits, later: laterLimits, trpc } = checkOptions(options as HandlerOptions<never>, now)
   const [metrics, slots] = [createMetrics(name), createSlots(limits.concurrency, limits.mostWaiting)]
   const background = createBackground({ store, handler: name, later, limits: laterLimits, metrics, log, random })
-  const processEvent = createProcessing({
+  const processing = createProcessing({
     ...{ store, slots, metrics, log, limits, handler: name, find: findFunctions(on) },
     refusesUnhandled: options.unhandled === 'refuse',
     laterNames: new Set(Object.keys(later)),
     now: () => performance.now(),
     onMessages: background.wake,
   })
-  const act = createActOnBatch({ concurrency: limits.concurrency, metrics, process: processEvent })
+  const act = createActOnBatch({ concurrency: limits.concurrency, metrics, ...processing })
   const receiving = { limits, memory: createBodyMemory(limits.mostBodyBytes), metrics, act }
   const isOnlyCalled = trpc !== null && options.secrets === undefined
   const respond = isOnlyCalled
     ? answerNothing
-    : createResponder({ ...receiving, process: processEvent, verifier: createStandardVerifier(options, now) })
+    : createResponder({ ...receiving, process: processing.one, verifier: createStandardVerifier(options, now) })
   const { bodyTimeoutMs } = limits
   const respondToCall = trpc && createCallResponder({ ...receiving, trpc, bodyTimeoutMs })
   const requests = createRequests({ respond, respondToCall, store, handler: name, metrics, slots })

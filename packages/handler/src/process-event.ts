@@ -6,7 +6,7 @@ import type { ErrorAnswer } from './http/answer.ts'
 import type { EventResult, HandlerMetrics } from './metrics.ts'
 import { Refusal } from './refusal.ts'
 import type { Slots } from './slots.ts'
-import { type KeyOutcome, type Store, StoreUnavailable, type TaskResult, TaskTimedOut } from './store.ts'
+import { type KeyOutcome, type Store, StoreUnavailable, type Task, type TaskResult, TaskTimedOut } from './store.ts'
 
 export interface ProcessingParts<Tx> {
   readonly store: Store<Tx>
@@ -33,6 +33,12 @@ interface DoneAnswer {
 /** Acts on an authentic event, and says what became of it. Never rejects. */
 export type ProcessEvent = (event: HandlerEvent) => Promise<DoneAnswer | ErrorAnswer>
 
+/** Acts on several events at once, as far as the store can. Answers those that are committed: the others are left. Never rejects. */
+export type ProcessTogether = (
+  events: readonly HandlerEvent[],
+  mostMs: number,
+) => Promise<ReadonlyMap<HandlerEvent, DoneAnswer | ErrorAnswer>>
+
 interface Processed {
   readonly result: EventResult
   readonly answer: DoneAnswer | ErrorAnswer
@@ -40,15 +46,51 @@ interface Processed {
 
 const DAY_MS = 86_400_000
 
-export function createProcessing<Tx>(parts: ProcessingParts<Tx>): ProcessEvent {
-  const { slots, limits, metrics, now } = parts
+// Whatever made a transaction of many events fail may make the next one fail too, and each costs a second.
+const PAUSE_MS = 10_000
+const NOTHING: Awaited<ReturnType<ProcessTogether>> = new Map()
+
+export function createProcessing<Tx>(parts: ProcessingParts<Tx>): { one: ProcessEvent; together: ProcessTogether } {
+  const { store, slots, limits, metrics, now, log } = parts
   const acting = { ...parts, slow: createSlowEvents() }
-  return async (event) => {
-    const startedAt = now()
-    const free = await slots.take(limits.waitMs)
-    const { result, answer } = free === null ? OVERLOADED : await actSafely(acting, event).finally(free)
+  let isTogetherFrom = Number.NEGATIVE_INFINITY
+  const finish = ({ result, answer }: Processed, startedAt: number): DoneAnswer | ErrorAnswer => {
     metrics.countEvent(result, (now() - startedAt) / 1_000)
     return answer
+  }
+  return {
+    async one(event) {
+      const startedAt = now()
+      const free = await slots.take(limits.waitMs)
+      return finish(free === null ? OVERLOADED : await actSafely(acting, event).finally(free), startedAt)
+    },
+    async together(events, mostMs) {
+      const startedAt = now()
+      if (store.onceTogether === undefined || events.length < 2 || startedAt < isTogetherFrom) return NOTHING
+      const tasks = events.flatMap((event) => {
+        const task = taskOf(parts, event)
+        return task === null ? [] : [{ event, task }]
+      })
+      const free = await slots.take(limits.waitMs)
+      if (free === null) return NOTHING
+      try {
+        const results = await store.onceTogether(
+          tasks.map(({ task }) => task),
+          mostMs,
+        )
+        const answered = tasks.flatMap(({ event, task }) => {
+          const result = results.get(task)
+          return result === undefined ? [] : [[event, finish(toProcessed(acting, event, result), startedAt)] as const]
+        })
+        return new Map(answered)
+      } catch (error) {
+        isTogetherFrom = now() + PAUSE_MS
+        log({ level: 'warn', message: 'A transaction of many events failed, so each gets its own', error })
+        return NOTHING
+      } finally {
+        free()
+      }
+    },
   }
 }
 
@@ -66,23 +108,31 @@ async function actSafely<Tx>(parts: ActingParts<Tx>, event: HandlerEvent): Promi
 type ActingParts<Tx> = ProcessingParts<Tx> & { readonly slow: ReturnType<typeof createSlowEvents> }
 
 async function act<Tx>(parts: ActingParts<Tx>, event: HandlerEvent): Promise<Processed> {
-  const { store, handler, find, laterNames, limits, refusesUnhandled } = parts
-  const found = find(event.type)
-  if (found === undefined && refusesUnhandled) return UNHANDLED
+  const task = taskOf(parts, event)
+  if (task === null) return UNHANDLED
   try {
-    const result = await store.once({
-      handler,
-      laterNames,
-      key: event.key,
-      bodyHash: createHash('sha256').update(contentOf(event)).digest('hex'),
-      keepMs: limits.keepKeysDays * DAY_MS,
-      waitMs: limits.waitMs,
-      timeoutMs: limits.timeoutMs,
-      work: found === undefined ? null : (tx) => found(event, tx),
-    })
-    return toProcessed(parts, event, result)
+    return toProcessed(parts, event, await parts.store.once(task))
   } catch (error) {
     return toFailure(parts, event, error)
+  }
+}
+
+/** Null if the event is refused because there is no function for it. */
+function taskOf<Tx>(
+  { handler, find, laterNames, limits, refusesUnhandled }: ProcessingParts<Tx>,
+  event: HandlerEvent,
+): Task<Tx> | null {
+  const found = find(event.type)
+  if (found === undefined && refusesUnhandled) return null
+  return {
+    handler,
+    laterNames,
+    key: event.key,
+    bodyHash: createHash('sha256').update(contentOf(event)).digest('hex'),
+    keepMs: limits.keepKeysDays * DAY_MS,
+    waitMs: limits.waitMs,
+    timeoutMs: limits.timeoutMs,
+    work: found === undefined ? null : (tx) => found(event, tx),
   }
 }
 

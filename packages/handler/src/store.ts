@@ -96,6 +96,11 @@ export interface Store<Tx> {
    * @throws StoreUnavailable before the work began, or what the work throws
    */
   once(task: Task<Tx>): Promise<TaskResult>
+  /**
+   * Does the work of many tasks in one transaction, for at most `mostMs`. Resolves to the results of those that are committed. The
+   * others are left for `once`, and so are all if it rejects. Default: all are left.
+   */
+  onceTogether?(tasks: readonly Task<Tx>[], mostMs: number): Promise<ReadonlyMap<Task<never>, TaskResult>>
   readonly outbox: Outbox
   /** Throws unless the database answers and is set up. */
   ping(): Promise<void>

@@ -16,7 +16,7 @@ function create(verification: Verification, bytes = 1_000) {
     verifier: { verify: async () => verification, answerCheck: () => ({ outcome: 'handshake', status: 204 }) },
     limits: { maxBytes: 1_000, bodyTimeoutMs: 10_000, timeoutMs: 6_000 },
     memory: createBodyMemory(bytes),
-    act: createActOnBatch({ concurrency: 2, metrics, process }),
+    act: createActOnBatch({ concurrency: 2, metrics, one: process, together: async () => new Map() }),
     metrics,
     process,
   })

@@ -50,25 +50,36 @@ export async function runOnce<Client extends PostgresClient>(
   }
 }
 
-async function tryOnce<Client extends PostgresClient>(
+function tryOnce<Client extends PostgresClient>(
   { pool, isolation }: PostgresRun<Client>,
   task: Task<PostgresTransaction<Client>>,
 ): Promise<TaskResult> {
-  const { client, release } = await leaseClient(pool, task.waitMs)
-  let isClean = false
-  try {
+  return withClient(pool, task.waitMs, async (client) => {
     const known = await inTime(claimKey(client, isolation, task), task.waitMs + LIMITS_MS.margin)
     if ('outcome' in known) {
       await inTime(leaveKey(client, task, known), LIMITS_MS.commit)
-      isClean = true
       return known
     }
     const messages = await runWork(task, (shared, assertOpen) => openTransaction(client, { ...shared, assertOpen }))
     await inTime(assertSame(client, known), LIMITS_MS.commit)
-    await inTime(storeMessages(client, task, messages), LIMITS_MS.commit)
+    await inTime(storeMessages(client, new Map([[task, messages]])), LIMITS_MS.commit)
     await inTime(commit(client), LIMITS_MS.commit)
+    return resultOf(task, messages)
+  })
+}
+
+/** Uses a client of the pool. If that fails, an open transaction is rolled back. */
+export async function withClient<Client extends PostgresClient, Result>(
+  pool: PostgresPool<Client>,
+  waitMs: number,
+  use: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const { client, release } = await leaseClient(pool, waitMs)
+  let isClean = false
+  try {
+    const result = await use(client)
     isClean = true
-    return { outcome: task.work === null ? 'unhandled' : 'done', repeated: false, messages: messages.length }
+    return result
   } catch (error) {
     // A query may still be in progress: nothing could be sent after it in time.
     if (!(error instanceof TaskTimedOut || error instanceof StoreUnavailable)) isClean = await rollBack(client)
@@ -78,12 +89,28 @@ async function tryOnce<Client extends PostgresClient>(
   }
 }
 
+/** The result of a task whose key this transaction has inserted. */
+export function resultOf({ work }: Task<never>, { length }: readonly NewMessage[]): TaskResult {
+  return { outcome: outcomeOf(work), repeated: false, messages: length }
+}
+
+export function outcomeOf(work: Task<never>['work']): KeyOutcome {
+  return work === null ? 'unhandled' : 'done'
+}
+
+/** How long a transaction may wait for a lock, for a statement, and for this process. */
+interface TransactionLimits {
+  readonly lockMs: number
+  readonly statementMs: number
+  readonly idleMs: number
+}
+
 // The time limits end a transaction even if this process freezes: its key would stay locked.
-const begin = (isolation: Isolation, { waitMs, timeoutMs }: Task<never>): string => `
+export const begin = (isolation: Isolation, { lockMs, statementMs, idleMs }: TransactionLimits): string => `
   begin isolation level ${isolation};
-  set local lock_timeout = ${waitMs};
-  set local statement_timeout = ${Math.max(waitMs, timeoutMs) + 1_000};
-  set local idle_in_transaction_session_timeout = ${timeoutMs + 5_000}`
+  set local lock_timeout = ${lockMs};
+  set local statement_timeout = ${statementMs};
+  set local idle_in_transaction_session_timeout = ${idleMs}`
 
 // An unhandled event becomes done when there is a function for it. The insert waits for a transaction that holds the key.
 const CLAIM = `insert into oncehook_keys as known (handler, key, outcome, body_hash, expires_at)
@@ -115,11 +142,11 @@ async function claimKey(
   isolation: Isolation,
   task: Task<never>,
 ): Promise<TaskResult | Claimed> {
-  const { handler, key, bodyHash, keepMs, work } = task
+  const { handler, key, bodyHash, keepMs, waitMs, timeoutMs, work } = task
   try {
-    await client.query(begin(isolation, task))
-    const outcome = work === null ? 'unhandled' : 'done'
-    const { rows: claimed } = await client.query(CLAIM, [handler, key, outcome, bodyHash, keepMs / 1_000])
+    const statementMs = Math.max(waitMs, timeoutMs) + 1_000
+    await client.query(begin(isolation, { lockMs: waitMs, statementMs, idleMs: timeoutMs + 5_000 }))
+    const { rows: claimed } = await client.query(CLAIM, [handler, key, outcomeOf(work), bodyHash, keepMs / 1_000])
     const [transaction] = claimed as Claimed[]
     if (transaction !== undefined) return transaction
     const { rows } = await client.query(READ, [handler, key])
@@ -135,7 +162,7 @@ async function claimKey(
   }
 }
 
-function openTransaction<Client extends PostgresClient>(
+export function openTransaction<Client extends PostgresClient>(
   client: Client,
   {
     assertOpen,
@@ -172,15 +199,17 @@ const FAILED = 'A query of the function failed, so PostgreSQL rolled the transac
 const STORE = `insert into oncehook_outbox (handler, name, key, payload)
   select $1, name, key, payload::json from unnest($2::text[], $3::text[], $4::text[]) as message (name, key, payload)`
 
-async function storeMessages(
+export async function storeMessages(
   client: PostgresClient,
-  task: Task<never>,
-  messages: readonly NewMessage[],
+  made: ReadonlyMap<Task<never>, readonly NewMessage[]>,
 ): Promise<void> {
-  if (messages.length === 0) return
-  const names = messages.map(({ name }) => name)
-  const keys = messages.map((_, index) => messageKey(task, index + 1))
-  await client.query(STORE, [task.handler, names, keys, messages.map(({ json }) => json)])
+  const all = Array.from(made).flatMap(([task, messages]) =>
+    messages.map(({ name, json }, index) => ({ handler: task.handler, name, key: messageKey(task, index + 1), json })),
+  )
+  const [first] = all
+  if (first === undefined) return
+  const columns = (['name', 'key', 'json'] as const).map((column) => all.map((message) => message[column]))
+  await client.query(STORE, [first.handler, ...columns])
 }
 
 /** A failed query ends a transaction, even if the function caught its error: PostgreSQL answers the commit with a rollback. */

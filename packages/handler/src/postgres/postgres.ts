@@ -3,6 +3,7 @@ import type { LaterTransaction, Store } from '../store.ts'
 import { type PostgresClient, type PostgresPool, type PostgresResult, queryOnce } from './postgres-client.ts'
 import { ISOLATIONS, type Isolation, runOnce } from './postgres-once.ts'
 import { createPostgresOutbox } from './postgres-outbox.ts'
+import { runTogether } from './postgres-together.ts'
 
 /** The transaction that a function gets. Await everything: it is committed when the function returns. */
 export interface PostgresTransaction<Client> extends LaterTransaction {
@@ -16,6 +17,11 @@ export interface PostgresTransaction<Client> extends LaterTransaction {
 export interface PostgresOptions {
   /** Default: `read committed`. */
   readonly isolation?: Isolation
+  /**
+   * Whether the events of a batch share a transaction, with a savepoint for each. If not, what a function sets with `set local` never
+   * applies to another event. Default: true.
+   */
+  readonly together?: boolean
 }
 
 /** The randomness of a store. */
@@ -30,7 +36,7 @@ export interface PostgresDeps {
  */
 export function postgres<Client extends PostgresClient>(
   pool: PostgresPool<Client>,
-  { isolation = 'read committed' }: PostgresOptions = {},
+  { isolation = 'read committed', together = true }: PostgresOptions = {},
   { random = Math.random }: PostgresDeps = {},
 ): Store<PostgresTransaction<Client>> {
   // It becomes a part of a statement.
@@ -40,6 +46,7 @@ export function postgres<Client extends PostgresClient>(
   pool.on('error', () => undefined)
   return {
     once: (task) => runOnce({ pool, isolation, random }, task),
+    ...(together && { onceTogether: (tasks, mostMs) => runTogether({ pool, isolation }, tasks, mostMs) }),
     outbox: createPostgresOutbox(pool),
     async ping() {
       await queryOnce(pool, 'select 1 from oncehook_keys, oncehook_outbox limit 0')

@@ -73,7 +73,7 @@ describe.each(stores.each)('a handler on %s that is called by the gateway', (_, 
     const store = under(context)
     const gate = Promise.withResolvers<void>()
     const { call } = await start(store, {
-      trpc: { answerMs: 1_000 },
+      trpc: { answerMs: 3_000 },
       async on({ key }, tx) {
         if (key.includes('slow_a')) await gate.promise
         await store.apply(tx, key)
