@@ -6,7 +6,7 @@ const HEAD = `<!-- Made by \`npm run fix\` from the errors in the code and the c
 # Errors
 
 A client finds the code of an error in the body of the answer: \`{"error": "<sentence>", "code": "<code>", "requestId": "…"}\`. An operator finds the same
-codes as \`reason\` of a \`dead\` event, as \`lastError.code\` of a waiting event, and [in the log](logs.md).
+codes as \`reason\` of a \`dead\` event ([what to do](../how-to/replay.md#steps)), as \`lastError.code\` of a waiting event, and [in the log](logs.md).
 
 The column "again" says when the same request can succeed:
 
@@ -21,8 +21,8 @@ The column "again" says when the same request can succeed:
 const REASONS = `
 ## Reasons of events
 
-Waiting events are retried by themselves. What to do with a \`dead\` one: [replay](../how-to/replay.md#steps). As a reason, \`internal\` means that the
-stored order is damaged: \`order.undecidable\` in the log of fulfilment names it. These reasons are no errors of a request:
+Waiting events are retried by themselves. As a reason, \`internal\` means that the stored order is damaged: \`order.undecidable\` in the log of fulfilment
+names it. These reasons are no errors of a request:
 
 - \`retries_exhausted\`, \`worker_died\`, \`fulfilment_failed\`, \`amount_missing\`: see [the steps](../how-to/replay.md#steps).
 - \`handler_failed\`: \`MAX_CRASHES\` times in a row, calls of a handler broke, the last ones with this event alone, while it answered for others.
