@@ -57,18 +57,22 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
   }
 }
 
-/** Delivers a new event on a new connection. Resolves to the status, or to null if there was none. */
-async function deliver(url: string, id = randomUUID()): Promise<number | null> {
+/** Delivers a new event on a new connection. Resolves to the status, or to what went wrong instead. */
+async function deliver(url: string, id = randomUUID()): Promise<unknown> {
   const body = JSON.stringify({ id, type: 'customer.created', data: { object: { id } } })
   const signature = createHmac('sha256', SECRET).update(body).digest('hex')
   const headers = { 'x-signature': signature, 'content-type': 'application/json', connection: 'close' }
+  const began = performance.now()
   const request = fetch(`${url}/api/webhooks/acme`, {
     method: 'POST',
     body,
     headers,
     signal: AbortSignal.timeout(60_000),
   })
-  return request.then(({ status }) => status).catch(() => null)
+  return request.then(
+    ({ status }) => status,
+    ({ name, cause }) => `${cause?.code ?? name} after ${performance.now() - began} ms`,
+  )
 }
 
 function isAlive(pid: number): boolean {

@@ -104,7 +104,12 @@ describe('a delivery of many events', () => {
 
   it('does not delay the 200 of another provider, however many arrive at once', async () => {
     const batches = Array.from({ length: 6 }, () => batch('sendgrid', 1_200, 640))
-    const big = batches.map(({ list }) => deliver('sendgrid', signAll('sendgrid', list)))
+    // A busy machine may not store all of them before the deadline: then their provider sends them again.
+    const deliverUntilStored = async (signed: SignedDelivery): Promise<number> => {
+      const status = await deliver('sendgrid', signed)
+      return status === 500 ? deliverUntilStored(signed) : status
+    }
+    const big = batches.map(({ list }) => deliverUntilStored(signAll('sendgrid', list)))
     const small = Array.from({ length: 60 }, (_, index) =>
       deliver('shopify', sign('shopify', Buffer.from(JSON.stringify({ id: index, padding: randomUUID() })))),
     )
