@@ -93,6 +93,7 @@ type OnVerified = Parameters<typeof expressWebhook>[1]
 type Incoming = Parameters<ReturnType<typeof expressWebhook>>[0]
 type Ask = (verifier: Verifier, request: Incoming, onVerified: OnVerified) => Promise<number>
 const CLIENT = '192.0.2.7'
+const QUERY = '?shop=1&of=%2Fa%20b'
 /** As its page says for Express, Koa and Fastify. */
 const options = { from: ({ ip }: { readonly ip?: string | undefined }) => ip }
 
@@ -119,6 +120,13 @@ const onFastify: Ask = async (verifier, raw, onVerified) => {
   return promise
 }
 
+const onFetch: Ask = async (verifier, { method = 'GET', url = '', headers }, onVerified) => {
+  const body = method === 'GET' ? {} : { body: EVENT }
+  const sent = { method, headers: new Headers(headers as Record<string, string>), ...body }
+  const webhook = fetchWebhook(verifier, onVerified, { from: () => CLIENT })
+  return (await webhook(new Request(`http://program.test${url}`, sent))).status
+}
+
 /** What an adapter finds. Bytes that a parser has read are not in the request any more. */
 const FOUND: readonly (readonly [what: string, ask: Ask, parsed: Parsed])[] = [
   ['Express', onExpress, {}],
@@ -128,6 +136,7 @@ const FOUND: readonly (readonly [what: string, ask: Ask, parsed: Parsed])[] = [
   ['Koa', onKoa, {}],
   ['Koa behind serverless-http', onKoa, { rawHeaders: [] }],
   ['Fastify', onFastify, {}],
+  ['a server of the fetch standard', onFetch, {}],
 ]
 
 describe('@oncehook/webhooks', () => {
@@ -135,26 +144,34 @@ describe('@oncehook/webhooks', () => {
     const { verifier, delivery } = programOf({})
     const { rawBody, headers } = delivery
     const rawHeaders = Object.entries(headers).flat()
-    const known = { method: 'POST', url: '/', ip: CLIENT, headers, rawHeaders, ...parsed }
+    const known = { url: `/in${QUERY}`, ip: CLIENT, headers, rawHeaders, ...parsed }
     const senders: unknown[] = []
+    const queries: unknown[] = []
+    const noteQuery = (url = '') => queries.push(new URL(url, 'http://program.test').search)
     const noting: Verifier = {
-      ...verifier,
       verify: (received) => {
         senders.push(received.from)
+        noteQuery(received.url)
         return verifier.verify(received)
+      },
+      answerCheck: (url) => {
+        noteQuery(url)
+        return { outcome: 'handshake', status: 204 }
       },
     }
     const told: unknown[] = []
-    const askWith = async (onVerified: OnVerified) => {
+    const askWith = async (onVerified: OnVerified, method = 'POST') => {
       const stream = Readable.from([Buffer.from(rawBody)])
       if ('body' in parsed) for await (const _ of stream);
-      return ask(noting, Object.assign(stream, known), onVerified).catch(String)
+      return ask(noting, Object.assign(stream, { ...known, method }), onVerified).catch(String)
     }
     expect(await askWith((one) => void told.push(one)), `${WHO}: on ${what}`).toBe(200)
     expect(told, `${WHO}: what onVerified gets on ${what}`).toMatchObject([verified])
     const hidden = await askWith(() => Promise.reject(new Error('its own')))
     expect(hidden, `${WHO}: an error of onVerified on ${what}`).toBe('Error: its own')
     expect(senders, `${WHO}: the address of from on ${what}`).toEqual([CLIENT, CLIENT])
+    expect(await askWith(() => undefined, 'GET'), `${WHO}: a check of the endpoint on ${what}`).toBe(204)
+    expect(queries, `${WHO}: the query, which some providers sign, on ${what}`).toEqual([QUERY, QUERY, QUERY])
   })
 
   it.each(RESULTS)('says of %s what its page says, and answers so', async (_, received, result) => {
