@@ -122,6 +122,13 @@ it('holds the limits that its options set for its store and its messages', async
   expect(Object.fromEntries(settled), `${who}: the waits of a message, by attempt`).toEqual(waits)
 })
 
+it.for(each)('leaves the connections to %s open when it closes', async ([name, under], context) => {
+  const { store } = under(context)
+  await handlerOf(store).close()
+  const failure = await store.ping().catch(({ cause, message }: Error) => String(cause ?? message))
+  expect(failure, `${WHO} the programs that use their pool or client (${name}) after its close`).toBeUndefined()
+})
+
 /** How an older process stores a key and a message. During an update it runs beside a new one. */
 const OLDER: Readonly<Record<string, (url: string, bodyHash: string) => Promise<unknown>>> = {
   async PostgreSQL(url, bodyHash) {
