@@ -377,13 +377,13 @@ describe('Dispatcher', () => {
       await gateway.calls[0]?.succeed()
       expect(await gateway.dispatcher.trySuspects()).toBe(false)
       expect(gateway.asked).toEqual([
-        [null, 10],
-        [700, 10],
+        [null, 6],
+        [700, 6],
       ])
     })
 
-    it('sends all at once, and resolves when all are settled', async () => {
-      await using gateway = setUp({ batchSize: 2, concurrency: 2 })
+    it('sends half a batch in a call, all calls at once, and resolves when all are settled', async () => {
+      await using gateway = setUp({ batchSize: 3, concurrency: 2 })
       await gateway.start()
       gateway.suspects.push(claimsAt(0, ...many(6)))
       const tried = gateway.dispatcher.trySuspects()

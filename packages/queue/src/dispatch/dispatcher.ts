@@ -192,15 +192,15 @@ export class Dispatcher {
   }
 
   async #claimSuspects(): ReturnType<Claims['claimSuspects']> {
-    const { allowance, batchSize, concurrency } = this.#deps
+    const { allowance, concurrency } = this.#deps
     const calls = this.#breaker.isDoubtful ? 1 : concurrency - this.#calls
     this.#keepFree(calls)
     this.#isTakingSuspects = true
     try {
-      const most = this.#breaker.isDoubtful ? 1 : calls * batchSize
+      const most = this.#breaker.isDoubtful ? 1 : calls * this.#sizes.suspects
       const found = await this.#deps.claims.claimSuspects(this.#verdictAt, Math.min(most, allowance.room))
       this.#hold(found.claims)
-      this.#keepFree(Math.ceil(found.claims.length / batchSize))
+      this.#keepFree(Math.ceil(found.claims.length / this.#sizes.suspects))
       return found
     } finally {
       this.#isTakingSuspects = false
@@ -209,11 +209,11 @@ export class Dispatcher {
   }
 
   async #sendSuspects(claims: readonly Claim[]): Promise<void> {
-    const { batchSize, pauses } = this.#deps
-    await pauses.use()
+    await this.#deps.pauses.use()
     const ready = this.#readyNow(claims)
-    const batches = Array.from({ length: Math.ceil(ready.length / batchSize) }, (_, nth) =>
-      ready.slice(nth * batchSize, (nth + 1) * batchSize),
+    const size = this.#sizes.suspects
+    const batches = Array.from({ length: Math.ceil(ready.length / size) }, (_, nth) =>
+      ready.slice(nth * size, (nth + 1) * size),
     )
     const sending = batches.map((batch) => this.#send(batch))
     this.#keepFree(0)

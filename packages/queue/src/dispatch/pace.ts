@@ -79,6 +79,8 @@ export class BacklogGrowth {
 export interface ClaimSizes {
   readonly mostHeld: number
   readonly leastClaimed: number
+  /** Suspects in a call: half a batch, because the call that broke may have had too many to be answered in time. */
+  readonly suspects: number
 }
 
 /** The sizes of a dispatcher that sends up to `concurrency` batches at a time. Its claims last `leaseMs`. */
@@ -96,5 +98,6 @@ export function claimSizes({
   // What it holds must be sent before its claims end: at a limited rate, half of that time at most.
   const mostInTime = Math.max(1, Math.floor((allowance.perSecond * leaseMs) / 2_000))
   const mostHeld = Math.min(2 * concurrency * Math.max(2, batchSize), mostInTime)
-  return { mostHeld, leastClaimed: Math.min(Math.max(2 * concurrency, batchSize), Math.ceil(mostHeld / 2)) }
+  const leastClaimed = Math.min(Math.max(2 * concurrency, batchSize), Math.ceil(mostHeld / 2))
+  return { mostHeld, leastClaimed, suspects: Math.ceil(batchSize / 2) }
 }
