@@ -6,6 +6,7 @@ import { setup as startBrowser } from '../test/support/console/browser-setup.ts'
 import { startConsole } from '../test/support/console/open-console.ts'
 import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
 import { makeShopHandlers, seedHandlers } from './console/seed-handlers.ts'
+import { seedMinutes } from './console/seed-minutes.ts'
 import { makeShopProviders, seedShop } from './console/seed-shop.ts'
 import { takeShots, type WantedShots } from './console/take-shots.ts'
 
@@ -42,6 +43,7 @@ try {
   })
   const shop = await seedShop(console.system, providers)
   await seedHandlers(console.system)
+  await seedMinutes(console.system.events.db, Date.now())
   await mkdir(folder, { recursive: true })
   const files = await takeShots(console, shop, { folder, isWanted: given === undefined ? isInDocuments : () => true })
   process.stdout.write(`${files.join('\n')}\n`)

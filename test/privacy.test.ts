@@ -35,7 +35,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
   orders: ['_id', 'status', 'access', 'currency', 'amountDue', 'createdAt', 'updatedAt', 'deletedAt'],
   idempotency_keys: ['_id', 'orderId', 'createdAt', 'state', 'run', 'leaseUntil', 'expiresAt'],
 }
-const WITHOUT_PEOPLE = ['readiness', 'format', 'housekeeping', 'tallies', 'encryption_keys']
+const WITHOUT_PEOPLE = ['readiness', 'format', 'housekeeping', 'tallies', 'minutes', 'encryption_keys']
 
 /** Collection -> the fields that the document lists. */
 function documented(heading: string): Map<string, Set<string>> {

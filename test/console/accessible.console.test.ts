@@ -85,7 +85,7 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['refused', () => '/refused', 'signature_mismatch'],
   ['no-refused', () => '/refused?reason=nothing', 'No refused delivery matches these filters'],
   ['test-events', () => '/events?tests=only', 'test_'],
-  ['overview', () => '/', 'Dead events by reason'],
+  ['overview', () => '/', 'Waiting, by age'],
   ['replay', () => `/replays/${replayId}`, 'finished'],
   ['sessions', () => '/sessions', 'this one'],
 ]

@@ -13,7 +13,7 @@ afterAll(() => console[Symbol.asyncDispose]())
 
 it.each([
   ['/events', ['overview', 'events.list']],
-  ['/', ['overview', 'answerTimes', 'providers.health']],
+  ['/', ['overview', 'minutes', 'providers.health']],
   ['/providers', ['providers.list']],
   ['/audit', ['audit.list', 'audit.verify']],
 ] as const)('%s says once that the gateway does not answer, and continues when it is back', async (path, calls) => {

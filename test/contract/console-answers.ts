@@ -2,7 +2,7 @@ import { MatchersV3 } from '@pact-foundation/pact'
 import { time } from './gateway-contract.ts'
 import { HANDLER } from './operator-exchanges.ts'
 
-const { boolean, eachLike, integer, like, regex, string } = MatchersV3
+const { boolean, eachLike, integer, like, number, regex, string } = MatchersV3
 
 /** A number, or null. */
 const numberOrNull = (example: number) => regex('^(?:null|[0-9.]+)$', example as never)
@@ -51,22 +51,24 @@ export const PROVIDER = {
   secrets: eachLike({ id: string('newer'), notAfter: null, lastMatchedAt: null, matches: integer(0) }),
 }
 
-const NEW = { lastDeliveryAt: null, silentSince: null, usualGapSeconds: null, secretsEnding: [] }
-const DEPTH = { lastMinute: integer(0), lastHour: integer(0), oldestUnsettledSeconds: integer(0) }
-
 /** What it reads of the health of a provider that needs attention, and of one that is new. */
 export const HEALTH = {
   providers: [
-    {
-      ...{ name: 'acme', lastDeliveryAt: time(), silentSince: time(), usualGapSeconds: 3_600, ...DEPTH },
-      ...{ refused: eachLike({ count: integer(2) }), secretsEnding: [{ id: 'older' }] },
-    },
-    { name: 'shop', ...NEW, ...DEPTH, refused: [] },
+    { name: 'acme', silentSince: time(), usualGapSeconds: 3_600, secretsEnding: [{ id: 'older', notAfter: time() }] },
+    { name: 'shop', silentSince: null, usualGapSeconds: null, secretsEnding: [] },
   ],
 }
 
-/** What it reads of all answers to deliveries. */
-export const ANSWER_TIMES = { count: integer(1), withinSeconds: numberOrNull(0.005) }
+const numbers = () => eachLike(numberOrNull(1))
+
+/** What it reads of the minutes of a time in which everything was counted. */
+export const MINUTES = {
+  ...{ from: time(), stepSeconds: integer(60), received: numbers(), refused: numbers() },
+  refusedBecause: eachLike({ reason: 'rate_limited', count: integer(2) }),
+  ...{ within: eachLike(number(0.005)), p50: numbers(), p99: numbers(), ages: eachLike(integer(60)) },
+  waiting: like([]),
+  failed: eachLike({ reason: 'order_unknown', counts: eachLike(integer(1)) }),
+}
 
 const IN_ORDER = { orderBy: null, blockOnDead: false }
 const NO_SETTINGS = {

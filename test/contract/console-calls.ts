@@ -69,6 +69,7 @@ const configured = { description: 'a handler is configured' }
 const pausedHandler = state('a handler is paused', { reason: 'its service is being moved' })
 const forged = { description: 'a forged delivery was refused' }
 const uncounted = { description: 'deliveries were refused without a record' }
+const counted = { description: 'a minute was counted' }
 const ailing = { description: 'a provider needs attention' }
 const tried = state('an event was tried, closed and replayed', { id: ID })
 const pageOf = (items: readonly object[]) => data({ items, next: null, cut: null })
@@ -115,10 +116,12 @@ const QUERIES: readonly PageCall[] = [
     ...{ does: 'shows which handlers are paused', states: [pausedHandler], procedure: 'overview', at: '/' },
     answer: overviewWith({ pausedHandlers: [HANDLER] }),
   },
-  {
-    ...{ does: 'shows how soon deliveries were answered', procedure: 'answerTimes', at: '/' },
-    answer: data(answers.ANSWER_TIMES),
-  },
+  ...['hour', 'day', 'week'].map(
+    (period): PageCall => ({
+      ...{ does: `shows the minutes of the last ${period}`, states: [counted], procedure: 'minutes' },
+      ...{ input: { period }, at: `/?period=${period}`, answer: data(answers.MINUTES) },
+    }),
+  ),
   ...FILTERS.map(
     ([filter, input]): PageCall => ({
       ...{ does: `lists events with ${filter}`, states: [dead(ID)], procedure: 'events.list', at: `/events?${filter}` },

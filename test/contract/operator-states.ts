@@ -94,6 +94,13 @@ export function plainStates(operated: Operated): States {
       const _id = { provider: 'shop', ring: 'signature_invalid', slot: -1 } as never
       await db.collection('refusals').insertOne({ _id, ...kind, count: 7, since: at, lastAt: at, expireAt })
     },
+    async 'a minute was counted'() {
+      await clear(operated)
+      const _id = new Date((Math.floor(Date.now() / 60_000) - 5) * 60_000)
+      const counts = { received: 3, refused: { rate_limited: 2 }, answered: { 0: 1 }, failed: { order_unknown: 1 } }
+      const $set = { ...counts, waiting: [1, 0, 0, 0] }
+      await db.collection<{ _id: Date }>('minutes').replaceOne({ _id }, $set, { upsert: true })
+    },
     async 'an operator is signed in'() {
       await clear(operated)
       await openSession(operated, TOKENS.operators.alice)

@@ -268,12 +268,15 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
   },
 ]
 
+/** The borders of the buckets of answers, in seconds. */
+export const ANSWERED_WITHIN = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
+
 export function createRequestTimer(registry: Registry): TypedHistogram<'route' | 'status'> {
   return new Histogram({
     name: 'oncehook_request_seconds',
     help: 'Seconds from the head of a request to its answer, by route and status',
     labelNames: ['route', 'status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    buckets: [...ANSWERED_WITHIN],
     registers: [registry],
   })
 }

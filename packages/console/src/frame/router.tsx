@@ -4,7 +4,7 @@ import { EventPage } from '../event/event-page.tsx'
 import { readEventSearch } from '../events/event-search.ts'
 import { EventsPage } from '../events/events-page.tsx'
 import { HandlersPage } from '../handlers/handlers-page.tsx'
-import { OverviewPage } from '../overview/overview-page.tsx'
+import { OverviewPage, readPeriod } from '../overview/overview-page.tsx'
 import { ProvidersPage } from '../providers/providers-page.tsx'
 import { ReceiptsPage, readReceiptSearch } from '../receipts/receipts-page.tsx'
 import { RefusedPage, readRefusedSearch } from '../refused/refused-page.tsx'
@@ -17,7 +17,7 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage
 const getParentRoute = () => root
 
 const routeTree = root.addChildren([
-  createRoute({ getParentRoute, path: '/', component: OverviewPage }),
+  createRoute({ getParentRoute, path: '/', component: OverviewPage, validateSearch: readPeriod }),
   createRoute({ getParentRoute, path: '/sign-in', component: FirstPage }),
   createRoute({ getParentRoute, path: '/events', component: EventsPage, validateSearch: readEventSearch }),
   createRoute({ getParentRoute, path: '/events/$id', component: EventPage }),

@@ -30,13 +30,15 @@ export function Shell() {
       <a href="#content" className="sr-only focus:not-sr-only">
         {texts.frame.skip}
       </a>
-      <header className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-3 py-1">
-        <strong>{texts.product}</strong>
-        {session !== null && <Pages />}
-        <span className="ml-auto flex flex-wrap items-center gap-2">
-          <ThemeChoice />
-          {session !== null && <SessionButtons />}
-        </span>
+      <header className="border-b border-line">
+        <div className="mx-auto flex w-full max-w-[110rem] flex-wrap items-center gap-x-4 gap-y-1 px-3 py-1">
+          <strong>{texts.product}</strong>
+          {session !== null && <Pages />}
+          <span className="ml-auto flex flex-wrap items-center gap-2">
+            <ThemeChoice />
+            {session !== null && <SessionButtons />}
+          </span>
+        </div>
       </header>
       {session === null ? <SignInPage /> : <Outlet />}
     </>

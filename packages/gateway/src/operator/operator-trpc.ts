@@ -1,6 +1,5 @@
 import { methodNotAllowed } from '@oncehook/kernel/http/error-codes'
 import { AppError, toAppError } from '@oncehook/kernel/http/errors'
-import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -36,8 +35,6 @@ export interface OperatorParts {
   readonly isHandlerUp: (handler: string) => boolean | null
   readonly handlerPauses: Pauses
   readonly testEvents: TestEvents
-  /** What `/metrics` shows. */
-  readonly shownMetrics: Pick<ShownMetrics, 'metrics'>
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch

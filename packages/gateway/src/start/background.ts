@@ -13,6 +13,7 @@ import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
+import { MINUTE_INDEXES } from '../inbox/statistics/minutes.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
@@ -32,7 +33,7 @@ import type { PublicListener } from './public-listener.ts'
 // A delivery needs only the first indexes of events.
 const INDEXES = [
   EVENT_INDEXES,
-  ...[BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES],
+  ...[BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES, REFUSAL_INDEXES, MINUTE_INDEXES],
   ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES],
 ]
 
@@ -87,6 +88,7 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
     isHandlerUp: (name) => handlers?.dispatchers.takerOf(name)?.isUp ?? null,
   })
   replays.start()
+  context.minutes.start()
   return { operators, housekeeping: [replays, ...startHousekeeping(context, keyRegister)] }
 }
 

@@ -122,6 +122,7 @@ function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispa
     callMs,
     onSettled: (settled) => {
       metrics.settled(settled.settlement.state, settled.attempt.outcome)
+      context.minutes.settled(settled.attempt)
       logSettled(settled)
     },
   })
@@ -195,6 +196,7 @@ function createHandlerDispatcher(
     allowance: createAllowance({ ratePerSecond, isPaused, now }),
     onSettled(settled) {
       shared.metrics.taskSettled(name, settled.settlement.state, settled.attempt.outcome)
+      context.minutes.settled(settled.attempt)
       logSettled(settled)
     },
   })

@@ -23,6 +23,7 @@ import type { Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { createApplyEvents, createFulfilmentClient, createTlsFetch } from '../http/fulfilment-client.ts'
 import type { Inbox } from '../inbox/inbox.ts'
+import { createMinutes } from '../inbox/statistics/minutes.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
@@ -89,6 +90,8 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
   const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })
   const stats = createProviderStats(mongo.background.db, deps.logger, STATS_FLUSH_MS)
   const metrics = createGatewayMetrics(registry, stats.add)
+  const onError = noteFailure({ databaseErrors, logger: deps.logger })
+  const minutes = createMinutes({ db: mongo.background.db, registry, clock: deps.clock, onError })
   const providers = watchProviders(deps.settings.providers, deps.logger)
   const refusals = createRefusals({
     ...{ db: mongo.background.db, clock: deps.clock, logger: deps.logger, flushMs: STATS_FLUSH_MS },
@@ -99,7 +102,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
   const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
   const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
   // Together, so that an unavailable database delays the stop once.
-  const stopWriting = async () => void (await Promise.all([stopInTime(stats), stopInTime(refusals)]))
+  const stopWriting = async () => void (await Promise.all([stats, refusals, minutes].map(stopInTime)))
   lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
   const limits = { ...LIMITS, ...deps.limits }
   return {
@@ -119,7 +122,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
     ...createFulfilment(deps, limits.fulfilmentCallMs, { serviceKey, fulfilmentTls }),
     registry,
     shownMetrics: deps.showMetrics?.(registry) ?? registry,
-    ...{ metrics, refusals },
+    ...{ metrics, refusals, minutes },
     audit: createAudit(mongo.background.durableDb, { ...deps, reading: mongo.operators.durableDb }),
     databaseErrors,
   }

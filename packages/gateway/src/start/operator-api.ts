@@ -64,7 +64,7 @@ const MOST_WAITING = 30
 /** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AnswerOperators {
   const { db, keyRegister, fulfilment, console, onReplayStarted } = services
-  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption, shownMetrics } = context
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
   // Not with the operators' searches, which may be slow.
   const signIns = createSignIns(context.mongo.background.durableDb, clock)
   const takeTurn = createTurnsOfEach(AT_ONCE, MOST_WAITING)
@@ -84,7 +84,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       ...{ db, encryption, keyRegister, replays: createReplays(db, onReplayStarted), pauses: context.pauses },
       ...{ handlers: services.handlers, isHandlerUp: services.isHandlerUp },
       handlerPauses: context.handlerPauses,
-      ...{ signIns, shownMetrics, fulfilment, testEvents: openTestEvents(context, services) },
+      ...{ signIns, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
       monotonicMs: context.monotonicMs ?? monotonicMs,
       takeTurn,

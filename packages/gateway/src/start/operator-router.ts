@@ -15,7 +15,7 @@ import {
   pauseHandlerProcedure,
   resumeHandlerProcedure,
 } from '../operator/handlers/handler-procedures.ts'
-import { answerTimesProcedure } from '../operator/health/answer-times.ts'
+import { minutesProcedure } from '../operator/health/minutes-procedure.ts'
 import { providerHealthProcedure } from '../operator/health/provider-health.ts'
 import { router } from '../operator/operator-trpc.ts'
 import { correctOrderProcedure, getOrderProcedure } from '../operator/order-procedures.ts'
@@ -54,7 +54,7 @@ export const operatorRouter = router({
   signIn: router({ createCode: createCodeProcedure, end: signOutProcedure }),
   sessions: router({ list: listSessionsProcedure, end: endSessionsProcedure }),
   overview: overviewProcedure,
-  answerTimes: answerTimesProcedure,
+  minutes: minutesProcedure,
   events: router({
     list: listEventsProcedure,
     feed: feedEventsProcedure,

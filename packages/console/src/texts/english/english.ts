@@ -91,23 +91,52 @@ export const english = {
     utc: utcTime,
   },
   overview: {
-    title: 'Overview',
     oldest: 'Oldest unsettled',
-    nothingWaits: 'nothing is waiting',
-    onlyPaused: 'only paused events',
     pending: 'Pending',
-    processing: 'Processing',
     dead: 'Dead',
-    rate: 'Received last minute',
-    answered: '99 % answered within',
-    within: (seconds: number | null): string =>
-      seconds === null ? 'more than 10 s' : `${Math.round(seconds * 1_000)} ms`,
-    noneAnswered: 'no delivery yet',
-    notRead: 'could not be read',
-    silent: 'Silent providers',
-    ending: 'Secrets that expire soon',
-    nothing: 'none',
     count: (value: number | null): string => (value === null ? 'counting took too long' : number(value)),
+  },
+  needs: {
+    title: 'Needs you',
+    nothing:
+      'All quiet: nothing is dead, nothing waits for long, every provider delivers, and nothing was refused in the last hour.',
+    levels: { bad: 'Failure', soon: 'Warning', paused: 'Paused' },
+    dead: (count: number | null, reason: string | undefined): string => {
+      const dead = count === null ? 'Dead events: counting took too long' : plural(count, 'dead event', 'dead events')
+      return reason === undefined ? dead : `${dead}: ${reason}`
+    },
+    silentHandler: (name: string): string => `The handler ${name} does not answer`,
+    silentProvider: (name: string): string => `${name} is silent`,
+    since: 'since',
+    usualGap: (usual: string): string => `its longest usual pause is ${usual}`,
+    secretEnds: (provider: string, id: string): string => `The secret ${id} of ${provider} expires`,
+    waiting: (age: string | null, pending: number | null): string =>
+      `${pending === null ? 'Events' : plural(pending, 'event', 'events')} pending, ${age === null ? 'for an unknown time' : `the oldest for ${age}`}`,
+    refused: (count: number, reason: string): string =>
+      `${plural(count, 'delivery', 'deliveries')} refused in the last hour: ${reason}`,
+  },
+  pictures: {
+    title: { hour: 'The last hour', day: 'The last day', week: 'The last week' },
+    period: 'Time of the pictures',
+    periods: { hour: 'Hour', day: 'Day', week: 'Week' },
+    titles: {
+      received: 'Received and refused',
+      answered: 'Answered within',
+      waiting: 'Waiting, by age',
+      failed: 'Failed attempts, by reason',
+    },
+    names: { received: 'received', refused: 'refused', p50: '50 %', p99: '99 %' },
+    empty: {
+      received: 'No delivery arrived in this time.',
+      answered: 'No delivery was answered in this time.',
+      waiting: 'Nothing waited in this time.',
+      failed: 'No attempt failed in this time.',
+    },
+    age: (from: string, to: string | undefined): string => (to === undefined ? `over ${from}` : `under ${to}`),
+    within: (seconds: number | undefined, last: number | undefined): string => {
+      if (seconds === undefined) return `over ${last} s`
+      return seconds < 1 ? `${seconds * 1_000} ms` : `${seconds} s`
+    },
   },
   ...eventTexts,
   handlers: handlerTexts,
@@ -155,7 +184,6 @@ export const english = {
     waiting: (count: number | null): string =>
       count === null ? 'counting the waiting events took too long' : plural(count, 'event waits', 'events wait'),
     pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
-    pausedMeans: 'Their events wait.',
     emptyTitle: 'No provider is configured',
     emptyHint: 'Add one to PROVIDERS or PROVIDERS_FILE. docs/reference/providers.md describes every scheme.',
   },
@@ -214,25 +242,6 @@ export const english = {
     noMatchHint: 'Choose another provider or another reason.',
     emptyTitle: 'No delivery was refused',
     emptyHint: 'This page lists the last 1,000 of each provider with the reason. Bodies and signatures are never kept.',
-  },
-  health: {
-    answers: 'Answers to deliveries',
-    noAnswers: 'This gateway has not answered a delivery since it started.',
-    within: (count: number, ms: number | null): string =>
-      ms === null
-        ? `More than 1 % of ${plural(count, 'delivery', 'deliveries')} took longer than 10 s, since this gateway started. If several gateways run, each counts its own.`
-        : `99 % of ${plural(count, 'delivery', 'deliveries')} were answered within ${ms} ms, since this gateway started. If several gateways run, each counts its own.`,
-    deadByReason: 'Dead events by reason',
-    otherReasons: 'other reasons',
-    noneDead: 'No event is dead.',
-    lastDelivery: 'Last delivery',
-    lastMinute: 'Received last minute',
-    lastHour: 'Received last hour',
-    refused: 'Refused so far',
-    silent: (usual: string): string => `silent: its longest usual pause is ${usual}`,
-    oldest: 'Oldest unsettled',
-    ending: 'Secrets that expire soon',
-    noneEnds: 'none',
   },
   sessions: {
     of: (operator: string): string => `Sessions of ${operator}`,

@@ -200,8 +200,6 @@ export const handlerTexts = {
   pauseHint: 'Its tasks are still stored, and wait until somebody resumes it. Other handlers continue.',
   resumeHint: 'The waiting tasks are sent, the oldest first.',
   pausedOnes: (handlers: readonly string[]): string => `Paused handlers: ${handlers.join(', ')}`,
-  pausedMeans: 'Their tasks wait.',
-  silentOnes: (handlers: readonly string[]): string => `Handlers that do not answer: ${handlers.join(', ')}`,
   wantedBy: (handler: string): string => `Events that ${handler} wants`,
   types: 'Types',
   conditions: 'Conditions',

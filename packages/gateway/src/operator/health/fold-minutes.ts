@@ -1,0 +1,105 @@
+import { type MinuteDocument, OTHERS, WAITING_AGES } from '../../inbox/statistics/minutes.ts'
+import { ANSWERED_WITHIN } from '../../metrics.ts'
+
+/** Some minutes, folded into steps of the same length. Members with a number for each step have null where nothing was recorded. */
+interface FoldedMinutes {
+  /** The events that were received. */
+  readonly received: readonly (number | null)[]
+  /** The deliveries that were refused. */
+  readonly refused: readonly (number | null)[]
+  /** Of all steps together, the most frequent first. */
+  readonly refusedBecause: readonly Counted[]
+  /** The borders in seconds of `p50` and `p99`. */
+  readonly within: readonly number[]
+  /** The place in `within` of the time in which half of the deliveries were answered; its length: later. Null without any. */
+  readonly p50: readonly (number | null)[]
+  readonly p99: readonly (number | null)[]
+  /** The ages in seconds that separate the groups of `waiting`. */
+  readonly ages: readonly number[]
+  /** The pending tasks of each step by age, the youngest first: when most of them waited. */
+  readonly waiting: readonly (readonly number[] | null)[]
+  /** Attempts that failed in each step, by reason: the most frequent of all steps first, and `others` last. */
+  readonly failed: readonly { readonly reason: string; readonly counts: readonly number[] }[]
+}
+
+interface Counted {
+  readonly reason: string
+  readonly count: number
+}
+
+/** What the documents of minutes have for the page. */
+export type Minute = Omit<MinuteDocument, 'expireAt'>
+
+type ByName = Readonly<Record<string, number>>
+
+const MOST_REASONS = 5
+
+/** Folds minutes into `steps` steps of `stepMs` milliseconds, of which the first begins at `from`. */
+export function foldMinutes(
+  minutes: readonly Minute[],
+  range: { from: number; stepMs: number; steps: number },
+): FoldedMinutes {
+  const found = Map.groupBy(minutes, ({ _id }) => Math.floor((_id.getTime() - range.from) / range.stepMs))
+  const steps = Array.from({ length: range.steps }, (_, step) => found.get(step) ?? [])
+  const each = <Value>(read: (of: readonly Minute[]) => Value) => steps.map((of) => (of.length === 0 ? null : read(of)))
+  const answered = steps.map((of) => sumOf(of.map((one) => one.answered)))
+  const failed = steps.map((of) => sumOf(of.map((one) => one.failed)))
+  return {
+    received: each((of) => of.reduce((sum, one) => sum + one.received, 0)),
+    refused: each((of) => totalOf(sumOf(of.map((one) => one.refused)))),
+    refusedBecause: sorted(sumOf(minutes.map((one) => one.refused))),
+    within: ANSWERED_WITHIN,
+    p50: answered.map((buckets) => percentileOf(buckets, 0.5)),
+    p99: answered.map((buckets) => percentileOf(buckets, 0.99)),
+    ages: WAITING_AGES,
+    waiting: steps.map(mostWaiting),
+    failed: byReason(failed),
+  }
+}
+
+function sumOf(counts: readonly (ByName | undefined)[]): ByName {
+  const sum: Record<string, number> = {}
+  for (const one of counts) {
+    for (const [name, count] of Object.entries(one ?? {})) sum[name] = (sum[name] ?? 0) + count
+  }
+  return sum
+}
+
+function totalOf(counts: ByName): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+function sorted(counts: ByName): Counted[] {
+  const all = Object.entries(counts).map(([reason, count]) => ({ reason, count }))
+  return all.toSorted((one, other) => other.count - one.count || (one.reason < other.reason ? -1 : 1))
+}
+
+/** The place of the bucket that has the last of the given part of all. Null if the buckets are empty. */
+export function percentileOf(buckets: ByName, part: number): number | null {
+  const total = totalOf(buckets)
+  if (total === 0) return null
+  let sum = 0
+  // An object has names that are whole numbers in their order.
+  for (const [place, count] of Object.entries(buckets)) {
+    sum += count
+    if (sum >= total * part) return Number(place)
+  }
+  return null
+}
+
+function mostWaiting(minutes: readonly Minute[]): readonly number[] | null {
+  const counted = minutes.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting]))
+  const total = (groups: readonly number[]): number => groups.reduce((sum, count) => sum + count, 0)
+  return counted.reduce<readonly number[] | null>(
+    (most, one) => (most === null || total(one) > total(most) ? one : most),
+    null,
+  )
+}
+
+function byReason(steps: readonly ByName[]): FoldedMinutes['failed'] {
+  const named = sorted(sumOf(steps)).filter(({ reason }) => reason !== OTHERS)
+  const shown = named.slice(0, MOST_REASONS).map(({ reason }) => reason)
+  const rows = shown.map((reason) => ({ reason, counts: steps.map((step) => step[reason] ?? 0) }))
+  const others = steps.map((step, at) => totalOf(step) - rows.reduce((sum, { counts }) => sum + (counts[at] ?? 0), 0))
+  return others.every((count) => count === 0) ? rows : [...rows, { reason: OTHERS, counts: others }]
+}
