@@ -32,8 +32,8 @@ it.for(['PostgreSQL', 'MongoDB'] as const)(
       stablePort(),
     ])
     const gateways = [
-      stack.use(await startGateway(optionsOf(own, port))),
-      stack.use(await startGateway(optionsOf(own, port))),
+      stack.use(await startGateway(optionsOf(own, port, 1))),
+      stack.use(await startGateway(optionsOf(own, port, 20))),
     ]
     const acknowledged: string[] = []
     let isEnding = false
@@ -79,11 +79,12 @@ async function prepare(kind: 'PostgreSQL' | 'MongoDB', context: TestContext): Pr
   return kind === 'MongoDB' ? prepareMongo() : preparePostgres(await requireTool('postgresql', context))
 }
 
-function optionsOf(database: Parameters<typeof startGateway>[0]['database'], port: number) {
+function optionsOf(database: Parameters<typeof startGateway>[0]['database'], port: number, batch: number) {
   const handler = {
     https: `http://127.0.0.1:${port}/webhooks`,
     secrets: [{ id: '1', value: SECRET }],
     events: [{ types: ['invoice.*'] }],
+    batch,
   }
   const provider = {
     scheme: 'hmac',
