@@ -36,6 +36,8 @@ export interface OperatorParts {
   readonly handlerPauses: Pauses
   readonly testEvents: TestEvents
   readonly providers: () => Providers
+  /** What is wrong with the newest settings of the providers, without a value. Empty: they are in use. */
+  readonly refusedProviders: () => readonly string[]
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch
   readonly retention: Retention

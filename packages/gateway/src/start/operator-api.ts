@@ -86,6 +86,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
       handlerPauses: context.handlerPauses,
       ...{ signIns, fulfilment, testEvents: openTestEvents(context, services) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
+      refusedProviders: providers.problems,
       monotonicMs: context.monotonicMs ?? monotonicMs,
       takeTurn,
     },

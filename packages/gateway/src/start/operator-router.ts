@@ -23,6 +23,7 @@ import { overviewProcedure } from '../operator/overview-procedures.ts'
 import {
   listProvidersProcedure,
   pauseProviderProcedure,
+  refusedSettingsProcedure,
   resumeProviderProcedure,
 } from '../operator/providers/provider-procedures.ts'
 import {
@@ -72,6 +73,7 @@ export const operatorRouter = router({
   encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
   providers: router({
     list: listProvidersProcedure,
+    refusedSettings: refusedSettingsProcedure,
     health: providerHealthProcedure,
     pause: pauseProviderProcedure,
     resume: resumeProviderProcedure,

@@ -60,6 +60,8 @@ export const CHECK_FILES_MS = 1_000
 
 export interface WatchedSource<T> {
   current(): T
+  /** What is wrong with the newest content. Empty: it is in use. */
+  problems(): readonly string[]
   /** Checks whether a file has changed. Invalid content is rejected and reported once; the previous value stays in use. */
   check(): void
 }
@@ -76,18 +78,22 @@ export interface SourceListeners<T> {
  */
 export function watchSource<T>(source: FileSource<T>, { onChanged, onRefused }: SourceListeners<T>): WatchedSource<T> {
   let { seen, value } = readSettled(source)
+  let problems: readonly string[] = []
   return {
     current: () => value,
+    problems: () => problems,
     check() {
       const fingerprint = source.fingerprint()
       if (fingerprint === seen) return
       seen = fingerprint
       try {
         ;({ seen, value } = readSettled(source))
+        problems = []
         onChanged(value)
       } catch (error) {
         if (!(error instanceof SettingsError)) throw error
-        onRefused(error.problems)
+        problems = error.problems
+        onRefused(problems)
       }
     },
   }

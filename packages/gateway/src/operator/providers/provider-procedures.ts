@@ -33,6 +33,11 @@ export const listProvidersProcedure = procedure.input(z.strictObject({}).optiona
   }))
 })
 
+/** `providers.refusedSettings`: why this process does not use the newest settings of the providers. Empty: it does. */
+export const refusedSettingsProcedure = procedure
+  .input(z.strictObject({}).optional())
+  .query(({ ctx }) => ({ problems: [...ctx.refusedProviders()] }))
+
 function showProvider(provider: Provider, stats: readonly ProviderCounter[]) {
   const { name, scheme, secrets } = provider
   const matches = new Map(stats.filter(({ _id }) => _id.kind === 'secret').map((stat) => [stat._id.name, stat]))

@@ -78,9 +78,10 @@ describe('watchProviders', () => {
       { level: 'error', msg: 'providers.refused', problems: [expect.stringContaining('shorter than 16 bytes')] },
     ])
     expect(JSON.stringify(lines)).not.toContain('the secret')
+    expect(watched.problems()).toEqual([expect.stringContaining('shorter than 16 bytes')])
     await write({ beta: stripe(secret('two')) })
     watched.check()
-    expect(names()).toEqual(['beta'])
+    expect([names(), watched.problems()]).toEqual([['beta'], []])
   })
 
   it('follows the files of secrets, also one that was named for the first time', async () => {
