@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => console[Symbol.asyncDispose]())
 
 it.each([
-  ['/events', ['overview', 'events.list']],
+  ['/events', ['overview', 'events.feed']],
   ['/', ['overview', 'minutes', 'providers.health']],
   ['/providers', ['providers.list']],
   ['/audit', ['audit.list', 'audit.verify']],

@@ -44,14 +44,14 @@ describe('clicks for each task', () => {
     const { page } = visit
     const count = countClicks(page)
     const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
-    await changeAnswers(page, 'events.list', () => ({ items: [], next: 'f'.repeat(24), cut }))
+    await changeAnswers(page, 'events.feed', () => ({ items: [], next: 'f'.repeat(24), cut }))
     await visit.signIn('/events')
     await visit.search('canary', 'bodies')
     await count.take()
     await page.getByText('The search took too long and stopped. It has searched back to').waitFor()
     await page.getByRole('status').getByText('2026-11-02 19:00:00').waitFor()
     expect(await count.take()).toBe(0)
-    await page.unroute('**/operator/events.list*')
+    await page.unroute('**/operator/events.feed*')
     await button(visit, 'Search further back').click()
     await button(visit, 'Search further back').waitFor({ state: 'detached' })
     expect([await count.take(), visit.problems]).toEqual([1, []])
@@ -64,7 +64,8 @@ describe('clicks for each task', () => {
     await console.system.until('evt_copied', ({ mismatches }) => mismatches === 1)
     await using visit = await open('/events')
     await row(visit, 'evt_once').waitFor()
-    await visit.page.getByLabel('Duplicates').selectOption('changed')
+    await visit.page.getByRole('button', { name: 'Filters', exact: true }).click()
+    await visit.page.getByRole('group', { name: 'Duplicates' }).getByText('with another body').click()
     await row(visit, 'evt_once').waitFor({ state: 'detached' })
     await row(visit, 'evt_copied').waitFor()
     expect([await visit.count.take(), visit.problems]).toEqual([2, []])
@@ -135,6 +136,11 @@ describe('clicks for each task', () => {
     const text = String(await page.textContent('body'))
     for (const secret of Object.values(system.secrets)) expect(text).not.toContain(secret)
     expect([await count.take(), visit.problems]).toEqual([1, []])
+    await system.writeProviders({
+      acme: { scheme: 'stripe', secrets: [{ id: 'gone', value: { file: `${file}.not` } }] },
+    })
+    await visit.go('/providers')
+    await visit.soon(page.getByRole('alert').getByText('secret gone cannot be read'))
     // The next test has the usual secrets again.
     const changes = () => system.gateway.logs.filter(({ msg }) => msg === 'providers.changed').length
     const before = changes()
@@ -154,6 +160,24 @@ describe('clicks for each task', () => {
     await giveReason(visit, 'the customer has none')
     await button(visit, 'Release the receipt').click()
     await button(visit, 'Release…').waitFor({ state: 'detached' })
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('2: release all parked receipts, counted first', async () => {
+    const { db, dbName } = console.system.events
+    const orders = db.client.db(`${dbName}_fulfilment`).collection<{ _id: string }>('orders')
+    const ids = [await pay(console, 'evt_parked_1'), await pay(console, 'evt_parked_2')].map(({ orderId }) => orderId)
+    const states = (state: string) => () => orders.countDocuments({ _id: { $in: ids }, 'receipts.0.state': state })
+    await expect.poll(states('sent')).toBe(2)
+    const parked = { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null }
+    await orders.updateMany({ _id: { $in: ids } }, { $set: parked })
+    await using visit = await open('/receipts')
+    await button(visit, 'Release all parked…').click()
+    await visit.page.getByText('2 parked receipts will be sent').waitFor()
+    await giveReason(visit, 'the mail server is back')
+    await button(visit, 'Release them all').click()
+    await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
+    await expect.poll(states('parked')).toBe(0)
     expect([await visit.count.take(), visit.problems]).toEqual([2, []])
   })
 

@@ -23,7 +23,7 @@ async function choose(choice: Locator): Promise<void> {
 // Within one task: the page has no time to render in between.
 const CLICK_TWO = `(() => {
   const named = (text) => [...document.querySelectorAll('search .chip')].find((one) => one.textContent === text)
-  for (const text of ['acme', 'dead']) named(text).click()
+  for (const text of ['Without test events', 'dead']) named(text).click()
 })()`
 
 /** The page gives up on a call after a hundredth of its time. */
@@ -41,13 +41,15 @@ describe('the list of events', () => {
     const time = visit.page.locator('tbody time').first()
     await time.waitFor()
     const at = new Date((await time.getAttribute('datetime')) ?? '')
-    expect(await time.getAttribute('title')).toBe(`${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`)
-    expect(await time.innerText()).toBe(
-      at.toLocaleString('sv-SE', { timeZone: 'Asia/Tokyo', dateStyle: 'short', timeStyle: 'medium' }),
-    )
+    const local = at.toLocaleString('sv-SE', { timeZone: 'Asia/Tokyo', dateStyle: 'short', timeStyle: 'medium' })
+    const utc = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+    expect([await time.getAttribute('title'), await time.innerText()]).toEqual([
+      `${local} · ${utc}`,
+      expect.stringMatching(/^(?:now|\d+ (?:s|min) ago)$/),
+    ])
   })
 
-  it('is filtered by state, provider and time with one choice each, and the address has the filter', async () => {
+  it('is filtered by state, provider, type and time with one choice each, which a click removes, and the address has the filter', async () => {
     await pay(console, 'evt_good')
     await pay(console, 'evt_bad', 1)
     await using visit = await console.open()
@@ -61,15 +63,18 @@ describe('the list of events', () => {
     expect([visit.clicks(), new URL(page.url()).search]).toEqual([1, '?state=dead'])
     expect(await page.locator('search [aria-current="page"]').allTextContents()).toEqual(['dead'])
 
-    const provider = page.getByRole('group', { name: 'Provider', exact: true })
-    await choose(provider.getByRole('button', { name: 'shop' }))
+    await page.getByLabel('Provider', { exact: true }).selectOption('shop')
     await page.getByText('No event matches these filters').waitFor()
-    await choose(provider.getByRole('button', { name: 'acme' }))
+    await page.getByLabel('Provider', { exact: true }).selectOption('acme')
     await row(visit, 'evt_bad').waitFor()
-    await page.getByRole('button', { name: 'Last hour' }).click()
-    await page.getByLabel('From').waitFor()
+    await page.getByLabel('Received', { exact: true }).selectOption('Last hour')
+    await page.getByRole('link', { name: /^Remove the filter From/ }).waitFor()
+    await page.getByLabel('Type', { exact: true }).selectOption('payment.succeeded')
+    await page.getByRole('link', { name: /^Remove the filter Type payment.succeeded/ }).click()
     await row(visit, 'evt_bad').waitFor()
+    await page.getByRole('button', { name: 'Filters', exact: true }).click()
     await choose(page.getByRole('group', { name: 'Reason' }).getByRole('button').nth(1))
+    await page.keyboard.press('Escape')
     await row(visit, 'evt_bad').waitFor()
     const { searchParams } = new URL(page.url())
     expect([...searchParams.keys()].toSorted()).toEqual(['from', 'provider', 'reason', 'state'])
@@ -88,7 +93,7 @@ describe('the list of events', () => {
     await visit.signIn('/events')
     await row(visit, 'evt_both').waitFor()
     await page.evaluate(CLICK_TWO)
-    await page.waitForURL((url) => url.search === '?provider=acme&state=dead')
+    await page.waitForURL((url) => url.search === '?state=dead&tests=without')
     expect(visit.problems).toEqual([])
   })
 
@@ -182,7 +187,39 @@ describe('an event', () => {
     expect(items.filter(({ details }) => details.id === id)).toEqual([
       expect.objectContaining({ by: 'alice', action: 'events.read-body' }),
     ])
+    await page.getByLabel('Search in the body').fill(`PAY_${eventId}`)
+    await expect.poll(() => page.locator('mark').allTextContents()).toEqual([expect.stringContaining(`pay_${eventId}`)])
     expect([visit.clicks(), visit.problems]).toEqual([0, []])
+  })
+
+  it('has a life, from its receipt to that of the customer, with the time between the steps', async () => {
+    const { id } = await pay(console, `evt_life_${randomUUID()}`)
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn(`/events/${id}`)
+    const steps = page.getByRole('list', { name: 'Attempts' }).getByRole('listitem')
+    await steps.getByText('receipt').waitFor()
+    const texts = await steps.allTextContents()
+    const names = texts.map((text) => /received|receipt|sent|applied/.exec(text)?.[0])
+    expect(names.toSorted()).toEqual(['applied', 'receipt', 'received', 'sent'])
+    expect(texts[0]).toMatch(/^●\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}received/)
+    expect(texts.slice(1).filter((text) => !/\+[\d,]+ ms$/.test(text))).toEqual([])
+    expect(visit.problems).toEqual([])
+  })
+
+  it('that is dead says first what to do about its reason, and its delivery is copied as a command', async () => {
+    const { id } = await pay(console, `evt_advised_${randomUUID()}`, 1)
+    await using visit = await console.open()
+    const { page } = visit
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await visit.signIn(`/events/${id}`)
+    await page.getByText('find out which amount is right').waitFor()
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await page.getByText('✓ copied').waitFor()
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(command).toMatch(/^echo \S+ \| base64 -d \| curl -i 'http:.*\/api\/webhooks\/acme'/)
+    expect(command).toContain("-H 'stripe-signature: ")
+    expect(visit.problems).toEqual([])
   })
 
   it('that is processed for too long is released with two clicks and a reason', async () => {
@@ -284,7 +321,7 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').getByText('unauthenticated').waitFor()
     await notice.waitFor()
-    await page.route('**/operator/events.list*', (route) => route.abort())
+    await page.route('**/operator/events.feed*', (route) => route.abort())
     await page.getByLabel('Operator token').fill(console.system.tokens.operators.bob)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').getByText('The gateway does not answer.').waitFor()

@@ -59,25 +59,29 @@ const payRefused = (eventId: string) => whileAnswering('/billing', 422, () => co
 
 describe('the list of events', () => {
   it.each([1280, 360])(
-    '1: shows the tasks of one handler, in an address that shows others the same, at %d px',
+    '1: shows the events of one handler, with the marks of all, in an address that shows others the same, at %d px',
     async (width) => {
-      const eventId = `evt_filter_${width}`
-      await console.payForAll(eventId)
+      const [eventId, other] = [`evt_filter_${width}`, `evt_search_${width}`]
+      const tasks = await payRefused(eventId)
+      await console.system.events.insertOne(sampleRecord({ eventId: other, handler: 'search' }))
       await using visit = await open('/events', { width })
-      await row(visit, `${eventId} for search`).waitFor()
+      await row(visit, other).waitFor()
+      const marks = visit.page.getByRole('row').filter({ has: row(visit, eventId) })
+      for (const mark of ['fulfilment', 'billing', 'dead', 'search']) await marks.getByText(mark).first().waitFor()
+      expect(await row(visit, eventId).count()).toBe(1)
+      expect(await row(visit, eventId).getAttribute('href')).toBe(`/events/${tasks.get('billing')}`)
       await visit.page.getByRole('group', { name: 'Handler' }).getByRole('button', { name: 'billing' }).click()
-      await row(visit, `${eventId} for search`).waitFor({ state: 'detached' })
-      await row(visit, `${eventId} for billing`).waitFor()
+      await row(visit, other).waitFor({ state: 'detached' })
+      await row(visit, eventId).waitFor()
       await visit.page.getByText('Live', { exact: true }).waitFor()
       expect([await visit.count.take(), new URL(visit.page.url()).search]).toEqual([1, '?handler=billing'])
       await console.payForAll(`${eventId}_later`)
-      await row(visit, `${eventId}_later for billing`).waitFor()
-      expect(await row(visit, `${eventId}_later for search`).count()).toBe(0)
-      await using other = await open('/events?handler=fulfilment', { width })
-      await row(other, eventId).waitFor()
-      expect(await row(other, `${eventId} for billing`).count()).toBe(0)
-      expect(await other.page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false)
-      expect([...visit.problems, ...other.problems]).toEqual([])
+      await row(visit, `${eventId}_later`).waitFor()
+      await using reader = await open('/events?handler=fulfilment', { width })
+      await row(reader, eventId).waitFor()
+      expect(await row(reader, eventId).getAttribute('href')).toBe(`/events/${tasks.get('fulfilment')}`)
+      expect(await reader.page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false)
+      expect([...visit.problems, ...reader.problems]).toEqual([])
     },
   )
 })
@@ -142,7 +146,7 @@ describe('the page of handlers', () => {
     expect(await part(visit, 'fulfilment').getByText('built in').count()).toBe(1)
     expect(await page.textContent('body')).not.toContain('whsec_')
     await billing.getByText('Dead', { exact: true }).locator('..').getByRole('link').click()
-    await row(visit, 'evt_shown for billing').waitFor()
+    await row(visit, 'evt_shown').waitFor()
     expect([await visit.count.take(), new URL(page.url()).search]).toEqual([2, '?handler=billing&state=dead'])
     expect(visit.problems).toEqual([])
   })

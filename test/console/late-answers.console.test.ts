@@ -41,7 +41,7 @@ it('after a token has expired, data that one operator has read is not shown to t
   await page.getByLabel('Operator token').waitFor()
   await page.unrouteAll()
   const isAsked = Promise.withResolvers<void>()
-  await page.route('**/operator/events.list*', () => isAsked.resolve())
+  await page.route('**/operator/events.feed*', () => isAsked.resolve())
   await page.getByLabel('Operator token').fill(console.system.tokens.operators.bob)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Events', exact: true }).click()

@@ -33,9 +33,9 @@ it('new events and new states are shown, also of a search, and again after a tim
   await visit.soon(link(visit, 'evt_live'))
   await events.updateOne({ eventId: 'evt_live' }, { $set: { state: 'closed' } })
   await visit.soon(page.getByRole('row').filter({ hasText: 'evt_live' }).getByText('closed'))
-  await page.route('**/operator/events.list*', (route) => route.abort())
+  await page.route('**/operator/events.feed*', (route) => route.abort())
   await visit.soon(page.getByText('Not live: the gateway does not answer'))
-  await page.unroute('**/operator/events.list*')
+  await page.unroute('**/operator/events.feed*')
   await visit.soon(live(visit))
   expect(visit.problems).toEqual([])
 })
@@ -51,7 +51,7 @@ it('rows stay in their place while somebody reads further down, and newer ones f
   const seen = await oldest.textContent()
   let reads = 0
   page.on('request', (request) => {
-    if (request.url().includes('/operator/events.list')) reads += 1
+    if (request.url().includes('/operator/events.feed')) reads += 1
   })
   await console.system.events.insertOne(sampleRecord({ eventId: 'evt_newer' }))
   await page.clock.fastForward(20_000)
@@ -72,5 +72,23 @@ it('a hidden tab reads nothing, and catches up when it is seen again', async () 
   expect(await link(visit, 'evt_meanwhile').count()).toBe(0)
   await page.evaluate(SHOW)
   await visit.soon(link(visit, 'evt_meanwhile'))
+  expect(visit.problems).toEqual([])
+})
+
+it('rows keep their places under the focus, with their newest states, and new events are counted above', async () => {
+  await using visit = await openHurried(console)
+  const { page } = visit
+  await visit.signIn('/events')
+  const first = page.locator('tr[data-row="0"]')
+  await first.waitFor()
+  await page.keyboard.press('j')
+  const eventId = String(await first.getByRole('link').first().textContent())
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_pushing' }))
+  await console.system.events.updateOne({ eventId }, { $set: { state: 'closed' } })
+  await visit.soon(page.getByRole('status').getByText('1 new event above'))
+  expect(await first.textContent()).toContain(eventId)
+  await first.getByText('closed').waitFor()
+  await page.getByRole('heading', { name: 'Events' }).click()
+  await visit.soon(link(visit, 'evt_pushing'))
   expect(visit.problems).toEqual([])
 })

@@ -41,7 +41,7 @@ it('a long search shows its first results soon, and continues', async () => {
     }),
   )
   await console.system.events.insertMany(repeated)
-  await page.route('**/operator/events.list*', async (route) => {
+  await page.route('**/operator/events.feed*', async (route) => {
     const { after, ...part } = route.request().postDataJSON()
     if (after !== undefined) {
       await isShown.promise

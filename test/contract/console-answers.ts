@@ -31,6 +31,13 @@ export const deadEvent = (id: unknown, more: object = {}) => ({
   ...more,
 })
 
+/** The same as a whole, with its task. */
+export const wholeEvent = (id: unknown, task: object = {}) => ({
+  ...{ id, provider: 'acme', eventId: string('evt_1'), type: string('of.no.effect'), orderId: string('ord_1') },
+  ...{ deliveries: integer(1), mismatches: integer(0), test: false, receivedAt: time() },
+  tasks: eachLike({ id, handler: string('fulfilment'), state: 'dead', reason: 'order_unknown', ...task }),
+})
+
 /** What it reads of this event besides on the event's own page. */
 export const DETAILS = {
   ...{ objectId: string('pay_1'), headers: {}, raw: null, bytes: integer(2), notReadable: null, dueAt: null },

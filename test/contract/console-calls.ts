@@ -50,7 +50,7 @@ const YEAR_2000 = '2000-01-01T00:00:00.000Z'
 const [limit, withinMs] = [100, 150]
 
 const EVERY_FILTER: EventSearch = {
-  ...{ state: 'dead', provider: 'acme', handler: 'fulfilment', reason: 'none', order: 'ord_1' },
+  ...{ state: 'dead', provider: 'acme', type: 'of.no.effect', handler: 'fulfilment', reason: 'none', order: 'ord_1' },
   ...{ duplicates: 'any', tests: 'without', from: YEAR_2000, to: YEAR_2000 },
 }
 /** What removes the cookie of a session, whatever else it says. */
@@ -73,6 +73,7 @@ const counted = { description: 'a minute was counted' }
 const ailing = { description: 'a provider needs attention' }
 const tried = state('an event was tried, closed and replayed', { id: ID })
 const pageOf = (items: readonly object[]) => data({ items, next: null, cut: null })
+const RECEIPTS = eachLike({ state: 'parked', sentAt: null, paidAt: time(), lastError: { code: 'receipt_refused' } })
 const pausedBy = (why: unknown) => ({ since: time(), by: string('alice'), reason: why })
 
 const FOUND = ['state=dead', 'tests=without', `from=${YEAR_2000}`]
@@ -82,7 +83,7 @@ const FILTERS: readonly (readonly [filter: string, input: object])[] = [
   ...EVENT_STATES.map((one) => [`state=${one}`, { state: one }] as const),
   ...['repeated', 'changed', 'any'].map((kind) => [`duplicates=${kind}`, { duplicates: kind }] as const),
   ...[['tests=only', { test: true }] as const, ['tests=without', { test: false }] as const],
-  ...['provider', 'handler', 'reason'].map((name) => [`${name}=nobody`, { [name]: 'nobody' }] as const),
+  ...['provider', 'type', 'handler', 'reason'].map((name) => [`${name}=nobody`, { [name]: 'nobody' }] as const),
   ['order=ord_none', { orderId: 'ord_none' }],
   ...['from', 'to'].map((name) => [`${name}=${YEAR_2000}`, { [name]: YEAR_2000 }] as const),
 ]
@@ -124,41 +125,41 @@ const QUERIES: readonly PageCall[] = [
   ),
   ...FILTERS.map(
     ([filter, input]): PageCall => ({
-      ...{ does: `lists events with ${filter}`, states: [dead(ID)], procedure: 'events.list', at: `/events?${filter}` },
+      ...{ does: `lists events with ${filter}`, states: [dead(ID)], procedure: 'events.feed', at: `/events?${filter}` },
       ...{
         input: { ...input, withinMs, limit },
-        answer: pageOf(FOUND.includes(filter) ? [answers.deadEvent(ID)] : []),
+        answer: pageOf(FOUND.includes(filter) ? [answers.wholeEvent(ID)] : []),
       },
     }),
   ),
   {
-    ...{ does: 'looks for an id', states: [dead(ID)], procedure: 'events.list', answer: pageOf([]) },
+    ...{ does: 'looks for an id', states: [dead(ID)], procedure: 'events.feed', answer: pageOf([]) },
     input: { state: 'dead', about: 'ord_none', limit },
-    act: ({ events }) => events.list.query({ ...toEventQuery({ state: 'dead', find: 'ord_none' }), limit }),
+    act: ({ events }) => events.feed.query({ ...toEventQuery({ state: 'dead', find: 'ord_none' }), limit }),
   },
   {
-    ...{ does: 'looks for a text', states: [dead(ID)], procedure: 'events.list', answer: pageOf([]) },
+    ...{ does: 'looks for a text', states: [dead(ID)], procedure: 'events.feed', answer: pageOf([]) },
     input: { orderId: 'ord_1', text: 'nothing', limit },
-    act: ({ events }) => events.list.query({ ...toEventQuery({ order: 'ord_1', text: 'nothing' }), limit }),
+    act: ({ events }) => events.feed.query({ ...toEventQuery({ order: 'ord_1', text: 'nothing' }), limit }),
   },
   {
-    ...{ does: 'lists older events', states: [dead(ID)], procedure: 'events.list' },
-    ...{ input: { after: 'f'.repeat(24), limit }, answer: pageOf([answers.deadEvent(ID)]) },
+    ...{ does: 'lists older events', states: [dead(ID)], procedure: 'events.feed' },
+    ...{ input: { after: 'f'.repeat(24), limit }, answer: pageOf([answers.wholeEvent(ID)]) },
   },
   {
     ...{
       does: 'lists events when there are more',
-      procedure: 'events.list',
+      procedure: 'events.feed',
       at: '/events',
       input: { withinMs, limit },
     },
     states: [{ description: 'there are more events than a page has' }],
-    answer: data({ items: eachLike(answers.deadEvent(answers.anyId())), next: answers.anyId(), cut: null }),
+    answer: data({ items: eachLike(answers.wholeEvent(answers.anyId())), next: answers.anyId(), cut: null }),
   },
   {
-    ...{ does: 'lists the tasks of a handler', states: [removed], procedure: 'events.list' },
+    ...{ does: 'lists the tasks of a handler', states: [removed], procedure: 'events.feed' },
     ...{ input: { handler: 'search', withinMs, limit }, at: '/events?handler=search' },
-    answer: pageOf([answers.deadEvent(answers.anyId(), { reason: 'handler_refused', handler: 'search' })]),
+    answer: pageOf([answers.wholeEvent(answers.anyId(), { reason: 'handler_refused', handler: 'search' })]),
   },
   {
     ...{ does: 'lists the tasks of an event', procedure: 'events.list', at: `/events/${ID}` },
@@ -233,6 +234,10 @@ const QUERIES: readonly PageCall[] = [
     answer: data(eachLike({ ...answers.PROVIDER, paused: { ...pausedBy(string('an entry')), waiting: integer(0) } })),
   },
   {
+    ...{ does: 'asks whether the settings of providers were refused', procedure: 'providers.refusedSettings' },
+    ...{ answer: data({ problems: [] }), at: '/providers' },
+  },
+  {
     ...{ does: 'shows the health of providers', states: [ailing], procedure: 'providers.health' },
     ...{ answer: data(answers.HEALTH), at: '/' },
   },
@@ -279,6 +284,11 @@ const QUERIES: readonly PageCall[] = [
     ...{ does: 'lists parked receipts', states: [state('a receipt is parked', { name: 'console' })] },
     ...{ procedure: 'receipts.list', input: { state: 'parked', limit }, at: '/receipts?state=parked' },
     answer: data({ items: answers.PARKED, next: null }),
+  },
+  {
+    ...{ does: 'lists the receipts of an order', states: [state('a receipt is parked', { name: '1' })] },
+    ...{ procedure: 'receipts.list', input: { orderId: 'ord_1', limit }, answer: data({ items: RECEIPTS }) },
+    act: ({ receipts }) => receipts.list.query({ orderId: 'ord_1', limit }),
   },
   {
     ...{ does: 'lists the audit log', states: [paused], procedure: 'audit.list', input: { limit }, at: '/audit' },
@@ -329,6 +339,21 @@ const CHANGES: readonly PageCall[] = [
     ...{ does: 'asks what a replay with every filter would concern', states: [dead(ID)], procedure: 'events.replay' },
     input: { filter: toEventFilter(EVERY_FILTER), includeDone: true, dryRun: true, reason: 'dry run' },
     answer: data({ replayId: null, matched: 0 }),
+  },
+  {
+    ...{
+      does: 'counts the parked receipts',
+      procedure: 'receipts.releaseAll',
+      input: { reason: 'dry run', dryRun: true },
+    },
+    ...{
+      states: [state('a receipt is parked', { name: 'counted' })],
+      answer: data({ matched: integer(1), next: null }),
+    },
+  },
+  {
+    ...{ does: 'releases all parked receipts', procedure: 'receipts.releaseAll', input: { reason, after: null } },
+    ...{ states: [state('a receipt is parked', { name: 'freed' })], answer: data({ next: null }) },
   },
   {
     ...{ does: 'sends a test event', procedure: 'events.sendTest' },

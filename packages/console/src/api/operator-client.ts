@@ -7,6 +7,9 @@ export type Answers = inferRouterOutputs<OperatorRouter>
 
 export type ListedEvent = Answers['events']['list']['items'][number]
 
+/** An event with the tasks of all its handlers. */
+export type FeedEvent = Answers['events']['feed']['items'][number]
+
 export type EventDetails = Answers['events']['get']
 
 const URL_OF_API = '/operator'

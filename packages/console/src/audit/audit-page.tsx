@@ -16,15 +16,9 @@ const keyOf = ({ id }: Entry): string => id
 
 function toColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
+    { head: texts.event.at, className: 'w-32 sm:w-48', cell: ({ at }) => <Instant at={at} isShortWhenNarrow /> },
+    { head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
     {
-      id: 'at',
-      head: texts.event.at,
-      className: 'w-32 sm:w-48',
-      cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
-    },
-    { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
-    {
-      id: 'action',
       head: texts.audit.action,
       className: 'sm:w-48',
       cell: (entry) => (
@@ -37,13 +31,11 @@ function toColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
       ),
     },
     {
-      id: 'reason',
       head: texts.action.reason,
       className: 'hidden sm:table-cell',
       cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
     },
     {
-      id: 'details',
       head: texts.audit.details,
       className: 'hidden md:table-cell',
       cell: ({ details }) => <code className="font-mono">{toVisibleJson(details)}</code>,

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
+import { type ReactNode, useState } from 'react'
 import { type EventDetails, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
+import { CopyButton } from '../parts/buttons.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { indentJson } from './indent-json.ts'
+import { JsonTree } from './json-tree.tsx'
 
 /** The body and the headers of an event. The body is shown only as text, and only to operators with the role `bodies`. */
 export function EventBody({ event }: { readonly event: EventDetails }) {
@@ -14,17 +16,17 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
   const mayRead = useMayDo('bodies')
   return (
     <>
-      <Section title={texts.event.headers}>
-        <Headers headers={(data ?? event).headers} />
-        {data === undefined && <p className="text-quiet">{texts.event.partHeaders}</p>}
-      </Section>
       <Section title={texts.event.body}>
         <p className="text-quiet">{mayRead ? texts.event.bodyHint : texts.why.bodies}</p>
         {event.notReadable !== null && <p className="text-bad">{texts.event.notReadable(event.notReadable)}</p>}
         <QueryProblem error={error} retry={() => void refetch()} />
         {mayRead && data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
-        {data?.raw && <BodyText raw={data.raw} />}
+        {data?.raw && <BodyText event={data} raw={data.raw} />}
         {data !== undefined && !data.raw && <p>{texts.event.noBody}</p>}
+      </Section>
+      <Section title={texts.event.headers}>
+        <Headers headers={(data ?? event).headers} />
+        {data === undefined && <p className="text-quiet">{texts.event.partHeaders}</p>}
       </Section>
     </>
   )
@@ -42,47 +44,68 @@ function Headers({ headers }: Pick<EventDetails, 'headers'>) {
       </code>,
     ],
   }))
+  if (rows.length === 0) return <p className="text-quiet">{texts.event.noHeaders}</p>
+  const heads = [texts.event.headerName, texts.event.headerValue]
+  return <PlainTable caption={texts.event.headers} heads={heads} rows={rows} />
+}
+
+/** The body, folded if it is JSON, and as it came, and both to copy. */
+function BodyText({ event, raw }: { readonly event: EventDetails; readonly raw: string }) {
+  const text = new TextDecoder().decode(Uint8Array.from(atob(raw), (character) => character.charCodeAt(0)))
+  const indented = indentJson(text)
+  const [sought, setSought] = useState('')
+  const { pretty: formatted, raw: rawTitle, notJson, seek } = texts.event
   return (
     <>
-      {rows.length === 0 && <p className="text-quiet">{texts.event.noHeaders}</p>}
-      {rows.length > 0 && (
-        <PlainTable
-          caption={texts.event.headers}
-          heads={[texts.event.headerName, texts.event.headerValue]}
-          rows={rows}
-        />
-      )}
+      <div className="my-2 flex flex-wrap items-center gap-2">
+        {indented === null ? (
+          <span className="text-quiet">{notJson}</span>
+        ) : (
+          <input
+            type="search"
+            className="input"
+            aria-label={seek}
+            placeholder={seek}
+            value={sought}
+            onChange={({ target }) => setSought(target.value)}
+          />
+        )}
+        <CopyButton text={text} name={texts.event.copyBody} />
+        <CopyButton text={toCurl(event, raw)} name={texts.event.copyCurl} />
+      </div>
+      <div className="grid gap-4 lg:grid-cols-2">
+        {indented !== null && (
+          <BodyForm title={formatted}>
+            <JsonTree text={indented} sought={sought} />
+          </BodyForm>
+        )}
+        <BodyForm title={rawTitle}>
+          <pre className="font-mono break-all whitespace-pre-wrap">{text}</pre>
+        </BodyForm>
+      </div>
     </>
   )
 }
 
-function BodyText({ raw }: { readonly raw: string }) {
-  const text = new TextDecoder().decode(Uint8Array.from(atob(raw), (character) => character.charCodeAt(0)))
-  const pretty = indentJson(text)
+function BodyForm({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
-    <div className="mt-2 grid gap-4 lg:grid-cols-2">
-      <BodyForm title={texts.event.pretty} text={pretty} />
-      <BodyForm title={texts.event.raw} text={text} />
-    </div>
+    <section
+      aria-label={title}
+      tabIndex={0}
+      className="max-h-[60vh] min-w-0 overflow-auto rounded-lg border border-line bg-raised p-3 font-mono"
+    >
+      {children}
+    </section>
   )
 }
 
-function BodyForm({ title, text }: { readonly title: string; readonly text: string | null }) {
-  const id = useId()
-  return (
-    <div className="min-w-0">
-      <h3 id={id} className="font-semibold">
-        {title}
-      </h3>
-      {text === null ? (
-        <p className="text-quiet">{texts.event.notJson}</p>
-      ) : (
-        <section aria-labelledby={id} tabIndex={0} className="max-h-[70vh] overflow-auto bg-raised p-3">
-          <pre className="font-mono break-all whitespace-pre-wrap">{text}</pre>
-        </section>
-      )}
-    </div>
-  )
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** A command that sends the same bytes and headers again. */
+function toCurl({ provider, headers }: EventDetails, raw: string): string {
+  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
+  const url = quoted(`http://127.0.0.1:8080/api/webhooks/${provider}`)
+  return [`echo ${raw} | base64 -d | curl -i ${url}`, ...lines, '--data-binary @-'].join(' \\\n  ')
 }
 
 /**

@@ -1,4 +1,4 @@
-// The page of one event: its facts, its tasks, its attempts and its replays. Actions and body are files of their own.
+// The page of one event: what it is and what to do next, its life, its tasks, its body, and its facts.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
@@ -8,11 +8,13 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { isConfigured } from '../handlers/use-handlers.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { Facts, Section } from '../parts/section.tsx'
-import { Instant, StateBadge, TestTag } from '../parts/values.tsx'
+import { Facts, Loading, Section } from '../parts/section.tsx'
+import { Ago, Instant, StateBadge, TestTag } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
 import { EventBody } from './event-body.tsx'
+import { EventLife } from './event-life.tsx'
+import { NextStep } from './next-step.tsx'
 
 /** One event: everything that is stored about it, and its actions. */
 export function EventPage() {
@@ -29,7 +31,7 @@ export function EventPage() {
         )}
       </p>
       <QueryProblem error={error} retry={() => void refetch()} />
-      {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && <Details key={data.id} event={data} />}
     </PageFrame>
   )
@@ -38,51 +40,60 @@ export function EventPage() {
 function Details({ event }: { readonly event: EventDetails }) {
   return (
     <>
-      <p className="flex flex-wrap items-center gap-x-4">
-        <StateBadge state={event.state} />
-        {event.test && <TestTag />}
-        {event.reason !== null && <code className="font-mono">{event.reason}</code>}
-      </p>
+      <Summary event={event} />
       <EventActions event={event} />
+      <EventTasks event={event} />
+      <Section title={texts.event.life.title}>
+        <EventLife event={event} />
+      </Section>
+      <EventBody event={event} />
       <Section title={texts.event.facts}>
         <EventFacts event={event} />
       </Section>
-      <EventTasks event={event} />
-      <Section title={texts.event.attempts}>
-        <Attempts event={event} />
-      </Section>
-      {event.replays.length > 0 && (
-        <Section title={texts.event.replays}>
-          <Replays event={event} />
-        </Section>
-      )}
-      <EventBody event={event} />
     </>
   )
 }
 
+/** What the event is and what has become of it, in a sentence, and what to do next. */
+function Summary({ event }: { readonly event: EventDetails }) {
+  const { state, reason, handler, type, provider, orderId } = event
+  return (
+    <section aria-label={texts.event.next} className="rounded-lg border border-line bg-raised p-3">
+      <p className="flex flex-wrap items-baseline gap-x-2 wrap-anywhere">
+        <span className="font-semibold">
+          <StateBadge state={state} />
+        </span>
+        {reason !== null && <code className="font-mono">{reason}</code>}
+        <span aria-hidden="true">·</span>
+        <span>
+          <code className="font-mono wrap-anywhere">{type}</code> {texts.event.of(provider)}
+          {handler !== '' && ` ${texts.event.forHandler(handler)}`}
+          {', '}
+          {texts.event.received} <Ago at={event.receivedAt} />
+        </span>
+        {orderId !== '' && (
+          <span className="min-w-0">
+            · {texts.events.order} <OrderLink orderId={orderId} />
+          </span>
+        )}
+        {event.test && <TestTag />}
+      </p>
+      <NextStep event={event} />
+    </section>
+  )
+}
+
 function EventFacts({ event }: { readonly event: EventDetails }) {
-  const { lastError, outcome, closed } = event
-  const version = outcome?.version ?? null
   return (
     <Facts
       items={[
         [texts.events.provider, event.provider],
         [texts.events.type, event.type],
         [texts.handlers.handler, event.handler || null],
-        [texts.events.received, <Instant key="r" at={event.receivedAt} />],
-        [texts.events.order, <OrderLink key="o" orderId={event.orderId} />],
         [texts.event.object, event.objectId === '' ? null : event.objectId],
         [texts.event.secret, event.secretId],
         [texts.events.deliveries, texts.events.deliveriesOf(event.deliveries, event.mismatches)],
         [texts.events.attempts, event.starts],
-        [texts.event.due, event.dueAt === null ? null : <Instant key="d" at={event.dueAt} />],
-        [texts.event.waitsFor, event.waitsFor ? <AwaitedLink key="w" id={event.waitsFor} /> : null],
-        [texts.event.notSent, event.notSent ? texts.event.notSentBecause[event.notSent] : null],
-        [texts.event.settled, event.settledAt === null ? null : <Instant key="s" at={event.settledAt} />],
-        [texts.event.outcome, outcome && [outcome.kind, ...(version ? [texts.event.version(version)] : [])].join(', ')],
-        [texts.event.lastError, lastError && `${lastError.code}: ${lastError.message}`],
-        [texts.states.closed, closed && `${texts.event.closedBy(closed.by)}: ${closed.reason}`],
         [texts.event.revivals, event.revivals === 0 ? null : event.revivals],
         [texts.event.size, texts.event.bytes(event.bytes)],
         [
@@ -95,42 +106,6 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
     />
   )
 }
-
-function AwaitedLink({ id }: { readonly id: string }) {
-  return (
-    <Link to="/events/$id" params={{ id }} className="break-all">
-      {texts.event.earlierTask}
-    </Link>
-  )
-}
-
-function Attempts({ event: { attempts } }: { readonly event: EventDetails }) {
-  if (attempts.length === 0) return <p className="text-quiet">{texts.event.noAttempts}</p>
-  return (
-    <PlainTable
-      caption={texts.event.attempts}
-      heads={[texts.event.at, texts.event.took, texts.event.outcome, texts.event.code, texts.event.message]}
-      rows={attempts.map(({ at, ms, outcome, code, message }, index) => ({
-        key: `${index} ${at}`,
-        cells: [<Instant key="at" at={at} />, texts.event.ms(ms), outcome, code ?? '', message ?? ''],
-      }))}
-    />
-  )
-}
-
-function Replays({ event: { replays } }: { readonly event: EventDetails }) {
-  return (
-    <PlainTable
-      caption={texts.event.replays}
-      heads={[texts.event.at, texts.event.by, texts.action.reason, texts.event.notRead]}
-      rows={replays.map(({ at, by, reason, notRead }, index) => ({
-        key: `${index} ${at}`,
-        cells: [<Instant key="at" at={at} />, by, reason, notRead ?? ''],
-      }))}
-    />
-  )
-}
-
 const REFRESH_MS = 2_000
 
 function useEvent(id: string) {

@@ -1,19 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { ListedEvent } from '../api/operator-client.ts'
-import { type EventFeed, joinNewest, joinOlder, readInParts, type SearchPart } from './event-feed.ts'
+import type { FeedEvent, ListedEvent } from '../api/operator-client.ts'
+import { type EventFeed, joinNewest, joinOlder, keepPlaces, readInParts, type SearchPart } from './event-feed.ts'
 
-const facts = {
-  provider: 'acme',
-  eventId: '',
-  handler: 'fulfilment',
-  type: '',
-  objectId: '',
-  orderId: '',
-  reason: null,
-  starts: 1,
-} as const
-const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0, test: false } as const
-const event = (id: string, state: ListedEvent['state'] = 'done'): ListedEvent => ({ ...facts, ...times, id, state })
+const facts = { provider: 'acme', type: '', orderId: '', receivedAt: '', deliveries: 1, mismatches: 0, test: false }
+const event = (id: string, state: ListedEvent['state'] = 'done', eventId = id): FeedEvent => ({
+  ...{ ...facts, id, eventId },
+  tasks: [{ id, handler: 'fulfilment', state, reason: null }],
+})
 
 function feed(ids: string, next: string | null = null): EventFeed {
   return { items: [...ids].map((id) => event(id)), next, cut: null }
@@ -29,7 +22,12 @@ describe('joinNewest', () => {
 
   it('shows the newest state of an event', () => {
     const page = { items: [event('7', 'dead')], next: '7', cut: null }
-    expect(joinNewest(feed('76'), page).items[0]?.state).toBe('dead')
+    expect(joinNewest(feed('76'), page).items[0]?.tasks[0]?.state).toBe('dead')
+  })
+
+  it('shows an event once whose place has changed', () => {
+    const page = { items: [event('8', 'dead', '6')], next: '8', cut: null }
+    expect(idsOf(joinNewest(feed('876'), page))).toBe('87')
   })
 
   it('begins again if events in between are not known', () => {
@@ -47,6 +45,20 @@ describe('joinNewest', () => {
       { items: many.slice(0, 1), next: '99999', cut: null },
     )
     expect([joined.items.length, joined.next]).toEqual([5_000, '95000'])
+  })
+})
+
+describe('keepPlaces', () => {
+  it('keeps the rows that are held, with what is known now, counts newer ones and adds older ones', () => {
+    const now = [event('9'), event('8', 'dead', '6'), event('7', 'closed'), event('4')]
+    const { items, fresh } = keepPlaces(feed('765').items, now)
+    expect(items.map(({ id, tasks: [task] }) => [id, task?.state])).toEqual([
+      ['7', 'closed'],
+      ['8', 'dead'],
+      ['5', 'done'],
+      ['4', 'done'],
+    ])
+    expect([fresh, keepPlaces(null, now)]).toEqual([1, { items: now, fresh: 0 }])
   })
 })
 

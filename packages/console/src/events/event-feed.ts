@@ -1,15 +1,15 @@
 // The events that the list knows: pages of a search joined with each other. Only data, no components: `use-event-feed.ts`
 // reads the pages.
 
-import type { Answers, ListedEvent } from '../api/operator-client.ts'
+import type { Answers, FeedEvent } from '../api/operator-client.ts'
 
 /** The events that are known to the page, newest first, and where older ones begin. */
 export interface EventFeed {
-  readonly items: readonly ListedEvent[]
+  readonly items: readonly FeedEvent[]
   /** Null if there are no older ones. */
   readonly next: string | null
   /** How far back the search came before its time was over. Null if it came to the end or the page is full. */
-  readonly cut: Answers['events']['list']['cut']
+  readonly cut: Answers['events']['feed']['cut']
 }
 
 /** How many events the page keeps. Older ones are read again when they are needed. */
@@ -25,7 +25,10 @@ export function joinNewest(known: EventFeed | undefined, page: EventFeed): Event
   const { next } = page
   if (known === undefined || next === null || page.cut !== null || known.cut !== null || hasGap(known, page))
     return page
-  return withBound({ ...known, items: [...page.items, ...known.items.filter(({ id }) => id < next)] })
+  // An event whose place has changed is on the page already.
+  const onPage = new Set(page.items.map(nameOf))
+  const rest = known.items.filter((item) => item.id < next && !onPage.has(nameOf(item)))
+  return withBound({ ...known, items: [...page.items, ...rest] })
 }
 
 function withBound(feed: EventFeed): EventFeed {
@@ -40,8 +43,13 @@ function withBound(feed: EventFeed): EventFeed {
  */
 export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed, after: string): EventFeed {
   if (known.next !== after) return known
-  const seen = new Set(known.items.map(({ id }) => id))
-  return { items: [...known.items, ...items.filter(({ id }) => !seen.has(id))], next, cut }
+  const seen = new Set(known.items.map(nameOf))
+  return { items: [...known.items, ...items.filter((item) => !seen.has(nameOf(item)))], next, cut }
+}
+
+/** Names an event, wherever its place is. */
+export function nameOf({ provider, eventId }: FeedEvent): string {
+  return `${provider} ${eventId}`
 }
 
 /** A part of a search: the events that are older than `after`, and the time to search for them. */
@@ -66,4 +74,18 @@ export async function readInParts(
   if (first.cut === null || first.next === null) return first
   onPart(first)
   return joinOlder(first, await read({ after: first.next, withinMs: REST_MS }), first.next)
+}
+
+/** The events in the places that they had, with what is known now. Newer ones are only counted, older ones follow. */
+export function keepPlaces(held: readonly FeedEvent[] | null, items: readonly FeedEvent[]) {
+  if (held === null) return { items, fresh: 0 }
+  const now = new Map(items.map((item) => [nameOf(item), item]))
+  const kept = new Set(held.map(nameOf))
+  const others = items.filter((item) => !kept.has(nameOf(item)))
+  const last = held.at(-1)
+  const older = others.filter(({ id }) => last !== undefined && id < last.id)
+  return {
+    items: [...held.map((item) => now.get(nameOf(item)) ?? item), ...older],
+    fresh: others.length - older.length,
+  }
 }

@@ -4,14 +4,16 @@
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useRef } from 'react'
 import { useMayDo } from '../api/session.ts'
 import { useKeys } from '../frame/use-keys.ts'
 import { HandlerFilter } from '../handlers/use-handlers.tsx'
 import { useOverview } from '../overview/use-overview.ts'
 import { ChipChoice, Choice } from '../parts/choice.tsx'
+import { Menu } from '../parts/menu.tsx'
 import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
+import type { EventFeed } from './event-feed.ts'
 import {
   EVENT_STATES,
   type EventSearch,
@@ -22,38 +24,25 @@ import {
   withFilter,
 } from './event-search.ts'
 
-/** The filters of the list. Each change is in the address bar at once. */
+/** The filters of the list: the usual ones in a row, the others in a menu, and what is chosen. Each change is in the address at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const hasFilter = Object.keys(search).length > 0
   return (
-    <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
-      <FindBox key={`${search.find} ${search.text}`} search={search} />
-      <StateChips search={search} />
-      <span className="basis-full max-sm:hidden" />
-      <ProviderFilter chosen={search.provider} onChoose={(provider) => change({ provider })} />
-      <HandlerFilter chosen={search.handler} onChoose={(handler) => change({ handler })} />
-      <ReasonFilter search={search} />
-      <Choice
-        label={texts.events.duplicates}
-        any={texts.events.anyDeliveries}
-        chosen={search.duplicates}
-        options={Object.entries(texts.events.duplicateKinds)}
-        onChoose={(duplicates) => change({ duplicates })}
-      />
-      <Choice
-        label={texts.test.filter}
-        any={texts.test.any}
-        chosen={search.tests}
-        options={Object.entries(texts.test.kinds)}
-        onChoose={(tests) => change({ tests })}
-      />
-      <TimeFilter search={search} />
-      {hasFilter && (
-        <Link to="/events" activeOptions={{ exact: true }} className="chip">
-          {texts.events.clear}
-        </Link>
-      )}
+    <search className="mt-1 mb-2 block">
+      <div className="flex flex-wrap items-center gap-2">
+        <FindBox key={`${search.find} ${search.text}`} search={search} />
+        <StateChips search={search} />
+        <ProviderFilter as={Choice} chosen={search.provider} onChoose={(provider) => change({ provider })} />
+        <TypeFilter search={search} />
+        <TimeFilter search={search} />
+        <Menu text={texts.events.moreFilters}>
+          <OtherFilters search={search} />
+        </Menu>
+      </div>
+      <div className="mt-1 flex flex-wrap items-center gap-1">
+        <HandlerFilter chosen={search.handler} onChoose={(handler) => change({ handler })} />
+        <Chosen search={search} />
+      </div>
     </search>
   )
 }
@@ -66,7 +55,7 @@ function FindBox({ search }: { readonly search: EventSearch }) {
   useKeys({ '/': () => input.current?.focus() })
   return (
     <form
-      className="flex grow basis-72 flex-wrap items-center gap-2 sm:max-w-xl sm:flex-nowrap md:basis-96"
+      className="flex grow items-center gap-2 max-sm:basis-full"
       onSubmit={(event) => {
         event.preventDefault()
         const typed = new FormData(event.currentTarget)
@@ -83,10 +72,10 @@ function FindBox({ search }: { readonly search: EventSearch }) {
         aria-label={texts.events.search}
         autoComplete="off"
         spellCheck={false}
-        className="input min-w-48 grow"
+        className="input min-w-40 grow"
       />
       <label
-        className={`flex items-center gap-1 ${mayReadBodies ? '' : 'text-quiet'}`}
+        className={`flex items-center gap-1 whitespace-nowrap ${mayReadBodies ? '' : 'text-quiet'}`}
         title={mayReadBodies ? texts.events.inBodiesHint : texts.why.bodies}
       >
         <input
@@ -103,10 +92,9 @@ function FindBox({ search }: { readonly search: EventSearch }) {
 }
 
 function StateChips({ search }: { readonly search: EventSearch }) {
-  const chips = [undefined, ...EVENT_STATES]
   return (
-    <nav aria-label={texts.events.state} className="flex flex-wrap">
-      {chips.map((state) => (
+    <nav aria-label={texts.events.state} className="chips max-w-full overflow-x-auto">
+      {[undefined, ...EVENT_STATES].map((state) => (
         <Link
           key={state ?? ''}
           to="/events"
@@ -123,17 +111,19 @@ function StateChips({ search }: { readonly search: EventSearch }) {
   )
 }
 
-function ReasonFilter({ search }: { readonly search: EventSearch }) {
+/** The types that the lists of this session have shown. */
+function TypeFilter({ search: { type } }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const counts = Object.entries(useOverview().data?.deadByReason ?? {})
-  if (counts.length === 0 && search.reason === undefined) return null
+  const lists = useQueryClient().getQueriesData<EventFeed>({ queryKey: ['events', 'list'] })
+  const seen = lists.flatMap(([, feed]) => feed?.items.map((item) => item.type) ?? [])
+  const options = [...new Set([...seen, ...(type === undefined ? [] : [type])])].toSorted()
   return (
-    <ChipChoice
-      label={texts.events.reason}
-      any={texts.events.anyReason}
-      chosen={search.reason}
-      options={counts.map(([reason, count]) => [reason, `${reason} (${texts.number(count)})`])}
-      onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
+    <Choice
+      label={texts.events.type}
+      any={texts.events.anyType}
+      chosen={type}
+      options={options.map((one) => [one, one])}
+      onChoose={(chosen) => change({ type: chosen })}
     />
   )
 }
@@ -141,48 +131,56 @@ function ReasonFilter({ search }: { readonly search: EventSearch }) {
 const MINUTE_MS = 60_000
 const OWN = 'own'
 
-/** The filter for the time of receipt: usual spans, or two times in the viewer's zone. */
-function TimeFilter({ search }: { readonly search: EventSearch }) {
+/** The filter for the time of receipt. The menu of the other filters has the exact times. */
+function TimeFilter({ search: { from, to } }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const hasTimes = search.from !== undefined || search.to !== undefined
-  const [isOwn, setIsOwn] = useState(hasTimes)
-  const part = useRef<HTMLDivElement>(null)
-  // Other parts of the page set and clear the times as well. The fields stay while somebody types into one of them.
-  useEffect(() => {
-    if (hasTimes || !part.current?.contains(document.activeElement)) setIsOwn(hasTimes)
-  }, [hasTimes])
-  const show = (from: string | undefined, to: string | undefined): void => change({ from, to })
+  const hasTimes = from !== undefined || to !== undefined
   const choose = (span: string | undefined): void => {
-    setIsOwn(span !== undefined)
     if (span === OWN) return
-    show(span === undefined ? undefined : new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), undefined)
+    change({ from: span && new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), to: undefined })
   }
+  const own = hasTimes ? [[OWN, texts.events.ownTime] as const] : []
   return (
-    <div ref={part} className="flex flex-wrap items-center gap-x-4 gap-y-2">
-      <fieldset className="flex flex-wrap">
-        <legend className="sr-only">{texts.events.time}</legend>
-        <SpanChip text={texts.events.anyTime} isCurrent={!isOwn} onChoose={() => choose(undefined)} />
-        {Object.entries(texts.events.timeSpans).map(([minutes, text]) => (
-          <SpanChip key={minutes} text={text} onChoose={() => choose(minutes)} />
-        ))}
-        <SpanChip text={texts.events.ownTime} isCurrent={isOwn} onChoose={() => choose(OWN)} />
-      </fieldset>
-      {isOwn && (
-        <>
-          <TimeField label={texts.events.from} at={search.from} onChange={(from) => show(from, search.to)} />
-          <TimeField label={texts.events.to} at={search.to} onChange={(to) => show(search.from, to)} />
-        </>
-      )}
-    </div>
+    <Choice
+      label={texts.events.time}
+      any={texts.events.anyTime}
+      chosen={hasTimes ? OWN : undefined}
+      options={[...own, ...Object.entries(texts.events.timeSpans)]}
+      onChoose={choose}
+    />
   )
 }
 
-function SpanChip(props: { readonly text: string; readonly isCurrent?: boolean; readonly onChoose: () => void }) {
-  const { text, isCurrent = false, onChoose } = props
+function OtherFilters({ search }: { readonly search: EventSearch }) {
+  const change = useFilterChange()
+  const { from, to, reason } = search
+  const counts = Object.entries(useOverview().data?.deadByReason ?? {})
   return (
-    <button type="button" className="chip" aria-current={isCurrent ? 'true' : undefined} onClick={onChoose}>
-      {text}
-    </button>
+    <div className="grid gap-3">
+      <ChipChoice
+        label={texts.events.reason}
+        any={texts.events.anyReason}
+        chosen={reason}
+        options={counts.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
+        onChoose={(chosen) => change(chosen === undefined ? { reason: chosen } : { reason: chosen, state: 'dead' })}
+      />
+      <ChipChoice
+        label={texts.events.duplicates}
+        any={texts.events.anyDeliveries}
+        chosen={search.duplicates}
+        options={Object.entries(texts.events.duplicateKinds)}
+        onChoose={(duplicates) => change({ duplicates })}
+      />
+      <ChipChoice
+        label={texts.test.filter}
+        any={texts.test.any}
+        chosen={search.tests}
+        options={Object.entries(texts.test.kinds)}
+        onChoose={(tests) => change({ tests })}
+      />
+      <TimeField label={texts.events.from} at={from} onChange={(at) => change({ from: at })} />
+      <TimeField label={texts.events.to} at={to} onChange={(at) => change({ to: at })} />
+    </div>
   )
 }
 
@@ -199,7 +197,7 @@ function TimeField(props: {
   readonly onChange: (at: string | undefined) => void
 }) {
   return (
-    <label className="flex items-center gap-1">
+    <label className="grid grid-cols-[4rem_1fr] items-center">
       {props.label}
       <input
         type="datetime-local"
@@ -210,6 +208,46 @@ function TimeField(props: {
         }}
       />
     </label>
+  )
+}
+
+/** What is chosen, beside what the tabs show. A click removes one. */
+function Chosen({ search }: { readonly search: EventSearch }) {
+  if (Object.keys(search).length === 0) return null
+  const { provider, type, reason, order, duplicates, tests, from, to, find, text } = search
+  const chosen: readonly (readonly [filter: keyof FilterChange, name: string, value: string | undefined])[] = [
+    ['typed', texts.events.searched, find ?? text],
+    ['provider', texts.events.provider, provider],
+    ['type', texts.events.type, type],
+    ['reason', texts.events.reason, reason],
+    ['order', texts.events.order, order],
+    ['duplicates', '', duplicates && texts.events.duplicateKinds[duplicates]],
+    ['tests', '', tests && texts.test.kinds[tests]],
+    ['from', texts.events.from, from && texts.time.local(new Date(from))],
+    ['to', texts.events.to, to && texts.time.local(new Date(to))],
+  ]
+  return (
+    <>
+      {chosen.map(([filter, name, value]) =>
+        value === undefined ? null : (
+          <Link
+            key={filter}
+            to="/events"
+            search={changeFilters({ [filter]: undefined })}
+            activeOptions={{ exact: true }}
+            className="chip chip-chosen"
+          >
+            <span className="sr-only">{texts.events.remove} </span>
+            <span className="text-quiet">{name}</span>
+            <span className="max-w-60 truncate">{value}</span>
+            <span aria-hidden="true">✕</span>
+          </Link>
+        ),
+      )}
+      <Link to="/events" activeOptions={{ exact: true }} className="chip text-quiet">
+        {texts.events.clear}
+      </Link>
+    </>
   )
 }
 

@@ -1,4 +1,4 @@
-import type { ListedEvent } from '../api/operator-client.ts'
+import type { FeedEvent, ListedEvent } from '../api/operator-client.ts'
 
 /** The states of an event, in the order in which it passes through them. */
 export const EVENT_STATES = [
@@ -32,6 +32,7 @@ interface AddressFilters {
   readonly tests?: (typeof TESTS)[number]
   readonly state?: ListedEvent['state']
   readonly provider?: string
+  readonly type?: string
   /** `fulfilment` also selects events that nobody wants. */
   readonly handler?: string
   readonly reason?: string
@@ -41,7 +42,7 @@ interface AddressFilters {
   readonly to?: string
 }
 
-const TEXTS = ['typed', 'provider', 'handler', 'reason', 'order'] as const
+const TEXTS = ['typed', 'provider', 'type', 'handler', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
 /** The filters of an address, and the name of the typed search that belongs to them. */
@@ -102,4 +103,15 @@ export type FilterChange = { readonly [Name in keyof EventAddress]?: string | un
 
 export function withFilter(search: EventAddress, change: FilterChange): EventAddress {
   return readEventSearch({ ...search, ...change })
+}
+
+/** The states by how much their task needs somebody. */
+const URGENCY: readonly ListedEvent['state'][] = ['dead', 'processing', 'pending', 'unhandled', 'closed', 'done']
+
+/** The tasks of an event that match the filters, or all if none does any more. The one that needs somebody most comes first. */
+export function matchingTasks({ tasks }: Pick<FeedEvent, 'tasks'>, search: EventSearch): FeedEvent['tasks'] {
+  const wanted = (['state', 'handler', 'reason'] as const).filter((name) => search[name] !== undefined)
+  const matching = tasks.filter((task) => wanted.every((name) => task[name] === search[name]))
+  const some = matching.length === 0 ? tasks : matching
+  return some.toSorted((one, other) => URGENCY.indexOf(one.state) - URGENCY.indexOf(other.state))
 }

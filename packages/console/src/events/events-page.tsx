@@ -1,19 +1,19 @@
-import { type ReactNode, useState } from 'react'
-import type { ListedEvent } from '../api/operator-client.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { FeedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { BusyButton, GuardedButton } from '../parts/buttons.tsx'
 import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
-import { EmptyNotice } from '../parts/section.tsx'
+import { EmptyNotice, Loading } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { SendTest } from '../providers/providers-page.tsx'
 import { useProviders } from '../providers/use-providers.tsx'
 import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
-import type { EventFeed } from './event-feed.ts'
+import { type EventFeed, keepPlaces } from './event-feed.ts'
 import { EventFilters, useEventSearch } from './event-filters.tsx'
-import { type EventSearch, toEventFilter } from './event-search.ts'
+import { type EventSearch, matchingTasks, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
 import { useEventFeed } from './use-event-feed.ts'
 
@@ -31,7 +31,7 @@ export function EventsPage() {
 function FeedView({ search }: { readonly search: EventSearch }) {
   const { feed, older, isLive } = useEventFeed(search)
   const { data } = feed
-  const items = data?.items ?? []
+  const { holding, items, fresh } = useCalmRows(data?.items ?? [])
   const hasOlder = data !== undefined && data.next !== null
   return (
     <>
@@ -40,12 +40,17 @@ function FeedView({ search }: { readonly search: EventSearch }) {
         <FeedBar search={search} items={items} hasOlder={hasOlder}>
           <Liveness
             shown={feed.error === null ? (isLive ? 'live' : 'off') : 'broken'}
+            fresh={fresh}
             readAgain={() => void feed.refetch()}
           />
         </FeedBar>
       )}
-      {data === undefined && feed.error === null && <p role="status">{texts.frame.loading}</p>}
-      {items.length > 0 && <EventsTable items={items} />}
+      {data === undefined && feed.error === null && <Loading />}
+      {items.length > 0 && (
+        <div {...holding}>
+          <EventsTable items={items} search={search} />
+        </div>
+      )}
       {data !== undefined && items.length === 0 && data.cut === null && (
         <NoEvents isFiltered={Object.keys(search).length > 0} />
       )}
@@ -53,6 +58,26 @@ function FeedView({ search }: { readonly search: EventSearch }) {
       {data !== undefined && <Older feed={data} older={older} isSearching={feed.isFetching} />}
     </>
   )
+}
+
+/** So long after a movement, the pointer may be about to click. */
+const CALM_MS = 10_000
+
+/** The rows to show: under the focus or a pointer that has just moved, those that were shown keep their places. */
+function useCalmRows(items: readonly FeedEvent[]) {
+  const place = useRef<HTMLDivElement>(null)
+  const shown = useRef(items)
+  const movedAt = useRef(Number.NEGATIVE_INFINITY)
+  const isPointed = place.current?.matches(':hover') === true && Date.now() - movedAt.current < CALM_MS
+  const isHeld = isPointed || place.current?.matches(':focus-within') === true
+  const rows = keepPlaces(isHeld ? shown.current : null, items)
+  useEffect(() => {
+    shown.current = rows.items
+  })
+  const onPointerMove = (): void => {
+    movedAt.current = Date.now()
+  }
+  return { holding: { ref: place, onPointerMove }, ...rows }
 }
 
 function Older(props: {
@@ -83,12 +108,12 @@ function Older(props: {
 }
 
 function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
-  const { noMatchTitle, noMatchHint, emptyTitle, emptyHint } = texts.events
+  const { noMatchTitle, noMatchHint, emptyTitle, emptyHint, emptyCommand } = texts.events
   return isFiltered ? (
     <EmptyNotice title={noMatchTitle} hint={noMatchHint} />
   ) : (
     <>
-      <EmptyNotice title={emptyTitle} hint={emptyHint} />
+      <EmptyNotice title={emptyTitle} hint={emptyHint} command={emptyCommand} />
       <TestOfFirst />
     </>
   )
@@ -109,19 +134,20 @@ function TestOfFirst() {
 const MOST_IDS = 1_000
 
 /** What a replay of the list selects: its filter or, for a search by id, the events that were found. */
-function targetOf(search: EventSearch, items: readonly ListedEvent[]): ReplayTarget {
+function targetOf(search: EventSearch, items: readonly FeedEvent[]): ReplayTarget {
   if (search.find === undefined && search.text === undefined) return { filter: toEventFilter(search) }
-  return { ids: items.slice(0, MOST_IDS).map(({ id }) => id) }
+  const tasks = items.flatMap((item) => matchingTasks(item, search))
+  return { ids: tasks.slice(0, MOST_IDS).map(({ id }) => id) }
 }
 
-function reasonAgainstReplay(items: readonly ListedEvent[], mayOperate: boolean): string | null {
+function reasonAgainstReplay(items: readonly FeedEvent[], mayOperate: boolean): string | null {
   if (!mayOperate) return texts.why.operate
   return items.length === 0 ? texts.why.noEvents : null
 }
 
 function FeedBar(props: {
   readonly search: EventSearch
-  readonly items: readonly ListedEvent[]
+  readonly items: readonly FeedEvent[]
   readonly hasOlder: boolean
   readonly children: ReactNode
 }) {
@@ -147,13 +173,19 @@ function FeedBar(props: {
 
 const LOOKS = { off: 'text-quiet', live: 'text-good', broken: 'text-bad' } as const
 
-/** Whether the list is live and, if it is not, a button to read it again. */
-function Liveness({ shown, readAgain }: { readonly shown: keyof typeof LOOKS; readonly readAgain: () => void }) {
+/** Whether the list is live, how many events wait for their places, and, if it is not live, a button to read it again. */
+function Liveness(props: {
+  readonly shown: keyof typeof LOOKS
+  readonly fresh: number
+  readonly readAgain: () => void
+}) {
+  const { shown, fresh, readAgain } = props
   return (
     <>
       <span role="status" className={LOOKS[shown]}>
         {texts.events.liveness[shown]}
       </span>
+      {fresh > 0 && <span role="status">{texts.events.fresh(fresh)}</span>}
       {shown === 'off' && (
         <button type="button" className="button" onClick={readAgain}>
           {texts.events.readAgain}

@@ -13,7 +13,7 @@ const REFRESH_MS = 3_000
 const FAR_FROM_TOP_PX = 200
 
 function readPage(search: EventSearch, part: Partial<SearchPart>): Promise<EventFeed> {
-  return operator.events.list.query({ ...toEventQuery(search), ...part, limit: PAGE })
+  return operator.events.feed.query({ ...toEventQuery(search), ...part, limit: PAGE })
 }
 
 /** The events that match, kept up to date, and a function that reads older ones. */

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { EmptyNotice, Section } from '../parts/section.tsx'
+import { EmptyNotice, Loading, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { endOf } from '../providers/secrets-table.tsx'
 import { texts } from '../texts/texts.ts'
@@ -16,14 +16,15 @@ const REFRESH_MS = 5_000
 
 /** Each handler: where it is, what it wants, its tasks, and its actions. */
 export function HandlersPage() {
-  const { data, error } = useHandlers(REFRESH_MS)
+  const { data, error, refetch } = useHandlers(REFRESH_MS)
   const [said, setSaid] = useState('')
-  const { emptyTitle, emptyHint } = texts.handlers
+  const { emptyTitle, emptyHint, emptyCommand } = texts.handlers
   return (
     <PageFrame title={texts.pages.handlers}>
-      <QueryProblem error={error} />
+      <QueryProblem error={error} retry={() => void refetch()} />
+      {data === undefined && error === null && <Loading />}
       <p role="status">{said}</p>
-      {data?.length === 0 && <EmptyNotice title={emptyTitle} hint={emptyHint} />}
+      {data?.length === 0 && <EmptyNotice title={emptyTitle} hint={emptyHint} command={emptyCommand} />}
       {data?.map((handler) => (
         <HandlerPart key={handler.name} handler={handler} onDiscarded={setSaid} />
       ))}

@@ -1,6 +1,7 @@
 // Buttons that cannot always be pressed. They keep the focus, and say why.
 
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
+import { texts } from '../texts/texts.ts'
 
 /**
  * A button that says why it is disabled. If `why` is null, it is enabled. It keeps the focus when that changes, so that
@@ -42,6 +43,18 @@ export function BusyButton(props: {
   return (
     <button type="button" className="button" aria-disabled={isBusy} onClick={press}>
       {children}
+    </button>
+  )
+}
+
+/** A button that copies a text, and says so. Nothing where the browser allows it to nobody, as without https on another machine. */
+export function CopyButton({ text, name }: { readonly text: string; readonly name: string }) {
+  const [copied, setCopied] = useState('')
+  if (globalThis.navigator?.clipboard === undefined) return null
+  const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
+  return (
+    <button type="button" className="button" onClick={copy}>
+      {name} {copied === text && <span role="status">{texts.frame.copied}</span>}
     </button>
   )
 }

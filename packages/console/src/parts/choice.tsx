@@ -1,6 +1,6 @@
 // Filters with one of several values: as a select field, or as buttons.
 
-import { useEffect, useId, useRef } from 'react'
+import { useId } from 'react'
 
 export interface FilterValue {
   readonly chosen: string | undefined
@@ -38,27 +38,18 @@ export function Choice(props: FilterChoices) {
   )
 }
 
-/**
- * A filter with a button for each value, so that one click is enough, for any value, and for the chosen one even if it is not
- * among the values. If there are many, the buttons scroll, and the chosen one is in view.
- */
+/** A filter with a button for each value, for any value, and for the chosen one even if it is not among the values. */
 export function ChipChoice(props: FilterChoices) {
   const { label, any, chosen, onChoose } = props
   const isKnown = chosen === undefined || props.options.some(([value]) => value === chosen)
   const options = isKnown ? props.options : [...props.options, [chosen, chosen] as const]
-  const group = useRef<HTMLFieldSetElement>(null)
-  const names = JSON.stringify(options.map(([value]) => value))
-  useEffect(() => {
-    if (group.current !== null && names !== '') showButton(group.current, chosen ?? '')
-  }, [names, chosen])
   return (
-    <fieldset ref={group} className="relative -m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
+    <fieldset className="-m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
       <legend className="sr-only">{label}</legend>
       {[[undefined, any] as const, ...options].map(([value, text]) => (
         <button
           key={value ?? ''}
           type="button"
-          value={value ?? ''}
           className="chip text-left break-all"
           aria-current={value === chosen ? 'true' : undefined}
           onClick={() => onChoose(value)}
@@ -68,13 +59,4 @@ export function ChipChoice(props: FilterChoices) {
       ))}
     </fieldset>
   )
-}
-
-/** Scrolls the buttons, and not the page, until the one with this value is in view. */
-function showButton(group: HTMLElement, value: string): void {
-  const button = [...group.querySelectorAll('button')].find((one) => one.value === value)
-  if (button === undefined) return
-  const top = button.offsetTop - group.scrollTop
-  const room = group.clientHeight - button.offsetHeight
-  if (top < 0 || top > room) group.scrollTop = button.offsetTop - room / 2
 }

@@ -6,11 +6,13 @@ import { useKeys } from '../frame/use-keys.ts'
 
 /** A column: its head, its cell, and the width below which it is hidden. */
 export interface Column<Item> {
-  readonly id: string
   readonly head: string
   readonly cell: (item: Item) => ReactNode
   /** Classes of its cells, for example `hidden md:table-cell`. */
   readonly className?: string
+  /** How many characters a cell shows: the column is as wide as the longest of them, up to `most`, by default 26. */
+  readonly chars?: (item: Item) => number
+  readonly most?: number
 }
 
 /** What a table shows. The keys j and k move between the first links of its rows. */
@@ -50,9 +52,14 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
       <caption className="sr-only">{caption}</caption>
       <thead>
         <tr className="border-b border-edge text-left">
-          {columns.map(({ id, head, className = '' }) => (
-            <th key={id} scope="col" className={`bg-ground px-2 py-1 font-semibold ${className}`}>
-              {head}
+          {columns.map((column) => (
+            <th
+              key={column.head}
+              scope="col"
+              style={{ width: widthOf(column, items) }}
+              className={`px-2 py-1 font-normal text-quiet ${column.className ?? ''}`}
+            >
+              {column.head}
             </th>
           ))}
         </tr>
@@ -69,6 +76,15 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
   )
 }
 
+const MOST_CHARS = 26
+
+/** The width that the cells of a column need. Undefined: it shares what is left, or its classes say it. */
+function widthOf<Item>({ head, chars, most = MOST_CHARS }: Column<Item>, items: readonly Item[]): string | undefined {
+  if (chars === undefined) return undefined
+  const longest = items.reduce((found, item) => Math.max(found, chars(item)), head.length)
+  return `min(${Math.min(longest, most)}ch + 1.25rem, 38vw)`
+}
+
 function DataRow<Item>(props: {
   readonly item: Item
   readonly index: number
@@ -81,8 +97,8 @@ function DataRow<Item>(props: {
       aria-rowindex={index + 2}
       className="h-[34px] border-b border-line focus-within:bg-raised hover:bg-raised"
     >
-      {columns.map(({ id, cell, className = '' }) => (
-        <td key={id} className={`truncate px-2 ${className}`}>
+      {columns.map(({ head, cell, className = '' }) => (
+        <td key={head} className={`truncate px-2 ${className}`}>
           {cell(item)}
         </td>
       ))}

@@ -5,7 +5,7 @@ import { texts } from '../texts/texts.ts'
 import { BusyButton } from './buttons.tsx'
 import { DataTable, type DataTableProps } from './data-table.tsx'
 import { QueryProblem } from './problem-notice.tsx'
-import { EmptyNotice } from './section.tsx'
+import { EmptyNotice, Loading } from './section.tsx'
 
 /** The input for a page: its size, and where it starts unless it is the first. */
 interface PageRequest {
@@ -36,6 +36,7 @@ export function usePages<Page extends { readonly next: string | null }>({ key, r
 export interface EmptyTexts {
   readonly emptyTitle: string
   readonly emptyHint: string
+  readonly emptyCommand?: string
 }
 
 interface PagedQuery<Item> {
@@ -44,6 +45,7 @@ interface PagedQuery<Item> {
   readonly hasNextPage: boolean
   readonly isFetchingNextPage: boolean
   readonly fetchNextPage: () => Promise<unknown>
+  readonly refetch: () => Promise<unknown>
 }
 
 interface PagedTableProps<Item> extends Omit<DataTableProps<Item>, 'items'> {
@@ -56,9 +58,10 @@ export function PagedTable<Item>({ query, empty, ...table }: PagedTableProps<Ite
   const items = query.data?.pages.flatMap((page) => page.items)
   return (
     <>
-      <QueryProblem error={query.error} />
+      <QueryProblem error={query.error} retry={() => void query.refetch()} />
+      {items === undefined && query.error === null && <Loading />}
       {items !== undefined && items.length > 0 && <DataTable {...table} items={items} />}
-      {items?.length === 0 && empty !== null && <EmptyNotice title={empty.emptyTitle} hint={empty.emptyHint} />}
+      {items?.length === 0 && empty !== null && <Empty {...empty} />}
       {query.hasNextPage && (
         <p className="py-3 text-center">
           <BusyButton isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
@@ -68,4 +71,8 @@ export function PagedTable<Item>({ query, empty, ...table }: PagedTableProps<Ite
       )}
     </>
   )
+}
+
+function Empty({ emptyTitle, emptyHint, emptyCommand }: EmptyTexts) {
+  return <EmptyNotice title={emptyTitle} hint={emptyHint} {...(emptyCommand && { command: emptyCommand })} />
 }

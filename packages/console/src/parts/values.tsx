@@ -1,5 +1,6 @@
 // Values of an event as tables and pages show them: a time, a long id, a state, a mark.
 
+import { useSyncExternalStore } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { texts } from '../texts/texts.ts'
 
@@ -12,6 +13,36 @@ export function Instant(props: { readonly at: string | null; readonly isShortWhe
     <time dateTime={at} title={texts.time.utc(at)} className="whitespace-nowrap tabular-nums">
       {isShortWhenNarrow && <span className="sm:hidden">{texts.time.short(date)}</span>}
       <span className={isShortWhenNarrow ? 'max-sm:hidden' : ''}>{texts.time.local(date)}</span>
+    </time>
+  )
+}
+
+const TICK_MS = 5_000
+let now = Date.now()
+
+function tick(tell: () => void): () => void {
+  const timer = setInterval(() => {
+    now = Date.now()
+    tell()
+  }, TICK_MS)
+  return () => clearInterval(timer)
+}
+
+/** How long ago a time was, with the exact one as a tooltip. */
+export function Ago({ at }: { readonly at: string }) {
+  const current = useSyncExternalStore(
+    tick,
+    () => now,
+    () => now,
+  )
+  const seconds = (Math.max(current, now) - Date.parse(at)) / 1_000
+  return (
+    <time
+      dateTime={at}
+      title={`${texts.time.local(new Date(at))} · ${texts.time.utc(at)}`}
+      className="whitespace-nowrap tabular-nums"
+    >
+      {texts.time.ago(seconds)}
     </time>
   )
 }
@@ -37,14 +68,16 @@ const LOOKS: Readonly<Record<ListedEvent['state'], { readonly mark: string; read
   closed: { mark: '▪', colour: 'text-quiet' },
 }
 
-export function StateBadge({ state }: { readonly state: ListedEvent['state'] }) {
+/** A state by its shape and word. Where the shape is enough, the word is for screen readers only. */
+export function StateBadge(props: { readonly state: ListedEvent['state']; readonly isWordHidden?: boolean }) {
+  const { state, isWordHidden = false } = props
   const { mark, colour } = LOOKS[state]
   return (
     <span className={`whitespace-nowrap ${colour}`}>
       <span aria-hidden="true" className="inline-block w-4">
         {mark}
       </span>
-      {texts.states[state]}
+      <span className={isWordHidden ? 'sr-only' : ''}>{texts.states[state]}</span>
     </span>
   )
 }

@@ -10,7 +10,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { EmptyNotice, Section } from '../parts/section.tsx'
+import { EmptyNotice, Loading, Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 import { RotationDialog } from './rotation-dialog.tsx'
 import { SecretsTable } from './secrets-table.tsx'
@@ -20,17 +20,43 @@ type Provider = Answers['providers']['list'][number]
 
 /** Each provider: its URL, its deliveries, its secrets, and the state of a rotation. */
 export function ProvidersPage() {
-  const { data, error } = useProviders()
+  const { data, error, refetch } = useProviders()
+  const { emptyTitle, emptyHint, emptyCommand } = texts.providers
   return (
     <PageFrame title={texts.pages.providers}>
-      <QueryProblem error={error} />
-      {data?.length === 0 && <EmptyNotice title={texts.providers.emptyTitle} hint={texts.providers.emptyHint} />}
+      <QueryProblem error={error} retry={() => void refetch()} />
+      <RefusedSettings />
+      {data === undefined && error === null && <Loading />}
+      {data?.length === 0 && <EmptyNotice title={emptyTitle} hint={emptyHint} command={emptyCommand} />}
       {data?.map((provider) => (
         <ProviderPart key={provider.name} provider={provider} />
       ))}
     </PageFrame>
   )
 }
+
+/** Says that the newest settings are not in use, and why. */
+function RefusedSettings() {
+  const { data } = useQuery({
+    ...{ queryKey: ['providers', 'refusedSettings'], refetchInterval: REFUSED_REFRESH_MS },
+    queryFn: () => operator.providers.refusedSettings.query(),
+  })
+  if (data === undefined || data.problems.length === 0) return null
+  return (
+    <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
+      <strong className="text-bad">{texts.providers.refusedSettings}</strong>
+      <ul className="list-disc pl-5">
+        {data.problems.map((problem) => (
+          <li key={problem} className="font-mono wrap-anywhere">
+            {problem}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const REFUSED_REFRESH_MS = 5_000
 
 function ProviderPart({ provider }: { readonly provider: Provider }) {
   const [isRotating, setIsRotating] = useState(false)

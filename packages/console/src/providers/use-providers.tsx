@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
-import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
+import type { Choice, FilterValue } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
@@ -17,11 +17,11 @@ export function useProviders() {
 }
 
 /** The filter for a provider: each that is configured, and the chosen one even if it is not. */
-export function ProviderFilter({ chosen, onChoose }: FilterValue) {
+export function ProviderFilter({ as: Look, chosen, onChoose }: FilterValue & { readonly as: typeof Choice }) {
   const { data = [] } = useProviders()
   const names = new Set([...data.map(({ name }) => name), ...(chosen === undefined ? [] : [chosen])])
   return (
-    <ChipChoice
+    <Look
       label={texts.events.provider}
       any={texts.events.anyProvider}
       chosen={chosen}

@@ -1,4 +1,5 @@
 import { formatAmount } from '@oncehook/kernel/money/currencies'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
@@ -9,6 +10,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -28,10 +30,19 @@ export function ReceiptsPage() {
     refreshMs: REFRESH_MS,
   })
   const [released, setReleased] = useState<Receipt | null>(null)
+  const [isAllAsked, setAllAsked] = useState(false)
+  const mayOperate = useMayDo('operate')
   const columns = useColumns(setReleased)
   return (
     <PageFrame title={texts.pages.receipts}>
-      <StateChips search={search} />
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <StateChips search={search} />
+        <GuardedButton
+          text={texts.receipts.releaseAll}
+          why={mayOperate ? null : texts.why.operate}
+          onClick={() => setAllAsked(true)}
+        />
+      </div>
       <PagedTable
         caption={texts.pages.receipts}
         columns={columns}
@@ -40,6 +51,7 @@ export function ReceiptsPage() {
         empty={texts.receipts}
       />
       {released !== null && <Release receipt={released} onClose={() => setReleased(null)} />}
+      {isAllAsked && <ReleaseAll onClose={() => setAllAsked(false)} />}
     </PageFrame>
   )
 }
@@ -70,42 +82,56 @@ function Release({ receipt, onClose }: { readonly receipt: Receipt; readonly onC
   return <ReasonDialog action={{ title, hint, submit, act }} changes={['receipts']} onClose={onClose} />
 }
 
+/** Counts the parked receipts first, and releases them part by part: one call takes some seconds at most. */
+function ReleaseAll({ onClose }: { readonly onClose: () => void }) {
+  const { releaseAllTitle: title, releaseAllHint, releaseAllSubmit: submit, counting } = texts.receipts
+  const { data, error } = useQuery({
+    queryKey: ['receipts', 'parked'],
+    queryFn: () => operator.receipts.releaseAll.mutate({ reason: 'dry run', dryRun: true }),
+    gcTime: 0,
+  })
+  const act = async (reason: string): Promise<void> => {
+    for (let after: string | null = null; ; ) {
+      const { next } = await operator.receipts.releaseAll.mutate({ reason, after })
+      if (next === null) return
+      after = next
+    }
+  }
+  const hint = data === undefined ? counting : releaseAllHint(data.matched)
+  const fields = <QueryProblem error={error} />
+  return <ReasonDialog action={{ title, hint, submit, fields, act }} changes={['receipts']} onClose={onClose} />
+}
+
 function useColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
   const mayOperate = useMayDo('operate')
   return [
-    { id: 'order', head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
+    { head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
     {
-      id: 'state',
       head: texts.events.state,
       className: 'w-20',
       cell: ({ state }) => <span className={LOOKS[state]}>{texts.receipts.states[state]}</span>,
     },
     {
-      id: 'amount',
       head: texts.receipts.amount,
       className: 'w-32 hidden sm:table-cell tabular-nums',
       cell: ({ amount, currency }) => formatAmount(amount, currency),
     },
     {
-      id: 'paid',
       head: texts.receipts.paid,
       className: 'w-48 hidden md:table-cell',
       cell: ({ paidAt }) => <Instant at={paidAt} />,
     },
     {
-      id: 'sent',
       head: texts.receipts.sent,
       className: 'w-48 hidden md:table-cell',
       cell: ({ sentAt }) => <Instant at={sentAt} />,
     },
     {
-      id: 'error',
       head: texts.event.lastError,
       className: 'hidden lg:table-cell',
       cell: ({ attempts, lastError }) => (lastError === null ? '' : `${lastError.code} (${attempts})`),
     },
     {
-      id: 'action',
       head: texts.event.actions,
       className: 'w-32',
       cell: (receipt) =>

@@ -54,7 +54,7 @@ function Filters() {
   }
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
-      <ProviderFilter chosen={search.provider} onChoose={(provider) => choose({ provider })} />
+      <ProviderFilter as={ChipChoice} chosen={search.provider} onChoose={(provider) => choose({ provider })} />
       <ReasonFilter search={search} onChoose={(reason) => choose({ reason })} />
     </search>
   )
@@ -103,7 +103,6 @@ function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
 function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[] {
   return [
     {
-      id: 'reason',
       head: texts.events.reason,
       className: 'md:w-64',
       cell: (refusal) => (
@@ -112,20 +111,13 @@ function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[]
         </button>
       ),
     },
+    { head: texts.event.at, className: 'w-32 sm:w-48', cell: ({ at }) => <Instant at={at} isShortWhenNarrow /> },
     {
-      id: 'at',
-      head: texts.event.at,
-      className: 'w-32 sm:w-48',
-      cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
-    },
-    {
-      id: 'provider',
       head: texts.events.provider,
       className: 'w-32 hidden sm:table-cell',
       cell: ({ provider }) => <span title={provider}>{provider}</span>,
     },
     {
-      id: 'cause',
       head: texts.refused.likely,
       className: 'hidden md:table-cell',
       cell: ({ causes: [likely] }) => {
@@ -134,19 +126,16 @@ function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[]
       },
     },
     {
-      id: 'network',
       head: texts.refused.network,
       className: 'w-32 hidden lg:table-cell',
       cell: ({ network }) => network ?? texts.frame.none,
     },
     {
-      id: 'bytes',
       head: texts.refused.size,
       className: 'w-24 hidden lg:table-cell tabular-nums',
       cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
     },
     {
-      id: 'secrets',
       head: texts.refused.tried,
       className: 'w-40 hidden lg:table-cell',
       cell: ({ secretIds }) => <span title={secretIds.join(', ')}>{secretIds.join(', ')}</span>,

@@ -8,7 +8,7 @@ import { GuardedButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
 import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
-import { Facts } from '../parts/section.tsx'
+import { Facts, Loading } from '../parts/section.tsx'
 import { Instant, LongId } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -18,12 +18,11 @@ const REFRESH_MS = 5_000
 
 function numbers(id: 'matched' | 'started' | 'done' | 'failed', head: string): Column<ReplayRow> {
   const cell = (row: ReplayRow): string => texts.overview.count(row[id])
-  return { id, head, className: 'w-24 hidden lg:table-cell tabular-nums', cell }
+  return { head, className: 'w-24 hidden lg:table-cell tabular-nums', cell }
 }
 
 const COLUMNS: readonly Column<ReplayRow>[] = [
   {
-    id: 'replay',
     head: texts.pages.replay,
     cell: ({ replayId }) => (
       <Link to="/replays/$id" params={{ id: replayId }} className="flex font-mono" aria-label={replayId}>
@@ -32,24 +31,17 @@ const COLUMNS: readonly Column<ReplayRow>[] = [
     ),
   },
   {
-    id: 'started-at',
     head: texts.replay.startedAt,
     className: 'w-32 sm:w-48',
     cell: ({ startedAt }) => <Instant at={startedAt} isShortWhenNarrow />,
   },
-  { id: 'state', head: texts.events.state, className: 'w-24', cell: ({ state }) => texts.replay.state[state] },
-  {
-    id: 'by',
-    head: texts.event.by,
-    className: 'w-28 hidden sm:table-cell',
-    cell: ({ by }) => <span title={by}>{by}</span>,
-  },
+  { head: texts.events.state, className: 'w-24', cell: ({ state }) => texts.replay.state[state] },
+  { head: texts.event.by, className: 'w-28 hidden sm:table-cell', cell: ({ by }) => <span title={by}>{by}</span> },
   numbers('matched', texts.replay.matched),
   numbers('started', texts.replay.startedCount),
   numbers('done', texts.replay.done),
   numbers('failed', texts.replay.failed),
   {
-    id: 'reason',
     head: texts.action.reason,
     className: 'hidden sm:table-cell',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
@@ -84,7 +76,7 @@ export function ReplayPage() {
   return (
     <PageFrame title={texts.pages.replay}>
       <QueryProblem error={error} retry={() => void refetch()} />
-      {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && <Progress replayId={replayId} replay={data} onCancelled={() => void refetch()} />}
     </PageFrame>
   )

@@ -5,7 +5,7 @@ import { ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { Section } from '../parts/section.tsx'
+import { Loading, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -13,12 +13,12 @@ type ListedSession = Answers['sessions']['list'][number]
 
 /** Who is signed in, by operator: one's own sessions, and those of others if one may end them. */
 export function SessionsPage() {
-  const { data, error } = useQuery({ queryKey: ['sessions'], queryFn: () => operator.sessions.list.query() })
+  const { data, error, refetch } = useQuery({ queryKey: ['sessions'], queryFn: () => operator.sessions.list.query() })
   const [action, setAction] = useState<ReasonedAction | null>(null)
   return (
     <PageFrame title={texts.pages.sessions}>
-      <QueryProblem error={error} />
-      {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
+      <QueryProblem error={error} retry={() => void refetch()} />
+      {data === undefined && error === null && <Loading />}
       {[...Map.groupBy(data ?? [], (session) => session.operator)].map(([name, sessions]) => (
         <Section key={name} title={name}>
           <SessionTable name={name} sessions={sessions} end={setAction} />

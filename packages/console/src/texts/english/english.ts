@@ -1,5 +1,5 @@
 import { eventTexts, handlerTexts } from './event-texts.ts'
-import { localTime, number, plural, shortTime, utcTime } from './formats.ts'
+import { duration, exactTime, localTime, number, plural, shortTime, utcTime } from './formats.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 
@@ -30,6 +30,8 @@ export const english = {
     notFound: 'This page does not exist.',
     toOverview: 'Go to the overview',
     loading: 'Loading…',
+    copy: 'Copy',
+    copied: '✓ copied',
     close: 'Close',
     cancel: 'Cancel',
     more: 'Load more',
@@ -80,13 +82,10 @@ export const english = {
     },
   },
   time: {
-    seconds: (seconds: number): string => {
-      if (seconds < 60) return `${Math.round(seconds)} s`
-      if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
-      if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
-      return `${Math.round(seconds / 86_400)} days`
-    },
+    seconds: duration,
+    ago: (seconds: number): string => (seconds < 1 ? 'now' : `${duration(seconds)} ago`),
     local: localTime,
+    exact: exactTime,
     short: shortTime,
     utc: utcTime,
   },
@@ -149,10 +148,18 @@ export const english = {
     releaseTitle: 'Release this parked receipt',
     releaseHint: 'The receipt may have been sent before. If so, the customer gets it twice.',
     releaseSubmit: 'Release the receipt',
+    releaseAll: 'Release all parked…',
+    releaseAllTitle: 'Release all parked receipts',
+    counting: 'Counting the parked receipts…',
+    releaseAllHint: (count: number): string =>
+      `${plural(count, 'parked receipt', 'parked receipts')} will be sent. Those that were sent before arrive twice.`,
+    releaseAllSubmit: 'Release them all',
     emptyTitle: 'No receipt is in this state',
-    emptyHint: 'A receipt is owed as soon as an order is paid.',
+    emptyHint: 'A receipt is owed as soon as an order is paid. Pay one with:',
+    emptyCommand: 'npm run oncehook -- send',
   },
   providers: {
+    refusedSettings: 'The newest settings are wrong, so the ones before stay in use:',
     scheme: 'Scheme',
     deliveries: 'Deliveries',
     noDeliveries: 'No delivery yet',
@@ -185,7 +192,9 @@ export const english = {
       count === null ? 'counting the waiting events took too long' : plural(count, 'event waits', 'events wait'),
     pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
     emptyTitle: 'No provider is configured',
-    emptyHint: 'Add one to PROVIDERS or PROVIDERS_FILE. docs/reference/providers.md describes every scheme.',
+    emptyHint:
+      'Add one to PROVIDERS or PROVIDERS_FILE. docs/reference/providers.md describes every scheme. Check the settings with:',
+    emptyCommand: 'npm run oncehook -- doctor',
   },
   rotation: {
     open: 'Rotate a secret…',
@@ -241,7 +250,9 @@ export const english = {
     noMatchTitle: 'No refused delivery matches these filters',
     noMatchHint: 'Choose another provider or another reason.',
     emptyTitle: 'No delivery was refused',
-    emptyHint: 'This page lists the last 1,000 of each provider with the reason. Bodies and signatures are never kept.',
+    emptyHint:
+      'This page lists the last 1,000 of each provider with the reason. Bodies and signatures are never kept. To see why one would be refused:',
+    emptyCommand: 'npm run oncehook -- verify --help',
   },
   sessions: {
     of: (operator: string): string => `Sessions of ${operator}`,
