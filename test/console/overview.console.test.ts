@@ -66,10 +66,12 @@ it.each([
     sampleRecord({ state: 'dead', reason: 'amount_mismatch' }),
     sampleRecord({ state: 'pending', dueAt: later, receivedAt: new Date(Date.now() - 7_300_000) }),
   ])
-  await count(59, { received: 0, refused: { rate_limited: 2 } })
+  await count(59, { received: 0, refused: { rate_limited: 2, unavailable: 1 } })
   await using visit = await console.open()
   await visit.signIn('/')
-  await visit.click(visit.page.getByRole('region', { name: 'Needs you' }).getByRole('link', { name }))
+  const needs = visit.page.getByRole('region', { name: 'Needs you' })
+  await needs.getByText('1 delivery not taken in the last hour: unavailable. The log').waitFor()
+  await visit.click(needs.getByRole('link', { name }))
   await visit.page.waitForURL(`${console.url}${address}`)
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })

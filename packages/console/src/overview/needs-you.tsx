@@ -129,7 +129,11 @@ function waitingOnes({ oldestUnsettledSeconds: seconds, states }: Answers['overv
   return [{ key: 'waiting', level: 'soon', line }]
 }
 
+// Of these there is no record, only a line in the log: the gateway failed, or what it needs.
+const FAILURES = ['unavailable', 'overloaded', 'not_stored', 'not_checked', 'internal']
+
 function refusedOnes({ reason, count }: { readonly reason: string; readonly count: number }): Need {
+  if (FAILURES.includes(reason)) return { key: reason, level: 'bad', line: texts.needs.notTaken(count, reason) }
   const line = (
     <Link to="/refused" search={{ reason }}>
       {texts.needs.refused(count, reason)}

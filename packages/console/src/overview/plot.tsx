@@ -55,9 +55,9 @@ export function Plot(props: PlotProps) {
         {!isEmpty && <Legend all={all} step={shown} borders={props.borders} />}
       </figcaption>
       {isEmpty ? (
-        <p className="mt-1 flex h-44 md:h-60 items-center justify-center border-y border-line text-quiet">{empty}</p>
+        <p className="mt-1 flex h-24 items-center justify-center md:h-60 border-y border-line text-quiet">{empty}</p>
       ) : (
-        <div className="mt-1 grid grid-cols-[auto_minmax(0,1fr)] gap-x-2">
+        <div className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-2">
           <Scale {...props} />
           <div className="relative h-32 md:h-44" onPointerMove={follow} onPointerLeave={() => setStep(null)}>
             <Bars {...props} step={step} />
@@ -170,7 +170,7 @@ function Scale(props: PlotProps) {
           (place) => [100 - ((place + 1) / above) * 96 - 2, texts.pictures.within(borders[place], 0)] as const,
         )
   return (
-    <div aria-hidden="true" className="relative w-12 text-right whitespace-nowrap text-quiet tabular-nums">
+    <div aria-hidden="true" className="relative w-14 text-right whitespace-nowrap text-quiet tabular-nums">
       {marks.map(([at, text]) => (
         <span key={at} className="absolute right-0 -translate-y-1/2 leading-none" style={{ top: `${at}%` }}>
           {text}

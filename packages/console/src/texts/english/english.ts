@@ -97,8 +97,7 @@ export const english = {
   },
   needs: {
     title: 'Needs you',
-    nothing:
-      'All quiet: nothing is dead, nothing waits for long, every provider delivers, and nothing was refused in the last hour.',
+    nothing: 'All quiet: nothing is dead, late or refused.',
     levels: { bad: 'Failure', soon: 'Warning', paused: 'Paused' },
     dead: (count: number | null, reason: string | undefined): string => {
       const dead = count === null ? 'Dead events: counting took too long' : plural(count, 'dead event', 'dead events')
@@ -111,6 +110,8 @@ export const english = {
     secretEnds: (provider: string, id: string): string => `The secret ${id} of ${provider} expires`,
     waiting: (age: string | null, pending: number | null): string =>
       `${pending === null ? 'Events' : plural(pending, 'event', 'events')} pending, ${age === null ? 'for an unknown time' : `the oldest for ${age}`}`,
+    notTaken: (count: number, reason: string): string =>
+      `${plural(count, 'delivery', 'deliveries')} not taken in the last hour: ${reason}. The log of the gateway says why, and providers deliver again.`,
     refused: (count: number, reason: string): string =>
       `${plural(count, 'delivery', 'deliveries')} refused in the last hour: ${reason}`,
   },
