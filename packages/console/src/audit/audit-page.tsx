@@ -7,7 +7,7 @@ import { BusyButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { Instant } from '../parts/values.tsx'
+import { Ago, Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
 type Entry = Answers['audit']['list']['items'][number]
@@ -16,7 +16,7 @@ const keyOf = ({ id }: Entry): string => id
 
 function toColumns(show: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
-    { head: texts.event.at, className: 'w-32 sm:w-48', cell: ({ at }) => <Instant at={at} isShortWhenNarrow /> },
+    { head: texts.event.at, className: 'w-26', cell: ({ at }) => <Ago at={at} /> },
     { head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
     {
       head: texts.audit.action,

@@ -4,15 +4,12 @@ import { useSyncExternalStore } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { texts } from '../texts/texts.ts'
 
-/** A time in the viewer's time zone, with UTC as a tooltip. In a narrow window, optionally without year and seconds. */
-export function Instant(props: { readonly at: string | null; readonly isShortWhenNarrow?: boolean }) {
-  const { at, isShortWhenNarrow = false } = props
+/** A time in the viewer's time zone, with UTC as a tooltip. */
+export function Instant({ at }: { readonly at: string | null }) {
   if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
-  const date = new Date(at)
   return (
     <time dateTime={at} title={texts.time.utc(at)} className="whitespace-nowrap tabular-nums">
-      {isShortWhenNarrow && <span className="sm:hidden">{texts.time.short(date)}</span>}
-      <span className={isShortWhenNarrow ? 'max-sm:hidden' : ''}>{texts.time.local(date)}</span>
+      {texts.time.local(new Date(at))}
     </time>
   )
 }
@@ -29,12 +26,13 @@ function tick(tell: () => void): () => void {
 }
 
 /** How long ago a time was, with the exact one as a tooltip. */
-export function Ago({ at }: { readonly at: string }) {
+export function Ago({ at }: { readonly at: string | null }) {
   const current = useSyncExternalStore(
     tick,
     () => now,
     () => now,
   )
+  if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
   const seconds = (Math.max(current, now) - Date.parse(at)) / 1_000
   return (
     <time

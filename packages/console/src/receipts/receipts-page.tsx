@@ -11,7 +11,7 @@ import { GuardedButton } from '../parts/buttons.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { Instant } from '../parts/values.tsx'
+import { Ago } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]
@@ -116,16 +116,8 @@ function useColumns(release: (receipt: Receipt) => void): readonly Column<Receip
       className: 'w-32 hidden sm:table-cell tabular-nums',
       cell: ({ amount, currency }) => formatAmount(amount, currency),
     },
-    {
-      head: texts.receipts.paid,
-      className: 'w-48 hidden md:table-cell',
-      cell: ({ paidAt }) => <Instant at={paidAt} />,
-    },
-    {
-      head: texts.receipts.sent,
-      className: 'w-48 hidden md:table-cell',
-      cell: ({ sentAt }) => <Instant at={sentAt} />,
-    },
+    { head: texts.receipts.paid, className: 'w-28 hidden md:table-cell', cell: ({ paidAt }) => <Ago at={paidAt} /> },
+    { head: texts.receipts.sent, className: 'w-28 hidden md:table-cell', cell: ({ sentAt }) => <Ago at={sentAt} /> },
     {
       head: texts.event.lastError,
       className: 'hidden lg:table-cell',

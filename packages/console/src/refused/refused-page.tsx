@@ -7,7 +7,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { ChipChoice } from '../parts/choice.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { type EmptyTexts, PagedTable, usePages } from '../parts/paged-table.tsx'
-import { Instant } from '../parts/values.tsx'
+import { Ago, Instant } from '../parts/values.tsx'
 import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -111,7 +111,7 @@ function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[]
         </button>
       ),
     },
-    { head: texts.event.at, className: 'w-32 sm:w-48', cell: ({ at }) => <Instant at={at} isShortWhenNarrow /> },
+    { head: texts.event.at, className: 'w-26', cell: ({ at }) => <Ago at={at} /> },
     {
       head: texts.events.provider,
       className: 'w-32 hidden sm:table-cell',

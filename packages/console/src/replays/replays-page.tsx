@@ -9,7 +9,7 @@ import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
 import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts, Loading } from '../parts/section.tsx'
-import { Instant, LongId } from '../parts/values.tsx'
+import { Ago, Instant, LongId } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
 type ReplayRow = Answers['replays']['list']['items'][number]
@@ -30,11 +30,7 @@ const COLUMNS: readonly Column<ReplayRow>[] = [
       </Link>
     ),
   },
-  {
-    head: texts.replay.startedAt,
-    className: 'w-32 sm:w-48',
-    cell: ({ startedAt }) => <Instant at={startedAt} isShortWhenNarrow />,
-  },
+  { head: texts.replay.startedAt, className: 'w-26', cell: ({ startedAt }) => <Ago at={startedAt} /> },
   { head: texts.events.state, className: 'w-24', cell: ({ state }) => texts.replay.state[state] },
   { head: texts.event.by, className: 'w-28 hidden sm:table-cell', cell: ({ by }) => <span title={by}>{by}</span> },
   numbers('matched', texts.replay.matched),

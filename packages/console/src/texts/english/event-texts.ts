@@ -65,7 +65,6 @@ export const eventTexts = {
   event: {
     facts: 'Facts',
     id: 'Record',
-    eventId: 'Event id',
     object: 'Payment',
     next: 'Next:',
     life: {
@@ -211,8 +210,6 @@ export const eventTexts = {
     rate: 'Events per second',
     rateHint: 'empty: as fast as possible',
     submit: (count: number): string => `Replay ${plural(count, 'event', 'events')}`,
-    started: 'The replay has started.',
-    show: 'Show its progress',
     state: { running: 'running', finished: 'finished', cancelled: 'cancelled' },
     progress: (started: number, matched: number): string =>
       `${number(started)} of ${plural(matched, 'event', 'events')} due again`,
@@ -230,7 +227,6 @@ export const eventTexts = {
 export const handlerTexts = {
   handler: 'Handler',
   any: 'All handlers',
-  taskOf: (eventId: string, handler: string): string => `${eventId} for ${handler}`,
   tasks: 'Tasks of this event',
   shown: (handler: string): string => `${handler} (shown here)`,
   nobody: 'nobody wants it',
