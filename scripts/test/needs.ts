@@ -16,7 +16,7 @@ export const NEEDS: readonly Need[] = [
   { files: 'test/model/trace.test.ts', tools: ['tlc'] },
   { files: 'test/model/model.test.ts', tools: ['tlc'], partly: true },
   { files: 'test/contract/python-consumer.provider.test.ts', tools: ['pact-python'] },
-  { files: 'test/contract/running-handler.provider.test.ts', tools: ['postgresql'], partly: true },
+  { files: 'test/contract/{handler-functions,running-handler}.provider.test.ts', tools: ['postgresql'], partly: true },
   { files: 'test/fault/clocks.fault.test.ts', tools: ['faketime'] },
   { files: 'test/fault/{overload,partition,soak}.fault.test.ts', tools: ['proc'] },
   { files: 'test/fault/scarcity.fault.test.ts', tools: ['prlimit'] },

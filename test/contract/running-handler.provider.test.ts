@@ -1,7 +1,9 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createHandler, type LaterMessage, type LaterTransaction, Refusal, type Store } from '@oncehook/handler'
+import { mongo } from '@oncehook/handler/mongo'
 import { type PostgresOptions, postgres } from '@oncehook/handler/postgres'
 import { newServiceKeyPair } from '@oncehook/kernel/testing/service-key-pair'
 import { MongoClient } from 'mongodb'
@@ -122,11 +124,33 @@ it('holds the limits that its options set for its store and its messages', async
   expect(Object.fromEntries(settled), `${who}: the waits of a message, by attempt`).toEqual(waits)
 })
 
+/** What comes in time: a test of what hangs must say so. */
+const inTime = <T>(asked: Promise<T> | undefined) => Promise.race([asked, sleep(20_000, 'nothing', { ref: false })])
+
+/** A store with connections of its own, which nothing else needs. */
+const OWN: Readonly<Record<string, (url: string) => { readonly store: Store<never>; end(): Promise<unknown> }>> = {
+  PostgreSQL(url) {
+    const pool = new pg.Pool({ connectionString: url })
+    return { store: postgres(pool), end: () => pool.end() }
+  },
+  // Without the name of the database: it is that of the URL.
+  MongoDB(url) {
+    const client = new MongoClient(url)
+    return { store: mongo(client), end: () => client.close() }
+  },
+}
+
 it.for(each)('leaves the connections to %s open when it closes', async ([name, under], context) => {
-  const { store } = under(context)
-  await handlerOf(store).close()
-  const failure = await store.ping().catch(({ cause, message }: Error) => String(cause ?? message))
-  expect(failure, `${WHO} the programs that use their pool or client (${name}) after its close`).toBeUndefined()
+  const { store, end } = OWN[name]?.(under(context).url) ?? expect.unreachable()
+  const who = `${WHO} the programs that use their pool or client (${name})`
+  const handler = handlerOf(store)
+  const answer = await handler.fetch(signedRequest({ key: `own-${name}` }))
+  await handler.close()
+  // A program whose pool is ended must not wait for minutes.
+  const failed = ({ cause, message }: Error) => String(cause ?? message)
+  const failure = await inTime(store.ping().catch(failed))
+  await end().catch(() => undefined)
+  expect([answer.status, failure], `${who} after its close`).toEqual([200, undefined])
 })
 
 /** How an older process stores a key and a message. During an update it runs beside a new one. */
