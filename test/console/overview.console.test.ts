@@ -16,7 +16,7 @@ beforeEach(async () => {
 /** Stores what all gateways counted in the minute that began this many minutes ago. */
 async function count(ago: number, counts: object): Promise<void> {
   const _id = new Date((Math.floor(Date.now() / MINUTE_MS) - ago) * MINUTE_MS)
-  await console.system.events.db.collection<{ _id: Date }>('minutes').insertOne({ _id, ...counts })
+  await console.system.events.db.collection<{ _id: Date }>('minutes').replaceOne({ _id }, counts, { upsert: true })
 }
 
 const picture = ({ page }: Visit, title: string) => page.getByRole('figure').filter({ hasText: title })
@@ -33,7 +33,9 @@ it('says in words that all is quiet, and that nothing came, instead of empty pic
 
 it('0: shows what was stored before, where another port has the metrics, and 1: another time, in the address', async () => {
   await count(9, { received: 5, refused: { rate_limited: 2 }, answered: { 1: 98, 4: 2 }, failed: { order_unknown: 3 } })
-  await count(7, { received: 1, answered: { 0: 1 }, waiting: [4, 3, 2, 1] })
+  await count(7, { received: 1, answered: { 0: 1 } })
+  // The gateway of the test counts what waits in a minute only if it is the first to store it.
+  for (const ago of [1, 0, -1, -2]) await count(ago, { received: 0, waiting: [4, 3, 2, 1] })
   await count(300, { received: 7 })
   expect((await console.system.call('/metrics')).status).toBe(404)
   await using visit = await console.open()
