@@ -63,7 +63,7 @@ export interface HttpSystem extends AsyncDisposable {
 }
 
 // Longer than any answer takes: the end of the connection ends the wait.
-const ANSWERED_MS = 15_000
+const ANSWERED_MS = 120_000
 
 /** Where the deliveries of these tests go. */
 export const WEBHOOK = '/api/webhooks/acme'

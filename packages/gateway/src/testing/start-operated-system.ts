@@ -200,7 +200,7 @@ function createDeliver({ url }: RunningGateway): OperatedSystem['deliver'] {
 }
 
 const POLL_MS = 20
-const LATEST_MS = 10_000
+const LATEST_MS = 120_000
 
 function createReader(events: Collection<EventDocument>): Pick<OperatedSystem, 'record' | 'until'> {
   const record = async (eventId: string): Promise<EventDocument> => {
